@@ -1,0 +1,131 @@
+# One flag set for every Go command here: flags such as -trimpath do not share
+# the build cache, and the cgo parts are slow to build twice.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+TOOLS := .tools
+PLUGINS := protoc-gen-go protoc-gen-go-grpc protoc-gen-grpc-gateway protoc-gen-connect-go protoc-gen-openapi
+LOCKED := mkdir -p $(TOOLS) && flock $(TOOLS)/lock
+GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)
+
+FUZZTIME ?= 30s
+SOAK ?= 50
+BENCH ?= .
+TESTTIME ?= 15m
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z][a-zA-Z_-]*:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Build and try
+
+.PHONY: build
+build: ## Build bin/latchkey and bin/latchkey-bridge
+	@mkdir -p bin
+	go build -o bin/latchkey ./cmd/latchkey
+	CGO_ENABLED=0 go build -o bin/latchkey-bridge ./cmd/latchkey-bridge
+
+.PHONY: demo
+demo: ## Build, start everything with one embedded database and tell the story
+	@scripts/need go gcc
+	@mkdir -p bin
+	go build -o bin/latchkey ./cmd/latchkey
+	bin/latchkey demo
+
+##@ Check
+
+.PHONY: test
+test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL if it can
+	@scripts/need go gcc git flock postgresql
+	@$(MAKE) fmt-check vet check-generate test-race
+
+.PHONY: test-race
+test-race: ## Every Go test with the race detector
+	go test -race -timeout $(TESTTIME) ./...
+
+.PHONY: test-quick
+test-quick: ## Every Go test without the race detector
+	go test -timeout $(TESTTIME) ./...
+
+.PHONY: lint
+lint: fmt-check vet ## Formatting, go vet, buf lint
+	@$(LOCKED) $(MAKE) prepare
+	$(TOOLS)/buf lint
+
+.PHONY: fmt-check
+fmt-check:
+	@out=$$(gofmt -l $(GO_FILES)); [ -z "$$out" ] || { echo "not formatted (run: gofmt -w FILE):"; echo "$$out"; exit 1; }
+
+.PHONY: vet
+vet:
+	go vet ./...
+
+.PHONY: breaking
+breaking: ## Compare the API with branch main: what would break a caller
+	@$(LOCKED) $(MAKE) prepare
+	$(TOOLS)/buf breaking --against '.git#branch=main'
+
+.PHONY: bench
+bench: ## Go benchmarks (BENCH=regexp); for the whole product see bin/latchkey bench
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -timeout $(TESTTIME) ./...
+
+.PHONY: soak
+soak: ## kill -9 under load, SOAK=50 times
+	LATCHKEY_SOAK=$(SOAK) go test -race -count=1 -timeout 4h -run 'Soak|Kill|Crash' ./internal/...
+
+.PHONY: fuzz
+fuzz: ## Every fuzz target for FUZZTIME=30s
+	scripts/fuzz $(FUZZTIME)
+
+##@ Generate
+
+.PHONY: generate
+generate: ## Generate Go and OpenAPI from proto/, and ent from ent/schema
+	@$(LOCKED) $(MAKE) prepare
+	@$(LOCKED) scripts/generate
+
+.PHONY: check-generate
+check-generate: ## Fail if committed generated code differs from what would be generated
+	@$(LOCKED) $(MAKE) prepare
+	@$(LOCKED) scripts/generate --check
+
+.PHONY: migration
+migration: ## Write the next migration of both engines: make migration NAME=what_changes
+	@[ -n "$(NAME)" ] || { echo "usage: make migration NAME=what_changes"; exit 1; }
+	@scripts/need go gcc postgresql
+	go run ./internal/db/migrationgen $(NAME)
+
+.PHONY: prepare
+prepare: tools proto-imports
+	@:
+
+.PHONY: tools
+tools: $(addprefix $(TOOLS)/,buf ent $(PLUGINS)) ## Build the pinned generators into .tools (first time: two minutes)
+
+$(TOOLS)/buf: internal/tools/buf/go.mod internal/tools/buf/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/buf && go build -o ../../../$(TOOLS)/ tool
+	@touch $@
+
+$(TOOLS)/ent: internal/tools/ent/go.mod internal/tools/ent/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/ent && go build -o ../../../$(TOOLS)/ tool
+	@touch $@
+
+$(addprefix $(TOOLS)/,$(PLUGINS)) &: internal/tools/plugins/go.mod internal/tools/plugins/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/plugins && go build -o ../../../$(TOOLS)/ tool
+	@touch $(addprefix $(TOOLS)/,$(PLUGINS))
+
+.PHONY: proto-imports
+proto-imports: $(TOOLS)/proto/stamp
+
+$(TOOLS)/proto/stamp: internal/tools/plugins/go.mod scripts/proto-imports
+	@scripts/proto-imports $(TOOLS)/proto
+	@touch $@
+
+.PHONY: clean
+clean: ## Remove what was built, and the tools
+	rm -rf bin $(TOOLS)
