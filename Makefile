@@ -86,6 +86,11 @@ generate: ## Generate Go and OpenAPI from proto/, and ent from ent/schema
 	@$(LOCKED) $(MAKE) prepare
 	@$(LOCKED) scripts/generate
 
+.PHONY: generate-proto generate-ent
+generate-proto generate-ent: generate-%: ## One of the two parts alone
+	@$(LOCKED) $(MAKE) prepare
+	@$(LOCKED) scripts/generate $*
+
 .PHONY: check-generate
 check-generate: ## Fail if committed generated code differs from what would be generated
 	@$(LOCKED) $(MAKE) prepare
