@@ -1,0 +1,109 @@
+package slot
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Readable says what a lock gives away when a slot is read.
+type Readable string
+
+// What reading a slot shows.
+const (
+	ReadableNone   Readable = "none"   // slots cannot be read
+	ReadableMasked Readable = "masked" // only whether the slot is used
+	ReadableClear  Readable = "clear"  // the PIN itself
+)
+
+// Schedule is what a lock can keep by itself.
+type Schedule string
+
+// The schedules.
+const (
+	ScheduleNone   Schedule = "none"   // the bridge sets and removes on time
+	ScheduleWindow Schedule = "window" // one window from an instant to an instant
+	ScheduleWeekly Schedule = "weekly" // hours by weekday only: no help for a stay
+)
+
+// TimeBase says what a native schedule's times mean to the lock.
+type TimeBase string
+
+// The time bases.
+const (
+	TimeUTC   TimeBase = "utc"
+	TimeLocal TimeBase = "local" // wall time at the lock; the driver converts
+)
+
+// CredentialKind is something a slot can hold.
+type CredentialKind string
+
+// The credential kinds.
+const (
+	KindPIN         CredentialKind = "pin"
+	KindCard        CredentialKind = "card"
+	KindFingerprint CredentialKind = "fingerprint"
+	KindFace        CredentialKind = "face"
+	KindSmartKey    CredentialKind = "smartKey"
+)
+
+// DefaultOpLifetime fences locks whose driver does not know better.
+const DefaultOpLifetime = 30 * time.Second
+
+// Capabilities are what a driver says a lock can do.
+type Capabilities struct {
+	PINMin, PINMax    int    // characters
+	Alphabet          string // allowed characters; empty means 0123456789
+	ForbiddenPrefixes []string
+	ForbiddenPatterns []string // RE2, unanchored
+	Slots             int      // total, numbered from 1
+	Readable          Readable
+	Schedule          Schedule
+	Granularity       time.Duration // of the native schedule; 0 is exact
+	TimeBase          TimeBase
+	OneTime           bool // codes that serve once
+	RemoteUnlock      bool
+	DoorSensor        bool
+	EventLog          bool
+	ReadBack          bool // a slot can be read after writing
+	Kinds             []CredentialKind
+	// OpLifetime is the longest time after its start at which an operation can still take effect
+	// on the lock: the fence.
+	OpLifetime time.Duration
+}
+
+// Lifetime is OpLifetime, or DefaultOpLifetime when the driver gave none.
+func (c Capabilities) Lifetime() time.Duration {
+	if c.OpLifetime <= 0 {
+		return DefaultOpLifetime
+	}
+	return c.OpLifetime
+}
+
+// CheckPIN tells the first rule of the lock that p breaks: "length", "alphabet", "prefix",
+// "pattern", or "" when the lock takes it. A pattern that does not compile refuses every PIN.
+func (c Capabilities) CheckPIN(p PIN) string {
+	s := string(p)
+	if len(s) < c.PINMin || (c.PINMax > 0 && len(s) > c.PINMax) || s == "" {
+		return "length"
+	}
+	alphabet := c.Alphabet
+	if alphabet == "" {
+		alphabet = "0123456789"
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return !strings.ContainsRune(alphabet, r) }) {
+		return "alphabet"
+	}
+	for _, prefix := range c.ForbiddenPrefixes {
+		if strings.HasPrefix(s, prefix) {
+			return "prefix"
+		}
+	}
+	for _, pattern := range c.ForbiddenPatterns {
+		re, err := regexp.Compile(pattern)
+		if err != nil || re.MatchString(s) {
+			return "pattern"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,157 @@
+package slot
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Holding is what the bridge believes a slot of the lock holds.
+type Holding uint8
+
+// The holdings.
+const (
+	Unknown Holding = iota // never read, never written by this bridge
+	Empty
+	Ours    // exactly Held.PIN with Held's window
+	Unsure  // ours or empty: an operation may have taken effect
+	Foreign // a credential that is not ours: never touched
+)
+
+// Held is the bridge's belief about a slot's content.
+type Held struct {
+	Is        Holding
+	PIN       PIN // set when Ours
+	NotBefore time.Time
+	NotAfter  time.Time
+	Evidence  Evidence // Accepted or Verified when Ours or Empty
+}
+
+// Slot is the bridge's durable record of one slot. It is comparable: a changed record is one that
+// has to be stored.
+type Slot struct {
+	Number   uint32
+	Desired  Desired
+	Held     Held
+	Observed Observed // what was last reported
+	Refused  Result   // final refusal of Desired; no new attempt until the generation changes
+	Code     Result   // the last transient answer for Desired
+	Attempts uint8    // transient answers in a row, saturating
+	RetryAt  time.Time
+	ReadAt   time.Time // when to read back; zero is never
+	Cured    bool      // a slot that answered Duplicate or Occupied after doubt was cleared once
+	Passed   uint8     // operations on other slots that went first while this one was ready
+}
+
+// OpKind is a radio operation.
+type OpKind string
+
+// The operations.
+const (
+	OpSet   OpKind = "set"
+	OpClear OpKind = "clear"
+	OpRead  OpKind = "read"
+)
+
+// Op is the operation in flight, stored before the radio hears of it.
+type Op struct {
+	Kind       OpKind // "" when none is in flight
+	Seq        uint64
+	Slot       uint32
+	Generation uint64
+	PIN        PIN
+	NotBefore  time.Time // zero unless the lock keeps the window itself
+	NotAfter   time.Time
+	Replace    bool      // the slot may hold an older credential of ours
+	Until      time.Time // from here on it can no longer take effect
+}
+
+// Lock is the bridge's durable record of one lock. Slots are sorted by number.
+type Lock struct {
+	Caps  Capabilities
+	Slots []Slot
+	Op    Op
+	Seq   uint64    // of the last operation
+	Fence time.Time // no write starts before; zero is none
+}
+
+// New is the record of a lock that this bridge has never driven. Another bridge may have, so the
+// first write waits until that one's last operation can no longer land.
+func New(caps Capabilities, at time.Time) Lock {
+	return Lock{Caps: caps, Fence: at.Add(caps.Lifetime())}
+}
+
+// Slot returns a slot's record.
+func (l Lock) Slot(number uint32) (Slot, bool) {
+	i, ok := l.find(number)
+	if !ok {
+		return Slot{}, false
+	}
+	return l.Slots[i], true
+}
+
+func (l Lock) find(number uint32) (int, bool) {
+	return slices.BinarySearchFunc(l.Slots, number, func(s Slot, n uint32) int { return cmp.Compare(s.Number, n) })
+}
+
+// Rows is the bridge's side of LockDigest.
+func (l Lock) Rows() []Row {
+	rows := make([]Row, 0, len(l.Slots))
+	for _, s := range l.Slots {
+		if s.Desired.Generation > 0 {
+			rows = append(rows, Row{Slot: s.Number, Generation: s.Desired.Generation, Observed: s.Observed})
+		}
+	}
+	return rows
+}
+
+// EventKind is something that happened to a lock or its bridge.
+type EventKind uint8
+
+// The events.
+const (
+	Wanted   EventKind = iota + 1 // Desired arrived for Slot
+	Answered                      // the driver answered operation Seq with Result
+	Ticked                        // time passed
+	Booted                        // the bridge started and loaded this record
+	Doubted                       // the lock or a person may have changed Slot: read it again
+)
+
+// Event moves a Lock. At never goes back within one run of a bridge; Booted makes good for a clock
+// that went back between two runs.
+type Event struct {
+	Kind EventKind
+	At   time.Time
+	// ClockError bounds how wrong At may be. It is counted against us: windows open later and
+	// close earlier by it.
+	ClockError time.Duration
+
+	Slot    uint32
+	Desired Desired
+
+	Seq        uint64
+	Result     Result
+	RetryAfter time.Duration // with Busy, if the lock said so
+	Present    bool          // answer to a read
+	PIN        PIN           // answer to a read, if the lock shows it
+}
+
+// ActionKind is something Step asks the bridge to do.
+type ActionKind uint8
+
+// The actions. All state must be stored before an action is carried out.
+const (
+	Start  ActionKind = iota + 1 // carry out Op; answer with Answered before Op.Until
+	Tell                         // report Observed for Slot
+	Drift                        // Slot changed without us: an event for the audit trail
+	WakeAt                       // send Ticked at At
+)
+
+// Action is one thing to do.
+type Action struct {
+	Kind     ActionKind
+	Op       Op
+	Slot     uint32
+	Observed Observed
+	At       time.Time
+}

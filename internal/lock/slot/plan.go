@@ -1,0 +1,210 @@
+package slot
+
+import "time"
+
+// target is what a slot shall hold right now.
+type target struct {
+	present   bool
+	waiting   bool // absent only because the window has not come near yet
+	pin       PIN
+	notBefore time.Time // zero unless the lock keeps the window itself
+	notAfter  time.Time
+	due       time.Time // from when on it should be so
+	changes   time.Time // when the target will be another; zero is never
+}
+
+// want is the slot's target. The bridge's own schedule opens and closes every window; a lock that
+// keeps windows gets the credential ahead and closes by itself, too, should the bridge be away.
+func (m *machine) want(s *Slot) target {
+	d, now := s.Desired, m.ev.At
+	if d.Intent != Present {
+		return target{}
+	}
+	if s.Refused != "" {
+		return target{} // an older credential must not outlive its replacement's refusal
+	}
+	opens, closes := d.NotBefore.Add(m.ev.ClockError), d.NotAfter
+	if !closes.IsZero() {
+		closes = closes.Add(-m.ev.ClockError)
+		if !now.Before(closes) {
+			return target{due: closes}
+		}
+	}
+	t := target{present: true, pin: d.PIN, due: d.NotBefore, changes: closes}
+	from := opens
+	if m.lock.Caps.Schedule == ScheduleWindow {
+		t.notBefore, t.notAfter = outward(d.NotBefore, d.NotAfter, m.lock.Caps.Granularity)
+		if t.notBefore.Equal(d.NotBefore) {
+			from = opens.Add(-m.rules.preload)
+		}
+	}
+	if !d.NotBefore.IsZero() && now.Before(from) {
+		return target{waiting: true, changes: from}
+	}
+	return t
+}
+
+// outward widens a window to what a coarse lock can express. The bridge's own schedule keeps the
+// exact ends; the lock's is the net below it.
+func outward(from, to time.Time, g time.Duration) (time.Time, time.Time) {
+	if g <= 0 {
+		return from, to
+	}
+	if !from.IsZero() {
+		from = from.Truncate(g)
+	}
+	if end := to.Truncate(g); !to.IsZero() && end.Before(to) {
+		to = end.Add(g)
+	}
+	return from, to
+}
+
+// met reports whether the lock holds the target.
+func (t target) met(s *Slot) bool {
+	if t.present {
+		return s.Held.Is == Ours && s.Held.PIN == t.pin && s.Held.NotBefore.Equal(t.notBefore) && s.Held.NotAfter.Equal(t.notAfter)
+	}
+	switch s.Held.Is {
+	case Empty, Foreign:
+		return true
+	case Unknown:
+		return !s.Desired.Claimed
+	}
+	return false
+}
+
+// observeAll reports every slot about which there is something new to say.
+func (m *machine) observeAll() {
+	for i := range m.lock.Slots {
+		s := &m.lock.Slots[i]
+		if s.Desired.Generation == 0 {
+			continue
+		}
+		o := m.observed(s)
+		if o.same(s.Observed) && s.Number != m.tell {
+			continue
+		}
+		if !o.same(s.Observed) {
+			o.At = m.ev.At
+			s.Observed = o
+		}
+		m.actions = append(m.actions, Action{Kind: Tell, Slot: s.Number, Observed: s.Observed})
+	}
+}
+
+func (m *machine) observed(s *Slot) Observed {
+	t := m.want(s)
+	o := Observed{Generation: s.Desired.Generation}
+	switch met := t.met(s); {
+	case s.Refused != "":
+		o.Evidence, o.Result = Failed, s.Refused
+	case met && t.waiting:
+		o.Evidence = Sent
+	case met:
+		o.Present, o.Evidence = t.present, s.Held.Evidence
+		if s.Held.Is == Unknown || s.Held.Is == Foreign { // nothing of ours was ever put there
+			o.Evidence = Verified
+		}
+	case s.Held.Is == Unsure && !(t.waiting && s.Code == ""):
+		o.Evidence, o.Result = Unconfirmed, s.Code
+	default:
+		o.Evidence, o.Result = Sent, s.Code
+	}
+	return o
+}
+
+// start picks the next operation.
+func (m *machine) start() {
+	if m.lock.Op.Kind != "" || m.ev.At.Before(m.lock.Fence) {
+		return
+	}
+	var best *Slot
+	var op Op
+	var rank order
+	for i := range m.lock.Slots {
+		s := &m.lock.Slots[i]
+		o, k, ok := m.next(s)
+		if ok && (best == nil || k.before(rank)) {
+			best, op, rank = s, o, k
+		}
+	}
+	if best == nil {
+		return
+	}
+	for i := range m.lock.Slots {
+		s := &m.lock.Slots[i]
+		if _, _, ready := m.next(s); ready && s != best && s.Passed < m.rules.overtake {
+			s.Passed++
+		}
+	}
+	best.Passed = 0
+	m.lock.Seq++
+	op.Seq, op.Slot, op.Generation = m.lock.Seq, best.Number, best.Desired.Generation
+	op.Until = m.ev.At.Add(m.lock.Caps.Lifetime())
+	m.lock.Op = op
+	m.actions = append(m.actions, Action{Kind: Start, Slot: op.Slot, Op: op})
+}
+
+// order ranks ready operations: whoever was overtaken too often, then revocations, then settings,
+// then readings; the earliest due first among equals.
+type order struct {
+	passed uint8 // only when at the limit
+	class  uint8
+	due    time.Time
+}
+
+func (o order) before(p order) bool {
+	switch {
+	case o.passed != p.passed:
+		return o.passed > p.passed
+	case o.class != p.class:
+		return o.class < p.class
+	}
+	return o.due.Before(p.due)
+}
+
+// next is the operation a slot is ready for.
+func (m *machine) next(s *Slot) (Op, order, bool) {
+	t, now := m.want(s), m.ev.At
+	k := order{due: t.due}
+	if s.Passed >= m.rules.overtake {
+		k.passed = s.Passed
+	}
+	if t.met(s) || s.Desired.Generation == 0 {
+		k.class = 2
+		return Op{Kind: OpRead}, k, !s.ReadAt.IsZero() && !now.Before(s.ReadAt)
+	}
+	if now.Before(s.RetryAt) || s.Held.Is == Foreign {
+		return Op{}, k, false
+	}
+	if !t.present || (s.Cured && s.Held.Is == Unsure) {
+		return Op{Kind: OpClear, Replace: true}, k, true
+	}
+	k.class = 1
+	if s.Held.Is == Unknown && m.lock.Caps.ReadBack && !s.Desired.Claimed {
+		return Op{Kind: OpRead}, k, true
+	}
+	replace := s.Held.Is == Ours || s.Held.Is == Unsure || (s.Held.Is == Unknown && s.Desired.Claimed)
+	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
+}
+
+// wake asks for a tick when time alone will make a difference.
+func (m *machine) wake() {
+	var at time.Time
+	soonest := func(t time.Time) {
+		if t.After(m.ev.At) && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	soonest(m.lock.Fence)
+	soonest(m.lock.Op.Until)
+	for i := range m.lock.Slots {
+		s := &m.lock.Slots[i]
+		soonest(s.RetryAt)
+		soonest(s.ReadAt)
+		soonest(m.want(s).changes)
+	}
+	if !at.IsZero() {
+		m.actions = append(m.actions, Action{Kind: WakeAt, At: at})
+	}
+}

@@ -1,0 +1,144 @@
+package slot
+
+import "time"
+
+// Server is the server's durable record of one slot of one lock.
+type Server struct {
+	Desired  Desired
+	Observed Observed // of the current or an older generation; never of a newer one
+	Grant    string   // who the slot belongs to; "" when it is free
+	// Claimant is the bridge (its enrolment) that a credential for this slot was last handed to and
+	// that has not reported it removed since.
+	Claimant string
+	// Inherited: an earlier claimant's credential may still be on the lock.
+	Inherited bool
+	// Foreign: the lock holds a credential here that is not ours.
+	Foreign bool
+	// ReadBack: the lock can be read, so only a read-back proves removal.
+	ReadBack bool
+}
+
+// Report is an observation as it arrives from a bridge session.
+type Report struct {
+	Epoch    uint64
+	Observed Observed
+}
+
+// Assign gives a slot to a grant, or changes what the grant wants there. It sets the next
+// generation and returns false, changing nothing, when the slot belongs to another grant, holds
+// something foreign, or is not known to be free. Intent Absent keeps the grant until Observe sees the
+// slot empty.
+func Assign(s Server, grant string, d Desired) (Server, bool) {
+	if grant == "" || (s.Grant != "" && s.Grant != grant) {
+		return s, false
+	}
+	if s.Grant == "" && (d.Intent != Present || s.Foreign) {
+		return s, false
+	}
+	d.Generation = s.Desired.Generation + 1
+	d.Claimed = false
+	if d.Intent != Present {
+		d.Intent, d.PIN = Absent, ""
+	}
+	s.Desired, s.Grant = d, grant
+	return s, true
+}
+
+// Send marks the desired state as handed to a bridge, named by its enrolment: a bridge that lost
+// its store has to enrol anew. It returns the record to store before the message leaves, and the
+// desired state to put into the message.
+func Send(s Server, bridge string) (Server, Desired) {
+	if s.Claimant != "" && s.Claimant != bridge {
+		s.Inherited, s.Claimant = true, ""
+	}
+	if s.Desired.Intent == Present {
+		s.Claimant = bridge
+	}
+	d := s.Desired
+	d.Claimed = s.Inherited
+	return s, d
+}
+
+// Observe applies a report. It counts only when it comes from the current session (epoch) and
+// speaks of the desired generation; anything else changes nothing. A removal that is proven frees
+// the slot. The second result says whether anything changed.
+func Observe(s Server, epoch uint64, r Report) (Server, bool) {
+	return observe(s, epoch, r, production)
+}
+
+func observe(s Server, epoch uint64, r Report, rule rules) (Server, bool) {
+	if r.Epoch != epoch && !rule.noEpoch {
+		return s, false
+	}
+	o := r.Observed
+	if o.Generation != s.Desired.Generation {
+		if !rule.noGeneration {
+			return s, false
+		}
+		o.Generation = s.Desired.Generation
+	}
+	if o.same(s.Observed) && o.Digest == s.Observed.Digest {
+		return s, false
+	}
+	s.Observed = o
+	if o.Result == Occupied {
+		s.Foreign, s.Claimant, s.Inherited = true, "", false
+	}
+	if s.Desired.Intent == Absent && removed(s, rule) {
+		s.Grant, s.Claimant, s.Inherited = "", "", false
+	}
+	return s, true
+}
+
+// Converged reports whether the lock is known to hold exactly what is desired.
+func (s Server) Converged() bool { return converged(s, production) }
+
+func converged(s Server, rule rules) bool {
+	if s.Desired.Generation == 0 || s.Observed.Generation != s.Desired.Generation {
+		return false
+	}
+	if !s.Observed.Evidence.Settled() && !rule.noEvidence {
+		return false
+	}
+	return s.Observed.Present == (s.Desired.Intent == Present)
+}
+
+// removed asks for the best proof the lock can give.
+func removed(s Server, rule rules) bool {
+	if s.Observed.Generation != s.Desired.Generation || s.Observed.Present {
+		return false
+	}
+	if rule.noEvidence {
+		return true
+	}
+	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !s.ReadBack)
+}
+
+// Free reports whether another grant may take the slot.
+func (s Server) Free() bool { return s.Grant == "" && !s.Foreign }
+
+// Status is the word for the slot at now: Queued, Sent, Accepted, Verified, Unconfirmed, Failed,
+// Removing or Removed. Accepted and Verified are never said of a window that has ended.
+func (s Server) Status(now time.Time) Evidence {
+	current := s.Observed.Generation == s.Desired.Generation
+	gone := current && !s.Observed.Present && s.Observed.Evidence.Settled()
+	ended := !s.Desired.NotAfter.IsZero() && !now.Before(s.Desired.NotAfter)
+	switch {
+	case s.Desired.Generation == 0:
+		return Planned
+	case gone:
+		return Removed
+	case s.Desired.Intent == Absent:
+		return Removing
+	case !current:
+		return Queued
+	case ended && s.Observed.Evidence != Failed:
+		return Removing
+	}
+	return s.Observed.Evidence
+}
+
+// Row is the server's side of LockDigest.
+func (s Server) Row(number uint32) Row {
+	return Row{Slot: number, Generation: s.Desired.Generation, Observed: s.Observed}
+}

@@ -1,0 +1,218 @@
+package slot
+
+import (
+	"slices"
+	"time"
+)
+
+// Step moves a lock by one event and says what to do about it. It never changes its argument. At
+// most one Start is returned, only while no operation is in flight and no earlier write can still
+// take effect.
+func Step(l Lock, ev Event) (Lock, []Action) { return step(l, ev, production) }
+
+func step(l Lock, ev Event, r rules) (Lock, []Action) {
+	l.Slots = slices.Clone(l.Slots)
+	m := machine{lock: l, ev: ev, rules: r}
+	if !m.lock.Fence.IsZero() && !ev.At.Before(m.lock.Fence) && ev.Kind != Booted {
+		m.lock.Fence = time.Time{}
+	}
+	switch ev.Kind {
+	case Wanted:
+		m.wanted()
+	case Answered:
+		m.answered()
+	case Booted:
+		m.booted()
+	case Doubted:
+		m.doubted()
+	}
+	m.expire()
+	m.observeAll()
+	m.start()
+	m.wake()
+	return m.lock, m.actions
+}
+
+type machine struct {
+	lock    Lock
+	ev      Event
+	rules   rules
+	actions []Action
+	tell    uint32 // slot to report even if nothing changed
+}
+
+// at returns the slot with this number, made if there is none.
+func (m *machine) at(number uint32) *Slot {
+	i, ok := m.lock.find(number)
+	if !ok {
+		m.lock.Slots = slices.Insert(m.lock.Slots, i, Slot{Number: number})
+	}
+	return &m.lock.Slots[i]
+}
+
+func (m *machine) wanted() {
+	d := m.ev.Desired
+	s := m.at(m.ev.Slot)
+	m.tell = m.ev.Slot
+	if d.Generation < s.Desired.Generation && !m.rules.noGeneration {
+		return
+	}
+	if d.Generation == s.Desired.Generation {
+		s.Desired.Claimed = s.Desired.Claimed || d.Claimed
+		return
+	}
+	s.Desired = d
+	s.Refused, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed = "", "", 0, time.Time{}, false, 0
+	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
+		s.Held = Held{}
+	}
+}
+
+func (m *machine) doubted() {
+	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
+		m.lock.Slots[i].ReadAt = m.ev.At
+	}
+}
+
+// booted forgets nothing but trusts no clock of the run before: whatever was in the air may still
+// land for a whole lifetime from now.
+func (m *machine) booted() {
+	if m.lock.Op.Kind == "" && m.lock.Fence.IsZero() {
+		return
+	}
+	if op := m.lock.Op; op.Kind == OpSet || op.Kind == OpClear {
+		m.at(op.Slot).Held = Held{Is: Unsure}
+	}
+	m.lock.Op = Op{}
+	m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+}
+
+func (m *machine) fence(until time.Time) {
+	if !m.rules.noFence && m.ev.At.Before(until) {
+		m.lock.Fence = until
+	}
+}
+
+// expire gives up on an operation that the driver never answered.
+func (m *machine) expire() {
+	op := m.lock.Op
+	if op.Kind == "" || m.ev.At.Before(op.Until) {
+		return
+	}
+	m.ev = Event{Kind: Answered, At: m.ev.At, ClockError: m.ev.ClockError, Seq: op.Seq, Result: Timeout}
+	m.answered()
+}
+
+func (m *machine) answered() {
+	op := m.lock.Op
+	if op.Kind == "" || m.ev.Seq != op.Seq {
+		return
+	}
+	m.lock.Op = Op{}
+	s := m.at(op.Slot)
+	switch {
+	case op.Kind == OpRead:
+		m.read(s)
+	case m.ev.Result == OK:
+		m.landed(s, op)
+	case m.ev.Result.MayLand():
+		s.Held = Held{Is: Unsure}
+		m.fence(op.Until)
+		m.retry(s, op)
+	default:
+		m.refused(s, op)
+	}
+}
+
+// landed takes the lock's word that the operation took effect.
+func (m *machine) landed(s *Slot, op Op) {
+	s.Held = Held{Is: Empty, Evidence: Accepted}
+	if op.Kind == OpSet {
+		s.Held = Held{Is: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
+	}
+	s.Code, s.Attempts, s.RetryAt, s.ReadAt = "", 0, time.Time{}, time.Time{}
+	if m.lock.Caps.ReadBack {
+		s.ReadAt = m.ev.At
+	}
+}
+
+// refused takes the lock's word that the operation did not and will not take effect.
+func (m *machine) refused(s *Slot, op Op) {
+	code := m.ev.Result
+	doubtful := op.Replace && s.Held.Is == Unsure
+	switch {
+	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.Cured:
+		s.Cured = true // the lock may have met our own earlier attempt: empty the slot, then set
+		return
+	case op.Kind == OpSet && code == Occupied && !op.Replace:
+		s.Held = Held{Is: Foreign, Evidence: Accepted}
+	}
+	if op.Kind == OpSet && code.Final() && op.Generation == s.Desired.Generation {
+		s.Refused = code
+		return
+	}
+	m.retry(s, op)
+}
+
+// retry puts a slot off. A revocation is never given up, whatever the lock says.
+func (m *machine) retry(s *Slot, op Op) {
+	if op.Generation != s.Desired.Generation {
+		return
+	}
+	wait := max(m.rules.retry(op.Kind, s.Attempts), m.ev.RetryAfter)
+	s.Code, s.RetryAt = m.ev.Result, m.ev.At.Add(wait)
+	s.Attempts = min(s.Attempts+1, m.rules.attempts)
+}
+
+// read compares what the lock shows with what it should hold.
+func (m *machine) read(s *Slot) {
+	if m.ev.Result != OK {
+		m.readFailed(s)
+		return
+	}
+	s.ReadAt = time.Time{}
+	was := s.Held
+	switch {
+	case !m.ev.Present && was.Is == Ours:
+		s.Held = Held{Is: Empty, Evidence: Verified}
+		m.drift(s)
+	case !m.ev.Present:
+		s.Held = Held{Is: Empty, Evidence: Verified}
+	case was.Is == Unknown:
+		s.Held = Held{Is: Foreign, Evidence: Verified}
+		if s.Desired.Claimed {
+			s.Held = Held{Is: Unsure}
+		} else if s.Desired.Intent == Present {
+			s.Refused = Occupied
+		}
+	case was.Is == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
+		s.Held.Evidence = Verified
+		if m.rules.readEvery > 0 {
+			s.ReadAt = m.ev.At.Add(m.rules.readEvery)
+		}
+	case was.Is == Ours:
+		s.Held = Held{Is: Unsure}
+		m.drift(s)
+	case was.Is == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
+		s.Held = Held{Is: Unsure}
+	case was.Is == Empty:
+		s.Held = Held{Is: Foreign, Evidence: Verified}
+		m.drift(s)
+	}
+	s.Code = ""
+}
+
+func (m *machine) readFailed(s *Slot) {
+	switch {
+	case s.Held.Is == Unknown:
+		m.retry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
+	case m.ev.Result == Unsupported:
+		s.ReadAt = time.Time{}
+	default:
+		s.ReadAt = m.ev.At.Add(max(m.rules.readRetry, m.ev.RetryAfter))
+	}
+}
+
+func (m *machine) drift(s *Slot) {
+	m.actions = append(m.actions, Action{Kind: Drift, Slot: s.Number, Observed: s.Observed})
+}
