@@ -1,0 +1,46 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Bridge is an agent on site that drives locks.
+type Bridge struct{ ent.Schema }
+
+func (Bridge) Annotations() []schema.Annotation { return table("bridges") }
+
+func (Bridge) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("name").MaxLen(255),
+		field.Bytes("join_mac").Optional().Nillable().Unique(),
+		maybe("join_expires_at"),
+		maybe("enrolled_at"),
+		maybe("revoked_at"),
+		field.Bytes("hpke_key").Optional(),
+		field.Bytes("certificate_key").Optional().Comment("SHA-256 of the public key the certificate was made for."),
+		field.Bytes("previous_key").Optional().Comment("Like certificate_key, of the one before: good until the bridge was seen with the new one."),
+		maybe("certificate_expires_at"),
+		field.Int64("epoch").Default(0),
+		field.String("boot_id").MaxLen(64).Default(""),
+		field.String("software").MaxLen(128).Default(""),
+		field.Bool("online").Default(false),
+		field.String("node").MaxLen(64).Default(""),
+		field.String("offline_reason").MaxLen(64).Default("neverConnected"),
+		maybe("last_seen_at"),
+		field.Int64("clock_offset_ms").Default(0),
+		field.Int64("event_sequence").Default(0).Comment("Events of the bridge are stored up to here."),
+		created(),
+	}
+}
+
+func (Bridge) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id"),
+	}
+}
