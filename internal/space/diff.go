@@ -1,0 +1,240 @@
+package space
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Kind is the kind of a conflict between a mapping and a partner's listing.
+type Kind string
+
+// Every kind of conflict.
+const (
+	Missing        Kind = "missing"        // a mapped space is no longer listed
+	Inactive       Kind = "inactive"       // a mapped space is listed as switched off
+	Renamed        Kind = "renamed"        // a mapped space has another name than when it was mapped
+	Retyped        Kind = "retyped"        // a mapped space has another type than when it was mapped
+	NewUnmapped    Kind = "newUnmapped"    // a space appeared after the first reading, and is not mapped
+	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no room that is listed, where the partner names rooms
+	DuplicateID    Kind = "duplicateId"    // an id is listed twice
+	Unreadable     Kind = "unreadable"     // the endpoint failed several times in a row
+)
+
+// Kinds lists every kind of conflict.
+var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
+
+// Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID
+// is empty for Unreadable.
+type Finding struct {
+	Kind       Kind
+	ExternalID string
+	Detail     string // for staff
+}
+
+// Mapped is one mapping, with what the partner called the space when it was mapped.
+type Mapped struct {
+	ExternalID string
+	SpaceID    string
+	Name       string
+	Type       string
+}
+
+// Known is what we held before a reading.
+type Known struct {
+	Listing  []Listed  // the last good reading
+	Gone     []Listed  // listed once, but not in the last good reading
+	Mappings []Mapped  // of the integration
+	Open     []Finding // conflicts that stand
+	Failures int       // failed readings in a row
+}
+
+// Options are the settings of Diff.
+type Options struct {
+	UnreadableAfter int // failed readings in a row that make the conflict unreadable; 0 means 3
+}
+
+const unreadableAfter = 3
+
+// Outcome is what a reading changes. Nothing in it removes a mapping: that is for people.
+type Outcome struct {
+	Failed   string   // why the reading does not count; the listing then stays as it is
+	Failures int      // failed readings in a row, this one included
+	Upsert   []Listed // new, back or changed
+	Gone     []string // no longer listed
+	Opened   []Finding
+	Closed   []Finding
+	Standing []Finding // open before and after, with the present detail
+}
+
+// Diff compares a reading of getSpaces with the last and with the mapping. A failed or empty
+// reading changes nothing but the count of failures and, at the limit, one conflict.
+func Diff(known Known, reading Reading, o Options) Outcome {
+	if problem := reading.problem(len(known.Listing) > 0); problem != "" {
+		return failed(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
+	}
+	before, gone := byID(known.Listing), byID(known.Gone)
+	listing, twice := distinct(reading.Spaces, before)
+	out := Outcome{}
+	for _, id := range sorted(listing) {
+		if was, ok := before[id]; !ok || was != listing[id] {
+			out.Upsert = append(out.Upsert, listing[id])
+		}
+	}
+	for _, id := range sorted(before) {
+		if _, ok := listing[id]; !ok {
+			out.Gone = append(out.Gone, id)
+		}
+	}
+	first := len(before) == 0 && len(gone) == 0
+	findings := contradictions(listing, known.Mappings)
+	for _, id := range sorted(twice) {
+		findings = append(findings, Finding{DuplicateID, id, fmt.Sprintf("The partner lists the id %q more than once.", id)})
+	}
+	findings = append(findings, unmapped(listing, known, func(id string) bool {
+		return !first && !before[id].IsActive
+	})...)
+	out.settle(known.Open, findings)
+	return out
+}
+
+// Review looks at the conflicts again after a change of the mapping, without a reading.
+func Review(known Known) Outcome {
+	listing := byID(known.Listing)
+	findings := contradictions(listing, known.Mappings)
+	findings = append(findings, unmapped(listing, known, func(string) bool { return false })...)
+	for _, f := range known.Open {
+		// Only a reading tells whether these two have healed.
+		if f.Kind == DuplicateID || f.Kind == Unreadable {
+			findings = append(findings, f)
+		}
+	}
+	out := Outcome{Failures: known.Failures}
+	out.settle(known.Open, findings)
+	return out
+}
+
+// failed is the outcome of a reading that does not count.
+func failed(known Known, problem string, limit int) Outcome {
+	out := Outcome{Failed: problem, Failures: known.Failures + 1}
+	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
+	if out.Failures >= limit || len(findings) < len(known.Open) {
+		findings = append(findings, Finding{Unreadable, "", clip(fmt.Sprintf("getSpaces failed %d times in a row: %s", out.Failures, problem), maxDetail)})
+	}
+	out.settle(known.Open, findings)
+	return out
+}
+
+// contradictions are the conflicts that a listing and the mappings show by themselves.
+func contradictions(listing map[string]Listed, mappings []Mapped) []Finding {
+	var found []Finding
+	for _, m := range mappings {
+		s, ok := listing[m.ExternalID]
+		if !ok {
+			found = append(found, Finding{Missing, m.ExternalID, fmt.Sprintf("%s %q is mapped, but the partner no longer lists it.", m.Type, m.Name)})
+			continue
+		}
+		if !s.IsActive {
+			found = append(found, Finding{Inactive, m.ExternalID, fmt.Sprintf("%s %q is mapped, but the partner lists it as inactive.", s.Type, s.Name)})
+		}
+		if !sameText(s.Name, m.Name) {
+			found = append(found, Finding{Renamed, m.ExternalID, fmt.Sprintf("%q is now called %q by the partner.", m.Name, s.Name)})
+		}
+		if s.Type != m.Type {
+			found = append(found, Finding{Retyped, m.ExternalID, fmt.Sprintf("%q was a %s and is now a %s for the partner.", s.Name, m.Type, s.Type)})
+		}
+	}
+	return append(found, orphans(listing)...)
+}
+
+// orphans are beds without a room. The parent of a bed is optional in getSpaces: where no
+// bed names one, the partner does not send them and nothing is wrong.
+func orphans(listing map[string]Listed) []Finding {
+	names := false
+	for _, s := range listing {
+		names = names || s.Type == Bed && s.ParentExternalID != ""
+	}
+	if !names {
+		return nil
+	}
+	var found []Finding
+	for _, id := range sorted(listing) {
+		bed := listing[id]
+		if bed.Type != Bed {
+			continue
+		}
+		room, ok := listing[bed.ParentExternalID]
+		switch {
+		case bed.ParentExternalID == "":
+			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q names no room.", bed.Name)})
+		case !ok:
+			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q is in a room that is not listed (%q).", bed.Name, clip(bed.ParentExternalID, maxName))})
+		case room.Type == Bed:
+			found = append(found, Finding{BedWithoutRoom, id, fmt.Sprintf("The partner's bed %q is in %q, which is a bed as well.", bed.Name, room.Name)})
+		}
+	}
+	return found
+}
+
+// unmapped are active spaces without a mapping that have just appeared, or whose conflict is open.
+func unmapped(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
+	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
+	for _, m := range known.Mappings {
+		mapped[m.ExternalID] = true
+	}
+	for _, f := range known.Open {
+		if f.Kind == NewUnmapped {
+			open[f.ExternalID] = true
+		}
+	}
+	var found []Finding
+	for _, id := range sorted(listing) {
+		if s := listing[id]; s.IsActive && !mapped[id] && (open[id] || appeared(id)) {
+			found = append(found, Finding{NewUnmapped, id, fmt.Sprintf("The partner's %s %q is new and not mapped.", s.Type, s.Name)})
+		}
+	}
+	return found
+}
+
+// settle sorts the findings into opened, closed and standing.
+func (o *Outcome) settle(open, findings []Finding) {
+	type key struct {
+		kind Kind
+		id   string
+	}
+	was, is := make(map[key]bool, len(open)), make(map[key]bool, len(findings))
+	for _, f := range open {
+		was[key{f.Kind, f.ExternalID}] = true
+	}
+	for _, f := range findings {
+		k := key{f.Kind, f.ExternalID}
+		if is[k] {
+			continue
+		}
+		is[k] = true
+		f.Detail = clip(f.Detail, maxDetail)
+		if was[k] {
+			o.Standing = append(o.Standing, f)
+		} else {
+			o.Opened = append(o.Opened, f)
+		}
+	}
+	for _, f := range open {
+		if !is[key{f.Kind, f.ExternalID}] {
+			o.Closed = append(o.Closed, f)
+		}
+	}
+	for _, list := range [][]Finding{o.Opened, o.Closed, o.Standing} {
+		slices.SortFunc(list, func(a, b Finding) int {
+			return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ExternalID, b.ExternalID))
+		})
+	}
+}
+
+func byID(listing []Listed) map[string]Listed {
+	m := make(map[string]Listed, len(listing))
+	for _, s := range listing {
+		m[s.ExternalID] = s
+	}
+	return m
+}

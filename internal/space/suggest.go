@@ -1,0 +1,228 @@
+package space
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Confidence says how much a suggestion deserves to be believed.
+type Confidence string
+
+// A suggestion is exact when the names differ in nothing but case, punctuation and leading
+// zeros, and likely when words such as "room" had to be left out.
+const (
+	Exact  Confidence = "exact"
+	Likely Confidence = "likely"
+)
+
+// Own is one of our spaces, as far as Suggest looks at it.
+type Own struct {
+	ID       string
+	Type     string
+	Name     string
+	ParentID string // the dorm of a bed
+}
+
+// Suggestion pairs a partner's space with one of ours.
+type Suggestion struct {
+	ExternalID string
+	SpaceID    string
+	Confidence Confidence
+}
+
+// Suggest pairs spaces that are not mapped yet, one to one, by name: rooms and dorms first,
+// then the beds within dorms that are paired. Where two could be meant, it suggests neither.
+func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
+	p := pairing{taken: map[string]string{}, held: map[string]bool{}}
+	for _, m := range mappings {
+		p.taken[m.ExternalID], p.held[m.SpaceID] = m.SpaceID, true
+	}
+	var rooms, beds []Listed
+	for _, s := range listing {
+		if s.Type == Bed {
+			beds = append(beds, s)
+		} else if s.IsActive {
+			rooms = append(rooms, s)
+		}
+	}
+	theirs, own := map[string]Listed{}, map[string]Own{}
+	for _, s := range rooms {
+		theirs[s.ExternalID] = s
+	}
+	ownBeds, ownRooms := map[string][]Own{}, []Own{}
+	for _, s := range ours {
+		own[s.ID] = s
+		if s.Type == Bed {
+			ownBeds[s.ParentID] = append(ownBeds[s.ParentID], s)
+		} else {
+			ownRooms = append(ownRooms, s)
+		}
+	}
+	p.pair(entries(rooms, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""),
+		entries(ownRooms, func(s Own) (string, string) { return s.ID, s.Name }, ""), Exact)
+
+	inRoom, loose := map[string][]Listed{}, []Listed{}
+	for _, b := range beds {
+		if !b.IsActive {
+			continue
+		}
+		if b.ParentExternalID == "" {
+			loose = append(loose, b)
+		} else {
+			inRoom[b.ParentExternalID] = append(inRoom[b.ParentExternalID], b)
+		}
+	}
+	for _, room := range sorted(inRoom) {
+		dorm, ok := p.taken[room]
+		if !ok {
+			continue
+		}
+		p.pair(entries(inRoom[room], func(s Listed) (string, string) { return s.ExternalID, s.Name }, theirs[room].Name),
+			entries(ownBeds[dorm], func(s Own) (string, string) { return s.ID, s.Name }, own[dorm].Name), p.confidence(room))
+	}
+	p.pair(entries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), inFull(ownBeds, own), Likely)
+	slices.SortFunc(p.found, func(a, b Suggestion) int { return cmp.Compare(a.ExternalID, b.ExternalID) })
+	return p.found
+}
+
+// inFull names our beds with their dorm, as a partner must that does not list parents.
+func inFull(beds map[string][]Own, own map[string]Own) []entry {
+	var all []entry
+	for _, dorm := range sorted(beds) {
+		for _, b := range beds[dorm] {
+			words := tokens(own[dorm].Name + " " + b.Name)
+			bare := tokens(b.Name)
+			if own[dorm].Name == "" || within(bare, tokens(own[dorm].Name)) {
+				words = bare
+			}
+			all = append(all, entry{id: b.ID, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(words), " ")})
+		}
+	}
+	return all
+}
+
+// entry is one side of a possible pair: an id and the names it answers to.
+type entry struct{ id, exact, likely string }
+
+func entries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
+	all := make([]entry, 0, len(spaces))
+	prefix := tokens(parent)
+	for _, s := range spaces {
+		id, n := name(s)
+		words := tokens(n)
+		rest := words
+		if within(words, prefix) {
+			rest = words[len(prefix):]
+		}
+		all = append(all, entry{id: id, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(rest), " ")})
+	}
+	return all
+}
+
+type pairing struct {
+	taken map[string]string // partner's id to ours
+	held  map[string]bool   // ours
+	found []Suggestion
+}
+
+func (p *pairing) confidence(externalID string) Confidence {
+	for _, s := range p.found {
+		if s.ExternalID == externalID {
+			return s.Confidence
+		}
+	}
+	return Exact // mapped by a person
+}
+
+// pair suggests what is unique on both sides: first by the exact names, then by the likely
+// ones among what is left. No suggestion is more certain than most.
+func (p *pairing) pair(theirs, ours []entry, most Confidence) {
+	p.round(theirs, ours, func(e entry) string { return e.exact }, most)
+	p.round(theirs, ours, func(e entry) string { return e.likely }, Likely)
+}
+
+func (p *pairing) round(theirs, ours []entry, name func(entry) string, c Confidence) {
+	left, right := map[string][]string{}, map[string][]string{}
+	for _, e := range theirs {
+		if _, ok := p.taken[e.id]; !ok && name(e) != "" {
+			left[name(e)] = append(left[name(e)], e.id)
+		}
+	}
+	for _, e := range ours {
+		if !p.held[e.id] && name(e) != "" {
+			right[name(e)] = append(right[name(e)], e.id)
+		}
+	}
+	for _, n := range sorted(left) {
+		if len(left[n]) != 1 || len(right[n]) != 1 {
+			continue
+		}
+		ext, own := left[n][0], right[n][0]
+		p.taken[ext], p.held[own] = own, true
+		p.found = append(p.found, Suggestion{ExternalID: ext, SpaceID: own, Confidence: c})
+	}
+}
+
+// generic are words that say what a space is, not which one.
+var generic = []string{
+	"room", "rm", "dorm", "dormitory", "bed", "bunk", "no", "nr", "number",
+	"zimmer", "bett", "schlafsaal", "chambre", "dortoir", "lit", "habitacion", "habitación", "dormitorio", "cama",
+	"camera", "letto", "quarto", "kamer", "the",
+}
+
+// withoutGeneric leaves the words that tell spaces apart; a name of nothing else stays whole.
+func withoutGeneric(words []string) []string {
+	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(generic, w) })
+	if len(rest) == 0 {
+		return words
+	}
+	return rest
+}
+
+// within reports whether words begin with a parent's name and go on after it.
+func within(words, prefix []string) bool {
+	return len(prefix) > 0 && len(words) > len(prefix) && slices.Equal(words[:len(prefix)], prefix)
+}
+
+// tokens splits a name into lower-case words and numbers without leading zeros:
+// "Room-007B" becomes room, 7, b.
+func tokens(name string) []string {
+	var words []string
+	var word []rune
+	kind := 0
+	flush := func() {
+		if len(word) == 0 {
+			return
+		}
+		w := string(word)
+		if kind == 2 {
+			w = cmp.Or(strings.TrimLeft(w, "0"), "0")
+		}
+		words, word = append(words, w), word[:0]
+	}
+	for _, r := range name {
+		k := 0
+		switch {
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			k = 1
+		case unicode.IsDigit(r):
+			k = 2
+		}
+		if k != kind {
+			flush()
+			kind = k
+		}
+		if k != 0 {
+			word = append(word, unicode.ToLower(r))
+		}
+	}
+	flush()
+	return words
+}
+
+// sameText compares names as people read them, blind to white space alone.
+func sameText(a, b string) bool {
+	return slices.Equal(strings.Fields(a), strings.Fields(b))
+}
