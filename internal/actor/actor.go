@@ -1,0 +1,68 @@
+// Package actor says who is behind a call: the answer of authentication, carried in
+// the call's context.
+package actor
+
+import (
+	"context"
+	"slices"
+)
+
+// Kind is the area an actor's credential belongs to. A credential of one area opens no other.
+type Kind string
+
+const (
+	Operator    Kind = "operator"    // runs the installation
+	Staff       Kind = "staff"       // works at a property, a person or its script
+	Integration Kind = "integration" // a partner app at a property
+	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
+	System      Kind = "system"      // a job of ours, no caller behind it
+)
+
+// Scopes that an integration's credential may hold.
+const (
+	ReservationsWrite = "reservations:write"
+	ReservationsRead  = "reservations:read"
+	PINsRead          = "pins:read"
+	GuestsRead        = "guests:read"
+	EndpointsWrite    = "endpoints:write"
+	WebhooksWrite     = "webhooks:write"
+)
+
+// Actor is an authenticated caller. Fields that make no sense for a kind are empty.
+type Actor struct {
+	Kind          Kind
+	ID            string // of the operator, staff member, integration or bridge
+	PropertyID    string // the tenant; empty for operators
+	IntegrationID string
+	AppID         string
+	Role          string // of staff
+	Scopes        []string
+	TokenID       string // of the credential used, never its secret
+}
+
+// Has reports whether the actor holds a scope.
+func (a Actor) Has(scope string) bool { return slices.Contains(a.Scopes, scope) }
+
+// Subject is the key that limits and idempotency count by: the integration where there
+// is one, else the actor itself.
+func (a Actor) Subject() string {
+	switch {
+	case a.IntegrationID != "":
+		return a.IntegrationID
+	case a.ID != "":
+		return string(a.Kind) + ":" + a.ID
+	default:
+		return string(a.Kind)
+	}
+}
+
+type key struct{}
+
+// With returns a context that carries the actor.
+func With(ctx context.Context, a Actor) context.Context { return context.WithValue(ctx, key{}, a) }
+
+// From returns the actor of a call, and false when nobody was authenticated.
+func From(ctx context.Context) (Actor, bool) {
+	a, ok := ctx.Value(key{}).(Actor)
+	return a, ok
+}
