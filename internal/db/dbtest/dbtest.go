@@ -1,0 +1,181 @@
+// Package dbtest runs tests on every database there is support for. A missing
+// PostgreSQL fails the test: it never skips.
+package dbtest
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/pgtemp"
+)
+
+// Engines are the names of the sub-tests that Each and EachURL run.
+var Engines = []string{"sqlite", "postgres"}
+
+// Option changes how a test's database is opened.
+type Option func(*db.Config)
+
+// Clock opens the database with a clock of the test's.
+func Clock(c clock.Clock) Option { return func(cfg *db.Config) { cfg.Clock = c } }
+
+// Logger opens the database with a logger of the test's.
+func Logger(l *slog.Logger) Option { return func(cfg *db.Config) { cfg.Logger = l } }
+
+// Each runs f as the sub-tests "sqlite" and "postgres", each on a fresh, migrated
+// database that is closed when the sub-test ends.
+func Each(t *testing.T, f func(t *testing.T, d *db.DB), opts ...Option) {
+	t.Helper()
+	for _, engine := range Engines {
+		t.Run(engine, func(t *testing.T) { f(t, Open(t, engine, opts...)) })
+	}
+}
+
+// EachURL is Each for tests that open the database themselves.
+func EachURL(t *testing.T, f func(t *testing.T, url string)) {
+	t.Helper()
+	for _, engine := range Engines {
+		t.Run(engine, func(t *testing.T) { f(t, URL(t, engine)) })
+	}
+}
+
+// Open opens a fresh, migrated database of one engine until t ends.
+func Open(t testing.TB, engine string, opts ...Option) *db.DB {
+	t.Helper()
+	cfg := db.Config{URL: URL(t, engine)}
+	for _, o := range opts {
+		o(&cfg)
+	}
+	d, err := db.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close database: %v", err)
+		}
+	})
+	return d
+}
+
+// URL makes a fresh, migrated database of one engine and returns its address. It is
+// gone when t ends.
+func URL(t testing.TB, engine string) string {
+	t.Helper()
+	switch engine {
+	case "sqlite":
+		return "sqlite:" + sqliteCopy(t)
+	case "postgres":
+		return postgresCopy(t)
+	}
+	t.Fatalf("unknown engine %q", engine)
+	return ""
+}
+
+// Empty is URL without the schema.
+func Empty(t testing.TB, engine string) string {
+	t.Helper()
+	if engine == "sqlite" {
+		return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+	}
+	return database(t, cluster(t), "")
+}
+
+// sqliteTemplate is a migrated file, made once in a process and copied for each test.
+var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "latchkey-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "template.db")
+	if err := migrated("sqlite:" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func migrated(url string) error {
+	ctx := context.Background()
+	d, err := db.Open(ctx, db.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	if _, err := d.Migrate(ctx); err != nil {
+		_ = d.Close()
+		return err
+	}
+	return d.Close()
+}
+
+func sqliteCopy(t testing.TB) string {
+	t.Helper()
+	content, err := sqliteTemplate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const template = "latchkey_template"
+
+// startCluster runs once in a process; the cluster ends with it.
+var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
+	return pgtemp.Start(context.Background())
+})
+
+var makeTemplate = sync.OnceValue(func() error {
+	c, err := startCluster()
+	if err != nil {
+		return err
+	}
+	if err := c.Exec(context.Background(), "CREATE DATABASE "+template); err != nil {
+		return err
+	}
+	return migrated(c.URL(template))
+})
+
+func cluster(t testing.TB) *pgtemp.Cluster {
+	t.Helper()
+	c, err := startCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func postgresCopy(t testing.TB) string {
+	t.Helper()
+	c := cluster(t)
+	if err := makeTemplate(); err != nil {
+		t.Fatal(err)
+	}
+	return database(t, c, "TEMPLATE "+template)
+}
+
+var databases atomic.Int64
+
+func database(t testing.TB, c *pgtemp.Cluster, as string) string {
+	t.Helper()
+	name := fmt.Sprintf("test_%d", databases.Add(1))
+	if err := c.Exec(t.Context(), "CREATE DATABASE "+name+" "+as); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Exec(context.Background(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop database: %v", err)
+		}
+	})
+	return c.URL(name)
+}

@@ -1,0 +1,250 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"latchkey.dev/internal/clock"
+)
+
+const (
+	groupMax  = 128                   // changes that share a commit
+	groupSpan = 20 * time.Millisecond // no further change joins a commit after this
+)
+
+// group is SQLite's writer: callers that wait at the same time share one transaction
+// and one commit, each behind a savepoint of its own. One goroutine owns the
+// transaction; each closure runs on its caller's goroutine when it is given its turn,
+// so that a panic stays with the caller who caused it.
+type group struct {
+	pool    *sql.DB
+	timeout time.Duration
+	clock   clock.Clock
+	log     *slog.Logger
+
+	mu     sync.RWMutex // guards closed against a send on the closed queue
+	closed bool
+	queue  chan *ticket
+	done   chan struct{}
+}
+
+const (
+	waiting int32 = iota
+	started
+	gone // the caller left: cancelled before its turn, or panicked in it
+)
+
+// ticket is one caller of Write.
+type ticket struct {
+	ctx   context.Context
+	fn    func(*Tx) error
+	state atomic.Int32
+	turn  chan *sql.Tx  // writer → caller: run now, in this transaction
+	ran   chan struct{} // caller → writer: fn has returned or panicked
+	final chan error    // writer → caller: the outcome
+	err   error         // of the last run
+	tx    *Tx           // of the last run
+}
+
+func newGroup(pool *sql.DB, cfg Config) *group {
+	g := &group{
+		pool: pool, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
+	}
+	go g.loop()
+	return g
+}
+
+func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
+	t := &ticket{ctx: ctx, fn: fn, turn: make(chan *sql.Tx, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
+	if err := g.enqueue(t); err != nil {
+		return err
+	}
+	cancelled := ctx.Done()
+	for {
+		select {
+		case tx := <-t.turn:
+			g.run(t, tx)
+		case err := <-t.final:
+			if err == nil {
+				t.tx.runAfter()
+			}
+			return err
+		case <-cancelled:
+			if t.state.CompareAndSwap(waiting, gone) {
+				return ctx.Err()
+			}
+			cancelled = nil
+		}
+	}
+}
+
+func (g *group) enqueue(t *ticket) error {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if g.closed {
+		return ErrClosed
+	}
+	select {
+	case g.queue <- t:
+		return nil
+	default:
+		return errBusy
+	}
+}
+
+// run is the caller's side of a turn.
+func (g *group) run(t *ticket, tx *sql.Tx) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
+	defer cancel()
+	t.tx = newTx(ctx, dialect.SQLite, tx, g.clock.Now())
+	returned := false
+	defer func() {
+		if !returned { // a panic or runtime.Goexit passes through us to the caller
+			t.state.Store(gone)
+		}
+		t.tx.end()
+		t.ran <- struct{}{}
+	}()
+	t.err = t.fn(t.tx)
+	returned = true
+}
+
+func (g *group) loop() {
+	defer close(g.done)
+	for t := range g.queue {
+		g.batch(t)
+	}
+}
+
+// batch runs first and whoever else waits in one transaction and tells each the outcome.
+func (g *group) batch(first *ticket) {
+	if !first.state.CompareAndSwap(waiting, started) {
+		return
+	}
+	members, err := g.shared(first)
+	if err == nil {
+		for _, t := range members {
+			t.final <- t.err
+		}
+		return
+	}
+	if len(members) > 1 {
+		g.log.Warn("shared commit failed; its changes run again one by one", "changes", len(members), "error", err)
+	}
+	for _, t := range members {
+		g.alone(t, err)
+	}
+}
+
+// shared runs tickets behind a savepoint each until none waits, then commits. An error
+// means that nothing of it is stored.
+func (g *group) shared(first *ticket) ([]*ticket, error) {
+	members := []*ticket{first}
+	tx, err := g.pool.Begin()
+	if err != nil {
+		return members, err
+	}
+	begun := time.Now()
+	for t := first; ; {
+		if err := g.guarded(tx, t); err != nil {
+			return members, errors.Join(err, rollback(tx))
+		}
+		if t = g.next(len(members), begun); t == nil {
+			break
+		}
+		members = append(members, t)
+	}
+	return members, tx.Commit()
+}
+
+// next is the next ticket whose caller is still there, without waiting for one.
+func (g *group) next(have int, begun time.Time) *ticket {
+	for have < groupMax && time.Since(begun) < groupSpan {
+		select {
+		case t, ok := <-g.queue:
+			if !ok {
+				return nil
+			}
+			if t.state.CompareAndSwap(waiting, started) {
+				return t
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// guarded gives t its turn behind a savepoint. An error means that the transaction is
+// lost: SQLite rolls all of it back by itself when a statement is interrupted or the
+// disk fails, and the savepoint is gone with it.
+func (g *group) guarded(tx *sql.Tx, t *ticket) error {
+	if _, err := tx.Exec("SAVEPOINT change"); err != nil {
+		return err
+	}
+	t.turn <- tx
+	<-t.ran
+	if t.err != nil || t.state.Load() == gone {
+		if _, err := tx.Exec("ROLLBACK TO change"); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec("RELEASE change")
+	return err
+}
+
+// alone runs t in a transaction of its own, after the shared one was lost for reason.
+func (g *group) alone(t *ticket, reason error) {
+	if t.state.Load() == gone {
+		return
+	}
+	if err := t.ctx.Err(); err != nil {
+		t.final <- err
+		return
+	}
+	tx, err := g.pool.Begin()
+	if err != nil {
+		t.final <- errors.Join(err, reason)
+		return
+	}
+	t.err = nil
+	t.turn <- tx
+	<-t.ran
+	switch {
+	case t.state.Load() == gone:
+		_ = rollback(tx)
+	case t.err != nil:
+		_ = rollback(tx)
+		t.final <- t.err
+	default:
+		t.final <- tx.Commit()
+	}
+}
+
+// rollback ends tx; that SQLite has done so already is no error.
+func rollback(tx *sql.Tx) error {
+	err := tx.Rollback()
+	if errors.Is(err, sql.ErrTxDone) || (err != nil && isNoTransaction(err)) {
+		return nil
+	}
+	return err
+}
+
+// close lets the queue run dry and ends the writer.
+func (g *group) close() {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.queue)
+	}
+	g.mu.Unlock()
+	<-g.done
+}

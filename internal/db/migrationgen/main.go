@@ -1,0 +1,173 @@
+// Command migrationgen writes the next versioned migration of both engines: what
+// separates the migrations there are from what ent/schema wants. Run it through
+// make migration NAME=what_changes.
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	atlas "ariga.io/atlas/sql/migrate"
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/schema"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/mattn/go-sqlite3"
+
+	"latchkey.dev/ent/migrate"
+	"latchkey.dev/internal/db/pgtemp"
+)
+
+func main() {
+	fresh := flag.Bool("fresh", false, "throw away the migrations there are and write 0001_init: only before the first release")
+	dir := flag.String("dir", "ent/migrate", "directory that holds sqlite/ and postgres/")
+	flag.Parse()
+	name := flag.Arg(0)
+	if *fresh {
+		name = "init"
+	}
+	if err := run(context.Background(), *dir, name, *fresh); err != nil {
+		fmt.Fprintln(os.Stderr, "migration:", err)
+		os.Exit(1)
+	}
+}
+
+var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,60}$`)
+
+func run(ctx context.Context, dir, name string, fresh bool) error {
+	if !goodName.MatchString(name) {
+		return fmt.Errorf("name %q: want lower-case words with underscores", name)
+	}
+	cluster, err := pgtemp.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer cluster.Stop()
+	next := map[string][]byte{}
+	number := 1
+	for engine, open := range map[string]func() (*sql.DB, error){
+		dialect.SQLite:   func() (*sql.DB, error) { return sql.Open("sqlite3", "file:dev?mode=memory&_fk=1") },
+		dialect.Postgres: func() (*sql.DB, error) { return sql.Open("pgx", cluster.URL("postgres")) },
+	} {
+		existing, err := existing(filepath.Join(dir, folder(engine)), fresh)
+		if err != nil {
+			return err
+		}
+		files, err := existing.Files()
+		if err != nil {
+			return err
+		}
+		number = max(number, len(files)+1)
+		if next[engine], err = difference(ctx, engine, open, existing); err != nil {
+			return fmt.Errorf("%s: %w", engine, err)
+		}
+	}
+	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), next, fresh)
+}
+
+// folder is where a dialect's migrations live; ent calls SQLite "sqlite3".
+func folder(engine string) string {
+	if engine == dialect.SQLite {
+		return "sqlite"
+	}
+	return engine
+}
+
+// existing is the migrations of one engine as atlas replays them, in memory.
+func existing(dir string, fresh bool) (*atlas.MemDir, error) {
+	mem := &atlas.MemDir{}
+	if fresh {
+		return mem, nil
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.sql"))
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return nil, err
+		}
+		if err := mem.WriteFile(filepath.Base(p), text); err != nil {
+			return nil, err
+		}
+	}
+	sum, err := mem.Checksum()
+	if err != nil {
+		return nil, err
+	}
+	return mem, atlas.WriteSumFile(mem, sum)
+}
+
+// difference is the statements that bring the replayed migrations to ent's schema.
+func difference(ctx context.Context, engine string, open func() (*sql.DB, error), dir *atlas.MemDir) ([]byte, error) {
+	pool, err := open()
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1) // an in-memory database belongs to its connection
+	var out statements
+	m, err := schema.NewMigrate(entsql.OpenDB(engine, pool),
+		schema.WithDir(dir), schema.WithMigrationMode(schema.ModeReplay), schema.WithDialect(engine),
+		schema.WithFormatter(&out), schema.WithDropColumn(true), schema.WithDropIndex(true))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.NamedDiff(ctx, "next", migrate.Tables...); err != nil && !errors.Is(err, atlas.ErrNoPlan) {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// statements collects a plan as text instead of writing files.
+type statements struct{ bytes.Buffer }
+
+// Format implements atlas's Formatter.
+func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
+	for _, c := range plan.Changes {
+		if c.Comment != "" {
+			fmt.Fprintf(s, "-- %s\n", c.Comment)
+		}
+		fmt.Fprintf(s, "%s;\n", c.Cmd)
+	}
+	return nil, nil
+}
+
+// write puts the migration down for both engines or, if there is nothing to change, for neither.
+func write(dir, file string, texts map[string][]byte, fresh bool) error {
+	empty := true
+	for _, text := range texts {
+		empty = empty && len(text) == 0
+	}
+	if empty {
+		fmt.Println("nothing to change")
+		return nil
+	}
+	for engine, text := range texts {
+		if len(text) == 0 {
+			text = []byte("-- Nothing changes on this engine.\n")
+		}
+		to := filepath.Join(dir, folder(engine))
+		if fresh {
+			if err := os.RemoveAll(to); err != nil {
+				return err
+			}
+		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(to, file), text, 0o644); err != nil {
+			return err
+		}
+		fmt.Println(filepath.Join(to, file))
+	}
+	return nil
+}

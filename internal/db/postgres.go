@@ -1,0 +1,174 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/fault"
+)
+
+const (
+	retryMax   = 20
+	retryFirst = 2 * time.Millisecond
+	retryMost  = 250 * time.Millisecond
+)
+
+type postgres struct {
+	pool    *pgxpool.Pool
+	sql     *sql.DB
+	timeout time.Duration
+	clock   clock.Clock
+
+	limit   int64
+	waiting atomic.Int64
+
+	mu     sync.Mutex
+	closed bool
+	active sync.WaitGroup
+}
+
+func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	pc.MaxConns = int32(min(cfg.MaxConns, 1000))
+	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		c.TypeMap().RegisterType(&pgtype.Type{
+			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		})
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, err
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return &postgres{
+		pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: cfg.WriteTimeout, clock: cfg.Clock,
+		limit: int64(cfg.MaxConns + cfg.QueueSize),
+	}, nil
+}
+
+func (p *postgres) dialect() string { return dialect.Postgres }
+func (p *postgres) reader() *sql.DB { return p.sql }
+
+func (p *postgres) pools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
+
+// write runs fn serializable, so that closures mean the same as on SQLite, where
+// writers stand in line, and again whenever PostgreSQL finds two that do not fit together.
+func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
+	if err := p.enter(); err != nil {
+		return err
+	}
+	defer p.leave()
+	ours, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
+	defer cancel()
+	for attempt := range retryMax {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		tx, again, err := p.once(ours, fn)
+		if err == nil {
+			tx.runAfter()
+			return nil
+		}
+		if !again {
+			return err
+		}
+		if attempt == retryMax-1 || !pause(ctx, ours, attempt) {
+			return conflict(err)
+		}
+	}
+	return nil
+}
+
+func conflict(err error) error {
+	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
+}
+
+// pause waits with full jitter before the next attempt; false: no time is left for one.
+func pause(ctx, ours context.Context, attempt int) bool {
+	most := min(retryFirst<<attempt, retryMost)
+	timer := time.NewTimer(rand.N(most))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return true // the loop answers with ctx's own error
+	case <-ours.Done():
+		return false
+	}
+}
+
+// once is one attempt; again tells that the same closure may succeed if it is run anew.
+func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again bool, err error) {
+	raw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+	if err != nil {
+		return nil, false, err
+	}
+	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now())
+	defer func() {
+		tx.end()
+		_ = raw.Rollback() // after a commit it does nothing
+	}()
+	if err := fn(tx); err != nil {
+		return nil, tx.conn.retry.Load() || isSerialization(err), err
+	}
+	if err := raw.Commit(); err != nil {
+		return nil, tx.conn.retry.Load() || isSerialization(err), err
+	}
+	return tx, false, nil
+}
+
+// isSerialization recognises serialization_failure and deadlock_detected.
+func isSerialization(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+func (p *postgres) enter() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	if p.waiting.Load() >= p.limit {
+		return errBusy
+	}
+	p.waiting.Add(1)
+	p.active.Add(1)
+	return nil
+}
+
+func (p *postgres) leave() {
+	p.waiting.Add(-1)
+	p.active.Done()
+}
+
+func (p *postgres) close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	p.active.Wait()
+	err := p.sql.Close()
+	p.pool.Close()
+	return err
+}

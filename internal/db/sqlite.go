@@ -1,0 +1,114 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"entgo.io/ent/dialect"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/mattn/go-sqlite3"
+)
+
+const sqliteReaders = 4
+
+type sqlite struct {
+	path    string
+	writer  *sql.DB
+	readers *sql.DB
+	group   *group
+}
+
+func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
+	path = strings.TrimPrefix(path, "//")
+	if path == "" || strings.HasPrefix(path, ":memory:") {
+		return nil, errors.New("sqlite: needs a file, as in sqlite:data/latchkey.db")
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}})
+	if err != nil {
+		return nil, err
+	}
+	// The readers come second: a read-only connection cannot make the file or its log.
+	readers, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}})
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	return &sqlite{path: path, writer: writer, readers: readers, group: newGroup(writer, cfg)}, nil
+}
+
+// createPrivate makes the file readable by its owner alone; the driver would follow the umask.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func openPool(ctx context.Context, path string, conns int, more url.Values) (*sql.DB, error) {
+	params := url.Values{
+		"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"256"},
+	}
+	for k, v := range more {
+		params[k] = v
+	}
+	if params.Get("mode") == "ro" {
+		delete(params, "_journal_mode")
+	}
+	pool, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+params.Encode())
+	if err != nil {
+		return nil, err
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	if err := pool.PingContext(ctx); err != nil {
+		return nil, errors.Join(err, pool.Close())
+	}
+	return pool, nil
+}
+
+func (s *sqlite) dialect() string { return dialect.SQLite }
+func (s *sqlite) reader() *sql.DB { return s.readers }
+
+func (s *sqlite) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
+
+func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s.group.write(ctx, fn) }
+
+func (s *sqlite) close() error {
+	s.group.close()
+	return errors.Join(s.readers.Close(), s.writer.Close())
+}
+
+// isNoTransaction recognises SQLite's answer to a ROLLBACK after it rolled back by itself.
+func isNoTransaction(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
+}
+
+// Backup writes a consistent copy of the database to path, which must not exist. On
+// PostgreSQL use its own tools.
+func (d *DB) Backup(ctx context.Context, path string) error {
+	s, ok := d.engine.(*sqlite)
+	if !ok {
+		return errors.New("backup: on PostgreSQL use pg_dump or its continuous archiving")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("backup: %s exists already", path)
+	}
+	if err := createPrivate(path); err != nil {
+		return err
+	}
+	_, err := s.writer.ExecContext(ctx, "VACUUM INTO ?", path)
+	return err
+}

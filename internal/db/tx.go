@@ -1,0 +1,173 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"entgo.io/ent/dialect"
+	entsql "entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+)
+
+// Tx is one change under way. Its client's queries run in the transaction and fail
+// once the closure has returned.
+type Tx struct {
+	*ent.Client
+	ctx   context.Context
+	sql   *sql.Tx
+	now   time.Time
+	after []func()
+	conn  *txConn
+}
+
+// insideWrite marks contexts of closures, so that a nested Write is refused.
+type insideWrite struct{}
+
+func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time) *Tx {
+	c := &txConn{ExecQuerier: tx}
+	client := ent.NewClient(ent.Driver(txDriver{conn(name, c), name}))
+	return &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c}
+}
+
+// Context is the context of every query of this change: the caller's values, our deadline.
+func (t *Tx) Context() context.Context { return t.ctx }
+
+// SQL is the transaction itself, for the job queue's insert. Never commit it or roll it back.
+func (t *Tx) SQL() *sql.Tx { return t.sql }
+
+// Now is the time of the change, the same throughout, in UTC with microseconds.
+func (t *Tx) Now() time.Time { return t.now }
+
+// After has f run by Write's caller once the commit is durable, before Write returns.
+func (t *Tx) After(f func()) { t.after = append(t.after, f) }
+
+// end makes further use of the transaction an error.
+func (t *Tx) end() { t.conn.over.Store(true) }
+
+func (t *Tx) runAfter() {
+	for _, f := range t.after {
+		f()
+	}
+}
+
+var errOver = errors.New("db: query on a transaction after its closure returned")
+
+// txConn refuses queries once the closure is over and remembers whether PostgreSQL
+// asked for the transaction to be tried again, even if the closure hides it.
+type txConn struct {
+	entsql.ExecQuerier
+	over  atomic.Bool
+	retry atomic.Bool
+}
+
+func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if c.over.Load() {
+		return nil, errOver
+	}
+	res, err := c.ExecQuerier.ExecContext(ctx, query, args...)
+	c.note(err)
+	return res, err
+}
+
+func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if c.over.Load() {
+		return nil, errOver
+	}
+	rows, err := c.ExecQuerier.QueryContext(ctx, query, args...)
+	c.note(err)
+	return rows, err
+}
+
+func (c *txConn) note(err error) {
+	if err != nil && isSerialization(err) {
+		c.retry.Store(true)
+	}
+}
+
+// txDriver runs ent inside a transaction that is begun and ended elsewhere.
+type txDriver struct {
+	entsql.Conn
+	name string
+}
+
+func (d txDriver) Dialect() string                        { return d.name }
+func (d txDriver) Close() error                           { return nil }
+func (d txDriver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
+
+// readDriver runs ent's queries and nothing else.
+type readDriver struct {
+	entsql.Conn
+	name string
+}
+
+var errReadOnly = errors.New("db: Read() changes nothing; use Write")
+
+func (d readDriver) Dialect() string                        { return d.name }
+func (d readDriver) Close() error                           { return nil }
+func (d readDriver) Tx(context.Context) (dialect.Tx, error) { return nil, errReadOnly }
+func (d readDriver) Exec(context.Context, string, any, any) error {
+	return errReadOnly
+}
+
+func (d readDriver) ExecContext(context.Context, string, ...any) (sql.Result, error) {
+	return nil, errReadOnly
+}
+
+func (d readDriver) Query(ctx context.Context, query string, args, v any) error {
+	if !selects(query) {
+		return errReadOnly
+	}
+	return d.Conn.Query(ctx, query, args, v)
+}
+
+func (d readDriver) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if !selects(query) {
+		return nil, errReadOnly
+	}
+	return d.Conn.QueryContext(ctx, query, args...)
+}
+
+// selects tells a SELECT from INSERT ... RETURNING, which is a query to the driver too.
+func selects(query string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
+	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
+}
+
+// conn is ent's connection over q with times as both databases keep them.
+func conn(name string, q entsql.ExecQuerier) entsql.Conn {
+	if name == dialect.SQLite {
+		q = utcArgs{q}
+	}
+	return entsql.Conn{ExecQuerier: q}
+}
+
+// utcArgs binds times in UTC with microseconds. SQLite compares them as text, which
+// orders right only in one zone; PostgreSQL does both by itself.
+type utcArgs struct{ entsql.ExecQuerier }
+
+func (u utcArgs) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return u.ExecQuerier.ExecContext(ctx, query, inUTC(args)...)
+}
+
+func (u utcArgs) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return u.ExecQuerier.QueryContext(ctx, query, inUTC(args)...)
+}
+
+func inUTC(args []any) []any {
+	for i, a := range args {
+		switch v := a.(type) {
+		case time.Time:
+			args[i] = v.UTC().Truncate(time.Microsecond)
+		case *time.Time:
+			if v != nil {
+				args[i] = v.UTC().Truncate(time.Microsecond)
+			}
+		}
+	}
+	return args
+}
