@@ -1,0 +1,138 @@
+package checkin
+
+import (
+	"errors"
+	"slices"
+
+	"latchkey.dev/internal/fault"
+)
+
+// OwingRule is a property's setting for guests who still owe money.
+type OwingRule string
+
+const (
+	OwingBlocks    OwingRule = "block"     // any amount owed blocks; the default, also for an unknown rule
+	OwingAllowed   OwingRule = "allow"     // the property collects at check-out
+	OwingThreshold OwingRule = "threshold" // more than a given amount blocks
+)
+
+// Policy is what a property has decided about self check-in. Threshold counts only for
+// [OwingThreshold]; an amount owed in another currency than it blocks.
+type Policy struct {
+	Owing     OwingRule
+	Threshold Money
+}
+
+// LastKnown is what the PMS last sent about the reservation itself. Owing is nil when it
+// never said.
+type LastKnown struct {
+	Owing *Money
+}
+
+// Source says what a verdict rests on.
+type Source string
+
+const (
+	FromPMS         Source = "pms"             // getCheckInStatus answered, or failed to
+	FromReservation Source = "reservationData" // getCheckInStatus is not registered
+)
+
+// Verdict is whether the guest may go on. Staff see Reasons, the partner's own words and
+// the amount; the guest sees GuestSentence alone.
+type Verdict struct {
+	Allowed        bool
+	Reasons        []fault.Reason // why not, the most important first; empty when allowed
+	GuestSentence  string         // empty when allowed
+	Source         Source
+	Owing          *Money // nil: not known
+	PartnerReason  string // what a partner's error said, for staff
+	PartnerMessage string
+}
+
+// Decide turns an answer to getCheckInStatus into a verdict. A nil err means status is
+// the partner's answer; [ErrNotRegistered] lets the last reservation data decide, where
+// the room's state is unknown and does not block; any other error blocks.
+func Decide(status Status, err error, last LastKnown, policy Policy) Verdict {
+	if errors.Is(err, ErrNotRegistered) {
+		return decideOn(FromReservation, last.Owing, true, policy)
+	}
+	if err != nil {
+		return refusedByPartner(err)
+	}
+	return decideOn(FromPMS, &status.Owing, status.RoomReady, policy)
+}
+
+func decideOn(source Source, owing *Money, roomReady bool, policy Policy) Verdict {
+	v := Verdict{Source: source, Owing: owing}
+	if owing != nil && policy.blocks(*owing) {
+		v.Reasons = append(v.Reasons, fault.Owing)
+	}
+	if !roomReady {
+		v.Reasons = append(v.Reasons, fault.RoomNotReady)
+	}
+	v.Allowed = len(v.Reasons) == 0
+	v.GuestSentence = guestSentence(v.Reasons)
+	return v
+}
+
+func (p Policy) blocks(owing Money) bool {
+	switch {
+	case owing.Minor <= 0:
+		return false
+	case p.Owing == OwingAllowed:
+		return false
+	case p.Owing == OwingThreshold && owing.Currency == p.Threshold.Currency:
+		return owing.Minor > p.Threshold.Minor
+	default:
+		return true
+	}
+}
+
+func refusedByPartner(err error) Verdict {
+	v := Verdict{Source: FromPMS, Reasons: []fault.Reason{PartnerError}}
+	if f, ok := fault.Of(err); ok {
+		v.PartnerReason, v.PartnerMessage = f.Meta[MetaReason], f.Meta[MetaMessage]
+		if f.Reason == PartnerUnavailable {
+			v.Reasons[0] = PartnerUnavailable
+		}
+	}
+	v.GuestSentence = guestSentence(v.Reasons)
+	return v
+}
+
+// guestSentence says what a blocked guest can do, in our words: a partner's text is for
+// staff alone.
+func guestSentence(reasons []fault.Reason) string {
+	owing, room := slices.Contains(reasons, fault.Owing), slices.Contains(reasons, fault.RoomNotReady)
+	switch {
+	case len(reasons) == 0:
+		return ""
+	case owing && room:
+		return "There is a payment open and your room is not ready yet. Please see the reception, or pay and try again a little later."
+	case owing:
+		return "There is a payment open for your stay. Please pay it or see the reception, then try again."
+	case room:
+		return "Your room is not ready yet. Please try again a little later."
+	default:
+		return "We could not confirm your check-in with the property just now. Please try again, or see the reception."
+	}
+}
+
+// Fault is the verdict as an error for the interfaces, or nil when the guest may go on.
+// Its message is the guest's sentence.
+func (v Verdict) Fault() *fault.Fault {
+	if v.Allowed {
+		return nil
+	}
+	kind, reason, sentence := fault.Precondition, PartnerError, v.GuestSentence
+	if len(v.Reasons) > 0 {
+		reason = v.Reasons[0]
+	}
+	if sentence == "" {
+		sentence = guestSentence([]fault.Reason{reason})
+	}
+	if reason == PartnerUnavailable {
+		kind = fault.Unavailable
+	}
+	return fault.New(kind, reason, sentence)
+}

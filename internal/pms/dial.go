@@ -1,0 +1,104 @@
+package pms
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// errAddress marks a dial that the rules refused; nothing was sent to that address.
+var errAddress = errors.New("the host leads to an address that calls to partners may not reach")
+
+// errLookup marks a host name that could not be resolved.
+var errLookup = errors.New("the host name could not be resolved")
+
+// dialer opens connections to the addresses the rules allow. The check runs on the
+// address the kernel is about to connect to, so a name that changes its answer between
+// two lookups gains nothing.
+type dialer struct {
+	rules    *Rules
+	resolver *net.Resolver
+	timeout  time.Duration
+	observe  func(address string) // told of each connection attempt that passed the guard; tests only
+}
+
+// DialContext resolves and connects within the dialer's timeout. A name with any refused
+// address is refused as a whole.
+func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, errAddress
+	}
+	guard := d.rules.guard(host, port)
+	if err := d.resolveAll(ctx, host, guard); err != nil {
+		return nil, err
+	}
+	nd := net.Dialer{
+		Resolver: d.resolver,
+		Control: func(network, address string, _ syscall.RawConn) error {
+			if network != "tcp4" && network != "tcp6" {
+				return errAddress
+			}
+			ap, err := netip.ParseAddrPort(address)
+			if err != nil || !guard(ap.Addr()) {
+				return errAddress
+			}
+			if d.observe != nil {
+				d.observe(address)
+			}
+			return nil
+		},
+	}
+	return nd.DialContext(ctx, network, address)
+}
+
+func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.Addr) bool) error {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if !guard(addr) {
+			return errAddress
+		}
+		return nil
+	}
+	addrs, err := d.resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return errors.Join(errLookup, err)
+	}
+	for _, addr := range addrs {
+		if !guard(addr.Unmap()) {
+			return errAddress
+		}
+	}
+	return nil
+}
+
+// guard returns the address check for one host and port as the URL names them.
+func (r *Rules) guard(host, port string) func(netip.Addr) bool {
+	host = strings.ToLower(host)
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return func(netip.Addr) bool { return false }
+	}
+	literal, err := netip.ParseAddr(host)
+	isLiteral := err == nil
+	switch listed := r.lists(host, uint16(n)); {
+	case listed && isLiteral:
+		return func(addr netip.Addr) bool { return addr == literal }
+	case listed:
+		return func(addr netip.Addr) bool {
+			within := func(p netip.Prefix) bool { return p.Contains(addr) }
+			return !slices.ContainsFunc(r.never, within) && r.private.SafeAddr(addr) == nil
+		}
+	case !slices.Contains(r.ports, uint16(n)):
+		return func(netip.Addr) bool { return false }
+	default:
+		return func(addr netip.Addr) bool { return r.public.SafeAddr(addr) == nil }
+	}
+}

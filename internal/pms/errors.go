@@ -1,0 +1,231 @@
+package pms
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/fault"
+)
+
+// Cause is what made a call fail; a stable word for metrics, notices and tests.
+type Cause string
+
+const (
+	CauseSetting  Cause = "setting"  // the call could not be made up: a defect of ours or of stored settings
+	CauseAddress  Cause = "address"  // the rules refuse the URL or the address behind it
+	CauseNetwork  Cause = "network"  // no connection, or it broke
+	CauseTLS      Cause = "tls"      // the certificate or the handshake
+	CauseTimeout  Cause = "timeout"  // one of the time limits
+	CauseStatus   Cause = "status"   // a status that is not 2xx
+	CauseError    Cause = "error"    // 2xx with an error in its body
+	CauseTooLarge Cause = "tooLarge" // more headers or body than the limits allow
+	CauseContract Cause = "contract" // the body is not what the contract says
+	CauseBusy     Cause = "busy"     // too many calls to this integration are under way
+	CauseOpen     Cause = "open"     // the breaker is open
+	CauseCanceled Cause = "canceled" // our caller went away
+)
+
+// Meta keys of the fault inside a [CallError], besides those of package checkin.
+const (
+	metaCause  = "cause"
+	metaStatus = "partnerStatus"
+)
+
+// CallError is how every method of [Client] fails. It unwraps to a *fault.Fault, whose
+// reason is checkin.PartnerError where the partner answered and checkin.PartnerUnavailable
+// where it did not. Neither text holds the token, the query or the partner's own words.
+type CallError struct {
+	Action     string
+	Cause      Cause
+	Status     int           // HTTP status; 0 when there was no answer
+	Reason     string        // what the partner's error says, bounded and printable, for staff
+	Message    string        // likewise
+	Violations []fault.Field // what is wrong with the answer, for CauseContract and CauseAddress
+	RetryAfter time.Duration // what the partner asked for; 0 if it did not
+	detail     string
+	unsent     bool // not a byte of the request went out
+}
+
+func (e *CallError) Error() string { return e.text() }
+
+// Unwrap gives the error its kind and reason for the interfaces.
+func (e *CallError) Unwrap() error {
+	kind, reason := fault.Precondition, checkin.PartnerError
+	switch e.Cause {
+	case CauseCanceled:
+		kind, reason = fault.Canceled, fault.CanceledReason
+	case CauseSetting:
+		kind, reason = fault.Internal, fault.InternalError
+	case CauseAddress, CauseNetwork, CauseTLS, CauseTimeout, CauseBusy, CauseOpen:
+		kind, reason = fault.Unavailable, checkin.PartnerUnavailable
+	case CauseStatus, CauseError, CauseTooLarge, CauseContract:
+	}
+	f := fault.New(kind, reason, "%s", e.text()).Put(metaCause, string(e.Cause))
+	f.Fields, f.RetryAfter = e.Violations, e.RetryAfter
+	for key, value := range map[string]string{checkin.MetaReason: e.Reason, checkin.MetaMessage: e.Message} {
+		if value != "" {
+			f = f.Put(key, value)
+		}
+	}
+	if e.Status != 0 {
+		f = f.Put(metaStatus, strconv.Itoa(e.Status))
+	}
+	return f
+}
+
+func (e *CallError) text() string {
+	text := "the partner's " + e.Action + " " + causeText[e.Cause]
+	if e.Status != 0 {
+		text += " (HTTP " + strconv.Itoa(e.Status) + ")"
+	}
+	if e.detail != "" {
+		text += ": " + e.detail
+	}
+	for i, v := range e.Violations {
+		if i == 3 {
+			return text + "; and " + strconv.Itoa(len(e.Violations)-i) + " more"
+		}
+		text += "; " + v.Path + " " + v.Message
+	}
+	return text
+}
+
+var causeText = map[Cause]string{
+	CauseSetting:  "could not be called",
+	CauseAddress:  "has an address that may not be called",
+	CauseNetwork:  "could not be reached",
+	CauseTLS:      "has no trusted TLS connection",
+	CauseTimeout:  "did not answer in time",
+	CauseStatus:   "answered with an error",
+	CauseError:    "answered with an error",
+	CauseTooLarge: "answered with more than is allowed",
+	CauseContract: "answered outside the contract",
+	CauseBusy:     "is busy with earlier calls of ours",
+	CauseOpen:     "has failed too often and is left alone for a while",
+	CauseCanceled: "call was given up by its caller",
+}
+
+// failing reports whether an error speaks against the partner's health, which the breaker
+// counts. A refusal of one guest, or an answer outside the contract, does not.
+func (e *CallError) failing() bool {
+	switch e.Cause {
+	case CauseNetwork, CauseTLS, CauseTimeout, CauseTooLarge:
+		return true
+	case CauseStatus:
+		return e.Status >= 500 || e.Status == 429
+	default:
+		return false
+	}
+}
+
+// transient reports whether the same call may well succeed a moment later.
+func (e *CallError) transient() bool {
+	switch e.Cause {
+	case CauseNetwork:
+		return true
+	case CauseStatus:
+		return e.Status == 429 || e.Status >= 500 && e.Status != 501
+	default:
+		return false
+	}
+}
+
+// classify turns a transport's error into ours. Its text may hold bytes a server chose,
+// so only our own words go on.
+func classify(action string, parent, limited context.Context, err error) *CallError {
+	e := &CallError{Action: action}
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
+		e.Cause = CauseCanceled
+	case errors.Is(err, errAddress):
+		e.Cause, e.detail = CauseAddress, errAddress.Error()
+	case errors.As(err, &certificate):
+		e.Cause, e.detail = CauseTLS, certificateText(certificate)
+	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
+		e.Cause, e.detail = CauseTLS, "the handshake failed"
+	case limited.Err() != nil, errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
+		e.Cause, e.detail = CauseTimeout, timeoutText(err)
+	case errors.As(err, &dns):
+		e.Cause, e.detail = CauseNetwork, errLookup.Error()
+	case strings.Contains(err.Error(), "server response headers exceeded"):
+		e.Cause, e.detail = CauseTooLarge, "its headers"
+	default:
+		e.Cause, e.detail = CauseNetwork, networkText(err)
+	}
+	return e
+}
+
+func certificateText(err *tls.CertificateVerificationError) string {
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired or is not valid yet"
+	case errors.As(err, &name):
+		return "its certificate is for another name"
+	case errors.As(err, &authority):
+		return "its certificate is signed by no authority we know"
+	default:
+		return "its certificate is not valid"
+	}
+}
+
+func timeoutText(err error) string {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, errLookup):
+		return errLookup.Error()
+	case errors.As(err, &op) && op.Op == "dial":
+		return "no connection within the limit"
+	case strings.Contains(err.Error(), "TLS handshake"):
+		return "no TLS handshake within the limit"
+	case strings.Contains(err.Error(), "awaiting response headers"):
+		return "no answer began within the limit"
+	default:
+		return "the answer was not complete within the limit"
+	}
+}
+
+func networkText(err error) string {
+	var op *net.OpError
+	switch {
+	case errors.As(err, &op) && op.Op == "dial":
+		return "the connection was refused or there is no route"
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return "it did not answer in HTTP"
+	default:
+		return "the connection broke before the answer was complete"
+	}
+}
+
+// quote makes a partner's text fit to be kept: bounded, printable, without the token.
+func quote(text, token string, limit int) string {
+	if token != "" {
+		for _, form := range []string{token, url.QueryEscape(token), url.PathEscape(token)} {
+			text = strings.ReplaceAll(text, form, "[token]")
+		}
+	}
+	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsPrint(r) || r == ' ' || r == unicode.ReplacementChar
+	}), " ")
+	runes := []rune(text)
+	if len(runes) > limit {
+		runes = append(runes[:limit-1], '…')
+	}
+	return string(runes)
+}

@@ -1,0 +1,107 @@
+package pms
+
+import (
+	"crypto/tls"
+	"net/http"
+	"sync"
+
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+)
+
+// line is what one integration has for itself, so that it can harm no other.
+type line struct {
+	transport *http.Transport
+	places    bulkhead.Bulkhead[*answer]
+	breaker   circuitbreaker.CircuitBreaker[*answer]
+	users     int    // calls under way
+	used      uint64 // order of the last use
+}
+
+func (c *Client) newLine() *line {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &line{
+		transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            c.dial,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots},
+			TLSHandshakeTimeout:    c.limits.TLS,
+			ResponseHeaderTimeout:  c.limits.FirstByte,
+			MaxResponseHeaderBytes: c.limits.Headers,
+			MaxConnsPerHost:        int(c.limits.Concurrency),
+			// Calls to one partner are minutes apart: a connection kept would mostly be
+			// one that the partner is about to close.
+			DisableKeepAlives: true,
+			Protocols:         protocols,
+		},
+		places: bulkhead.New[*answer](c.limits.Concurrency),
+		breaker: circuitbreaker.NewBuilder[*answer]().
+			WithFailureThreshold(c.limits.BreakerFailures).
+			WithSuccessThreshold(1).
+			WithDelay(c.limits.BreakerDelay).
+			WithJitterFactor(0.2).
+			Build(),
+	}
+}
+
+// lines holds the lines of the integrations called last.
+type lines struct {
+	mu    sync.Mutex
+	most  int
+	open  map[string]*line
+	fresh func() *line
+	turn  uint64
+}
+
+func newLines(most int, fresh func() *line) *lines {
+	return &lines{most: most, open: make(map[string]*line), fresh: fresh}
+}
+
+// take returns the integration's line, which the caller gives back with done. It returns
+// nil when every line is in use.
+func (l *lines) take(integrationID string) *line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, ok := l.open[integrationID]
+	if !ok {
+		if len(l.open) >= l.most && !l.dropOldest() {
+			return nil
+		}
+		n = l.fresh()
+		l.open[integrationID] = n
+	}
+	l.turn++
+	n.used = l.turn
+	n.users++
+	return n
+}
+
+func (l *lines) done(n *line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n.users--
+}
+
+func (l *lines) dropOldest() bool {
+	oldest := ""
+	for key, n := range l.open {
+		if n.users == 0 && (oldest == "" || n.used < l.open[oldest].used) {
+			oldest = key
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	l.open[oldest].transport.CloseIdleConnections()
+	delete(l.open, oldest)
+	return true
+}
+
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range l.open {
+		n.transport.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,273 @@
+package pms
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"code.dny.dev/ssrf"
+
+	"latchkey.dev/internal/fault"
+)
+
+// RulesOptions are the operator's settings for where calls to partners may go. The zero
+// value allows public addresses over HTTPS on ports 443 and 8443, and nothing else.
+type RulesOptions struct {
+	// Hosts lists host or host:port entries for which plain HTTP, every port (or the one
+	// named) and private or loopback addresses are allowed. A listed name does not open
+	// link-local, metadata or reserved addresses: those must be listed as an address.
+	Hosts []string
+	// Ports lists ports besides 443 and 8443 for every host.
+	Ports []uint16
+	// OwnRanges lists address ranges that are refused although they are public: the
+	// operator's own networks.
+	OwnRanges []netip.Prefix
+}
+
+// Rules decide where a call to a partner may go: [Rules.CheckURL] when an endpoint is
+// registered and before every call, the guards when an address is dialled.
+type Rules struct {
+	listed  map[string]ports
+	ports   []uint16
+	public  *ssrf.Guardian
+	private *ssrf.Guardian // for listed names
+	never   []netip.Prefix // refused even for listed names
+}
+
+// ports of a listed host; nil stands for every port.
+type ports []uint16
+
+// maxURL is the longest URL a partner may register, in bytes.
+const maxURL = 2048
+
+var defaultPorts = []uint16{443, 8443}
+
+// privateNames end names that never belong to the public internet.
+var privateNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "test", "invalid", "onion"}
+
+var (
+	// privateV4 and privateV6 are what a listed name may resolve to.
+	privateV4 = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10")
+	privateV6 = prefixes("::1/128", "fc00::/7")
+	// metadata addresses that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6.
+	metadata = prefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
+)
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// NewRules checks the operator's settings and builds the rules.
+func NewRules(o RulesOptions) (*Rules, error) {
+	r := &Rules{listed: make(map[string]ports, len(o.Hosts)), ports: slices.Concat(defaultPorts, o.Ports)}
+	for _, entry := range o.Hosts {
+		if err := r.list(entry); err != nil {
+			return nil, fmt.Errorf("allowed partner host %q: %w", entry, err)
+		}
+	}
+	r.never = append(slices.Clone(metadata), o.OwnRanges...)
+	v4, v6 := byFamily(r.never)
+	common := []ssrf.Option{ssrf.WithAnyPort(), ssrf.WithDeniedV4Prefixes(slices.Clip(v4)...), ssrf.WithDeniedV6Prefixes(slices.Clip(v6)...)}
+	r.public = ssrf.New(common...)
+	r.private = ssrf.New(append(common, ssrf.WithAllowedV4Prefixes(privateV4...), ssrf.WithAllowedV6Prefixes(privateV6...))...)
+	return r, nil
+}
+
+func (r *Rules) list(entry string) error {
+	host, port := entry, ""
+	if ap, err := netip.ParseAddrPort(entry); err == nil {
+		host, port = ap.Addr().String(), strconv.Itoa(int(ap.Port()))
+	} else if addr, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+		host = addr.String()
+	} else {
+		host, port, _ = strings.Cut(strings.ToLower(entry), ":")
+	}
+	if problem := spelling(host); problem != "" {
+		return fmt.Errorf("%s", problem)
+	}
+	if port == "" {
+		r.listed[host] = nil
+		return nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return fmt.Errorf("port %q is not a number from 1 to 65535", port)
+	}
+	if known, ok := r.listed[host]; !ok || known != nil {
+		r.listed[host] = append(known, uint16(n))
+	}
+	return nil
+}
+
+func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
+	for _, p := range list {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	return v4, v6
+}
+
+// lists reports whether the operator has listed this host with this port.
+func (r *Rules) lists(host string, port uint16) bool {
+	known, ok := r.listed[host]
+	return ok && (known == nil || slices.Contains(known, port))
+}
+
+// CheckURL reports what makes a URL unfit to be registered, or to be called; nil if it is
+// fit. It resolves no names: what a name leads to is checked when it is dialled. The
+// fields' path is "url".
+func (r *Rules) CheckURL(raw string) []fault.Field {
+	_, fields := r.parse(raw)
+	return fields
+}
+
+func (r *Rules) parse(raw string) (*url.URL, []fault.Field) {
+	if raw == "" {
+		return nil, urlField(fault.Required, "is required: the https address of your endpoint")
+	}
+	if len(raw) > maxURL {
+		return nil, urlField(fault.TooLong, fmt.Sprintf("must have at most %d bytes", maxURL))
+	}
+	if strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }) {
+		return nil, urlField(fault.BadFormat, "must hold no spaces, control characters or backslashes")
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Opaque != "" || u.Host == "" {
+		return nil, urlField(fault.BadFormat, "must be an absolute address such as https://pms.example.com/spaces")
+	}
+	switch {
+	case u.Scheme != "https" && u.Scheme != "http":
+		return nil, urlField(fault.Unsupported, "must begin with https://")
+	case u.User != nil:
+		return nil, urlField(fault.Unsupported, "must hold no user name or password; send the token in its own field")
+	case u.Fragment != "" || strings.Contains(raw, "#"):
+		return nil, urlField(fault.Unsupported, "must hold no fragment (#)")
+	}
+	return r.checkHost(u)
+}
+
+func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
+	u.Host = strings.ToLower(u.Host)
+	host := u.Hostname()
+	if problem := spelling(host); problem != "" {
+		return nil, urlField(fault.BadFormat, problem)
+	}
+	port, ok := portOf(u)
+	if !ok {
+		return nil, urlField(fault.OutOfRange, "must have a port from 1 to 65535")
+	}
+	if addr, err := netip.ParseAddr(host); err == nil {
+		host = addr.String()
+	}
+	if r.lists(host, port) {
+		return u, nil
+	}
+	var fields []fault.Field
+	if u.Scheme != "https" {
+		fields = urlField(fault.Unsupported, "must begin with https://: plain http is only for hosts that the operator has listed")
+	}
+	if !slices.Contains(r.ports, port) && (u.Scheme == "https" || u.Port() != "") {
+		fields = append(fields, urlField(fault.OutOfRange, fmt.Sprintf("port %d is not one of %s", port, joinPorts(r.ports)))...)
+	}
+	if problem := r.destination(host); problem != "" {
+		fields = append(fields, urlField(fault.WrongValue, problem)...)
+	}
+	if fields != nil {
+		return nil, fields
+	}
+	return u, nil
+}
+
+// destination says why an unlisted host may not be called, as far as its name tells.
+func (r *Rules) destination(host string) string {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		if r.public.SafeAddr(addr) != nil {
+			return "must lead to a public address; this one is private, local or reserved"
+		}
+		return ""
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if last == host || slices.Contains(privateNames, last) {
+		return "must name a host of the public internet, such as pms.example.com"
+	}
+	return ""
+}
+
+// spelling says what is wrong with the way a host is written; empty if nothing is. An
+// address has one spelling only, so that no other can pass for a name.
+func spelling(host string) string {
+	if strings.ContainsAny(host, ":%") {
+		if addr, err := netip.ParseAddr(host); err != nil || addr.Zone() != "" || addr.Is4In6() {
+			return "must have an IPv6 address in its usual form, without zone and without an IPv4 address in it"
+		}
+		return ""
+	}
+	if len(host) == 0 || len(host) > 253 {
+		return "must have a host name of 1 to 253 characters"
+	}
+	labels := strings.Split(host, ".")
+	for _, label := range labels {
+		if !goodLabel(label) {
+			return "must have a host name of letters, digits, hyphens and single dots, without a dot at its end; write other scripts in their xn-- form"
+		}
+	}
+	if endsInNumber(labels[len(labels)-1]) {
+		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
+			return "must have an IPv4 address as four decimal numbers without leading zeros"
+		}
+	}
+	return ""
+}
+
+func goodLabel(label string) bool {
+	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+		return false
+	}
+	return strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// endsInNumber tells the last label of an address from that of a name: resolvers of C
+// libraries read decimal, octal and hexadecimal numbers there as IPv4.
+func endsInNumber(label string) bool {
+	if rest, ok := strings.CutPrefix(label, "0x"); ok {
+		return strings.Trim(rest, "0123456789abcdef") == ""
+	}
+	return strings.Trim(label, "0123456789") == ""
+}
+
+func portOf(u *url.URL) (uint16, bool) {
+	text := u.Port()
+	if text == "" {
+		if strings.HasSuffix(u.Host, ":") {
+			return 0, false
+		}
+		if u.Scheme == "http" {
+			return 80, true
+		}
+		return 443, true
+	}
+	n, err := strconv.ParseUint(text, 10, 16)
+	return uint16(n), err == nil && n != 0 && text[0] != '0'
+}
+
+func joinPorts(list []uint16) string {
+	words := make([]string, len(list))
+	for i, p := range list {
+		words[i] = strconv.Itoa(int(p))
+	}
+	return strings.Join(words, ", ")
+}
+
+func urlField(reason fault.Reason, message string) []fault.Field {
+	return []fault.Field{{Path: "url", Reason: reason, Message: message}}
+}
