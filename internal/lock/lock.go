@@ -1,0 +1,171 @@
+// Package lock keeps what is known of locks and of the bridges that drive them, and which code shall sit in which slot.
+//
+// Codes are state: a row per slot with a generation that only grows; package slot decides what a report means. Openings
+// are acts: stored, claimed once, sent once. Nothing here talks to a bridge: bridgelink does, woken after the commit.
+package lock
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// Silence is how long a bridge may go unheard before it counts as offline, whatever its row says: its node may have
+// died with it. Three heartbeats of 15 s, and one more for the write.
+const Silence = time.Minute
+
+// Get finds a lock of the property.
+func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
+	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
+	}
+	return lk, err
+}
+
+// List is every lock of the property, oldest first.
+func List(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Lock, error) {
+	return c.Lock.Query().Where(entlock.PropertyID(propertyID)).Order(entlock.ByID()).All(ctx)
+}
+
+// AtDoors finds the locks of doors, by door. Doors without a lock are not in the answer.
+func AtDoors(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
+	return LocksAt(tx.Context(), tx.Client, propertyID, doorIDs)
+}
+
+// LocksAt is AtDoors outside a change.
+func LocksAt(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
+	at := make(map[string]*ent.Lock, len(doorIDs))
+	for chunk := range chunks(doorIDs) {
+		locks, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDIn(chunk...)).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, lk := range locks {
+			at[*lk.DoorID] = lk
+		}
+	}
+	return at, nil
+}
+
+// Rename gives a lock a name for people.
+func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
+	lk, err := Get(tx.Context(), tx.Client, propertyID, lockID)
+	if err != nil {
+		return nil, err
+	}
+	return tx.Lock.UpdateOne(lk).SetName(name).Save(tx.Context())
+}
+
+// AssignDoor puts a lock on a door, a space or a gate of the property; an empty door takes it off. A door has one lock.
+// Codes stay where they are: the caller plans anew what both doors touch.
+func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error) {
+	ctx := tx.Context()
+	lk, err := Get(ctx, tx.Client, propertyID, lockID)
+	if err != nil {
+		return nil, err
+	}
+	if doorID == "" {
+		return tx.Lock.UpdateOne(lk).ClearDoorID().Save(ctx)
+	}
+	if err := doorExists(tx, propertyID, doorID); err != nil {
+		return nil, err
+	}
+	other, err := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorID(doorID), entlock.IDNEQ(lockID)).First(ctx)
+	if err == nil {
+		return nil, fault.New(fault.Exists, fault.InUse, "door %s has lock %s already; take that one off first", doorID, other.ID)
+	}
+	if !ent.IsNotFound(err) {
+		return nil, err
+	}
+	return tx.Lock.UpdateOne(lk).SetDoorID(doorID).Save(ctx)
+}
+
+func doorExists(tx *db.Tx, propertyID, doorID string) error {
+	ok, err := tx.Space.Query().Where(spaceIs(propertyID, doorID)...).Exist(tx.Context())
+	if err != nil || ok {
+		return err
+	}
+	ok, err = tx.Gate.Query().Where(gateIs(propertyID, doorID)...).Exist(tx.Context())
+	if err != nil || ok {
+		return err
+	}
+	return fault.New(fault.NotFound, fault.SpaceNotFound, "no space or gate %s at this property", doorID)
+}
+
+// State is what a decision needs to know of a lock beside its row.
+type State struct {
+	Online  bool // its bridge was heard lately and reaches it
+	Revoked bool // its bridge was revoked, so nothing will reach it
+	Free    int  // slots that a new code may take
+}
+
+// States tells how locks of one property do, by lock.
+func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
+	if len(locks) == 0 {
+		return map[string]State{}, nil
+	}
+	bridges, err := bridgesOf(ctx, c, propertyID, locks)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(locks))
+	for i, lk := range locks {
+		ids[i] = lk.ID
+	}
+	rows, err := slotsOfLocks(ctx, c, propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	states := make(map[string]State, len(locks))
+	for _, lk := range locks {
+		br := bridges[lk.BridgeID]
+		states[lk.ID] = State{
+			Online:  Online(lk, br, now),
+			Revoked: br == nil || br.RevokedAt != nil,
+			Free:    vacant(rows[lk.ID], lk.Capabilities.Slots),
+		}
+	}
+	return states, nil
+}
+
+// Online says whether a lock can be reached now: its bridge was heard lately and says that it reaches the lock.
+func Online(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
+	return br != nil && BridgeOnline(br, now) && lk.Status.Online
+}
+
+// BridgeOnline says whether a bridge has a session and was heard lately.
+func BridgeOnline(br *ent.Bridge, now time.Time) bool {
+	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= Silence
+}
+
+func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+	found := map[string]*ent.Bridge{}
+	var ids []string
+	for _, lk := range locks {
+		if _, ok := found[lk.BridgeID]; !ok {
+			found[lk.BridgeID] = nil
+			ids = append(ids, lk.BridgeID)
+		}
+	}
+	for chunk := range chunks(ids) {
+		rows, err := c.Bridge.Query().Where(bridgeIn(propertyID, chunk)...).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, br := range rows {
+			found[br.ID] = br
+		}
+	}
+	return found, nil
+}
+
+func bridgeIn(propertyID string, ids []string) []predicate.Bridge {
+	return []predicate.Bridge{entbridge.PropertyID(propertyID), entbridge.IDIn(ids...)}
+}

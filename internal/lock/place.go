@@ -1,0 +1,210 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Place is a code for a door: whose, which, and from when to when it opens.
+type Place struct {
+	GrantID     string
+	DoorID      string
+	StaySpaceID string
+	PIN         string
+	NotBefore   time.Time
+	NotAfter    time.Time
+}
+
+// ErrSlotsFull is Put's answer when every slot of the lock is somebody's.
+var ErrSlotsFull = fault.New(fault.Precondition, fault.SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
+
+// errSlotMoved answers a change of a slot that was changed by another, or given to another grant, since it was read.
+var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
+
+// Put gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that
+// is not known to be empty is nobody's to take.
+func Put(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, p Place) (*ent.Slot, error) {
+	if p.GrantID == "" || p.PIN == "" {
+		return nil, fmt.Errorf("put a code on lock %s: want a grant and a PIN", lk.ID)
+	}
+	generation, err := draw(tx, lk)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID)).All(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	number, row := choose(rows, lk.Capabilities.Slots)
+	if number == 0 {
+		return nil, ErrSlotsFull
+	}
+	if row == nil {
+		row = &ent.Slot{LockID: lk.ID, PropertyID: lk.PropertyID, Number: number, Evidence: string(slot.Removed)}
+	}
+	return place(tx, keys, lk, row, generation, p)
+}
+
+// Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
+// back a Clear that is still under way.
+func Change(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, p Place) (*ent.Slot, error) {
+	if s.LockID != lk.ID || s.GrantID != p.GrantID || free(s) {
+		return nil, errSlotMoved
+	}
+	generation, err := draw(tx, lk)
+	if err != nil {
+		return nil, err
+	}
+	return place(tx, keys, lk, s, generation, p)
+}
+
+// Clear has the slot hold nothing. It stays its grant's until it is known to be empty, which it is at once if its code
+// was never handed to a bridge. To clear what is being cleared changes nothing.
+func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
+	if s.LockID != lk.ID {
+		return nil, errSlotMoved
+	}
+	if !s.Present {
+		return s, nil
+	}
+	generation, err := draw(tx, lk)
+	if err != nil {
+		return nil, err
+	}
+	next, ok := slot.Assign(serverOf(s, lk), s.GrantID, slot.Desired{Intent: slot.Absent})
+	if !ok {
+		return nil, errSlotMoved
+	}
+	evidence := slot.Removing
+	if next.Claimant == "" && !next.Inherited {
+		evidence = slot.Removed
+	}
+	changed, err := tx.Slot.Update().Where(unchanged(s)...).
+		SetGeneration(generation).SetPresent(false).ClearPin().SetEvidence(string(evidence)).
+		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	if changed == 0 {
+		return nil, errSlotMoved
+	}
+	wake(tx, lk.BridgeID, lk.ID)
+	return tx.Slot.Get(tx.Context(), s.ID)
+}
+
+// place stores what a slot shall hold. A row without an id is new.
+func place(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
+	ctx := tx.Context()
+	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter})
+	if !ok {
+		return nil, errSlotMoved
+	}
+	enrolment, err := listening(tx, lk)
+	if err != nil {
+		return nil, err
+	}
+	if enrolment != "" {
+		next, _ = slot.Send(next, enrolment)
+	}
+	sealed, err := keys.Seal(ctx, lk.PropertyID, pinPurpose(lk.ID, s.Number, generation), []byte(p.PIN))
+	if err != nil {
+		return nil, fmt.Errorf("seal the code of lock %s slot %d: %w", lk.ID, s.Number, err)
+	}
+	from, to := moment(p.NotBefore), moment(p.NotAfter)
+	if s.ID == "" {
+		s, err = tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(s.Number).
+			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).
+			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetClaimant(next.Claimant).
+			SetEvidence(string(slot.Queued)).SetChangedAt(tx.Now()).Save(ctx)
+		if err == nil {
+			wake(tx, lk.BridgeID, lk.ID)
+		}
+		return s, err
+	}
+	update := tx.Slot.Update().Where(unchanged(s)...).
+		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).
+		SetPin(sealed).SetClaimant(next.Claimant).SetInherited(next.Inherited).SetEvidence(string(slot.Queued)).
+		SetResult("").SetRule("").ClearUsedAt().ClearNotBefore().ClearNotAfter().SetChangedAt(tx.Now())
+	if from != nil {
+		update.SetNotBefore(*from)
+	}
+	if to != nil {
+		update.SetNotAfter(*to)
+	}
+	changed, err := update.Save(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if changed == 0 {
+		return nil, errSlotMoved
+	}
+	wake(tx, lk.BridgeID, lk.ID)
+	return tx.Slot.Get(ctx, s.ID)
+}
+
+// OfGrant is every slot of a grant, those emptied again included until another grant takes them.
+func OfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
+	return SlotsOf(tx.Context(), tx.Client, propertyID, grantID)
+}
+
+// SlotsOf is OfGrant for several grants and outside a change.
+func SlotsOf(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
+	var all []*ent.Slot
+	for chunk := range chunks(grantIDs) {
+		rows, err := c.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(chunk...)).Order(entslot.ByID()).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	return all, nil
+}
+
+// draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
+// lock wait for each other.
+func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
+	next, err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).AddGeneration(1).Save(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)
+	}
+	lk.Generation = next.Generation
+	return next.Generation, nil
+}
+
+// listening is the enrolment of the lock's bridge if it is online, so that a code stored now will reach it at once and
+// may be marked as handed over in the same commit.
+func listening(tx *db.Tx, lk *ent.Lock) (string, error) {
+	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil || !br.Online || br.RevokedAt != nil {
+		return "", err
+	}
+	return enrolment(br), nil
+}
+
+// enrolment names one life of a bridge: enrolled anew, it may have lost its store.
+func enrolment(br *ent.Bridge) string {
+	if br.EnrolledAt == nil {
+		return ""
+	}
+	return br.ID + "/" + strconv.FormatInt(br.EnrolledAt.UnixMicro(), 36)
+}
+
+// pinPurpose ties a sealed PIN to its place: it opens nowhere else.
+func pinPurpose(lockID string, number int, generation int64) string {
+	return fmt.Sprintf("slot pin %s %d %d", lockID, number, generation)
+}

@@ -1,0 +1,25 @@
+package lock
+
+import (
+	"context"
+
+	"latchkey.dev/internal/db"
+)
+
+// Waker hints that what a bridge holds of a lock is out of date. An empty lock means the bridge itself: its row says
+// why. Hints carry no authority and no PIN, and may be lost: the digest at reconnect and a slow sweep make good.
+type Waker func(bridgeID, lockID string)
+
+type wakerKey struct{}
+
+// WithWaker has changes under this context wake bridges once they are committed. Whoever calls db.Write derives its
+// context from one that carries the waker; bridgelink.Node.Waker is one.
+func WithWaker(ctx context.Context, w Waker) context.Context {
+	return context.WithValue(ctx, wakerKey{}, w)
+}
+
+func wake(tx *db.Tx, bridgeID, lockID string) {
+	if w, ok := tx.Context().Value(wakerKey{}).(Waker); ok && w != nil {
+		tx.After(func() { w(bridgeID, lockID) })
+	}
+}
