@@ -1,0 +1,315 @@
+package space
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func room(id, name string) Listed {
+	return Listed{ExternalID: id, Type: Room, Name: name, IsPrivate: true, IsActive: true}
+}
+
+func bed(id, name, parent string) Listed {
+	return Listed{ExternalID: id, Type: Bed, Name: name, ParentExternalID: parent, IsActive: true}
+}
+
+func mappedTo(s Listed) Mapped {
+	return Mapped{ExternalID: s.ExternalID, SpaceID: "spc_" + s.ExternalID, Name: s.Name, Type: s.Type}
+}
+
+func off(s Listed) Listed { s.IsActive = false; return s }
+
+func list(spaces ...Listed) []Listed { return spaces }
+
+func keys(findings []Finding) []string {
+	var all []string
+	for _, f := range findings {
+		all = append(all, strings.TrimSuffix(string(f.Kind)+" "+f.ExternalID, " "))
+	}
+	return all
+}
+
+func TestDiff(t *testing.T) {
+	a, b, c := room("1", "101"), room("2", "102"), room("3", "103")
+	dorm := Listed{ExternalID: "d", Type: Dorm, Name: "Dorm", IsActive: true}
+	open := func(k Kind, id string) []Finding { return []Finding{{Kind: k, ExternalID: id}} }
+	tests := map[string]struct {
+		known    Known
+		reading  []Listed
+		opened   []string
+		closed   []string
+		standing []string
+		upsert   []Listed
+		gone     []string
+	}{
+		"first reading opens nothing": {
+			reading: list(a, b), upsert: list(a, b),
+		},
+		"nothing changed": {
+			known: Known{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b, a),
+		},
+		"a mapped space is gone": {
+			known: Known{Listing: list(a, b), Mappings: []Mapped{mappedTo(a)}}, reading: list(b),
+			opened: []string{"missing 1"}, gone: []string{"1"},
+		},
+		"an unmapped space is gone": {
+			known: Known{Listing: list(a, b)}, reading: list(b), gone: []string{"1"},
+		},
+		"still gone": {
+			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
+			reading: list(b), standing: []string{"missing 1"},
+		},
+		"back again": {
+			known:   Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}, Open: open(Missing, "1")},
+			reading: list(a, b), closed: []string{"missing 1"}, upsert: list(a),
+		},
+		"switched off": {
+			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(a)),
+			opened: []string{"inactive 1"}, upsert: list(off(a)),
+		},
+		"an unmapped one switched off is no conflict": {
+			known: Known{Listing: list(a)}, reading: list(off(a)), upsert: list(off(a)),
+		},
+		"switched on again": {
+			known:   Known{Listing: list(off(a)), Mappings: []Mapped{mappedTo(a)}, Open: open(Inactive, "1")},
+			reading: list(a), closed: []string{"inactive 1"}, upsert: list(a),
+		},
+		"renamed": {
+			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(room("1", "201")),
+			opened: []string{"renamed 1"}, upsert: list(room("1", "201")),
+		},
+		"white space is no new name": {
+			known: Known{Listing: list(room("1", "Blue room")), Mappings: []Mapped{mappedTo(room("1", "Blue room"))}}, reading: list(room("1", "Blue  room")),
+			upsert: list(room("1", "Blue  room")),
+		},
+		"retyped": {
+			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(Listed{ExternalID: "1", Type: Dorm, Name: "101", IsActive: true}),
+			opened: []string{"retyped 1"}, upsert: list(Listed{ExternalID: "1", Type: Dorm, Name: "101", IsActive: true}),
+		},
+		"several at once": {
+			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(off(Listed{ExternalID: "1", Type: Dorm, Name: "x"})),
+			opened: []string{"inactive 1", "renamed 1", "retyped 1"}, upsert: list(off(Listed{ExternalID: "1", Type: Dorm, Name: "x"})),
+		},
+		"a new one": {
+			known: Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}}, reading: list(a, b),
+			opened: []string{"newUnmapped 2"}, upsert: list(b),
+		},
+		"a new one, inactive": {
+			known: Known{Listing: list(a)}, reading: list(a, off(b)), upsert: list(off(b)),
+		},
+		"an inactive one comes into use": {
+			known: Known{Listing: list(a, off(b))}, reading: list(a, b), opened: []string{"newUnmapped 2"}, upsert: list(b),
+		},
+		"long known and unmapped stays quiet": {
+			known: Known{Listing: list(a, b)}, reading: list(a, b),
+		},
+		"still new": {
+			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a, b), standing: []string{"newUnmapped 2"},
+		},
+		"new and gone again": {
+			known: Known{Listing: list(a, b), Open: open(NewUnmapped, "2")}, reading: list(a), closed: []string{"newUnmapped 2"}, gone: []string{"2"},
+		},
+		"beds without parents where no bed has one": {
+			reading: list(dorm, bed("x", "1", ""), bed("y", "2", "")), upsert: list(dorm, bed("x", "1", ""), bed("y", "2", "")),
+		},
+		"a bed names a room that is not listed": {
+			reading: list(dorm, bed("x", "1", "nowhere"), bed("y", "2", "d")), upsert: list(dorm, bed("x", "1", "nowhere"), bed("y", "2", "d")),
+			opened: []string{"bedWithoutRoom x"},
+		},
+		"a bed names none where others do": {
+			reading: list(dorm, bed("x", "1", ""), bed("y", "2", "d")), upsert: list(dorm, bed("x", "1", ""), bed("y", "2", "d")),
+			opened: []string{"bedWithoutRoom x"},
+		},
+		"a bed within a bed": {
+			reading: list(dorm, bed("x", "1", "y"), bed("y", "2", "d")), upsert: list(dorm, bed("x", "1", "y"), bed("y", "2", "d")),
+			opened: []string{"bedWithoutRoom x"},
+		},
+		"the room of a bed appears": {
+			known:   Known{Listing: list(bed("y", "2", "d")), Open: open(BedWithoutRoom, "y"), Mappings: []Mapped{mappedTo(dorm)}},
+			reading: list(dorm, bed("y", "2", "d")), upsert: list(dorm), closed: []string{"bedWithoutRoom y"},
+		},
+		"listed twice keeps what was known": {
+			known:   Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}},
+			reading: list(room("1", "x"), room("1", "y")), opened: []string{"duplicateId 1"},
+		},
+		"listed twice at the first sight keeps the first": {
+			known: Known{Listing: list(a)}, reading: list(a, c, room("3", "y"), c),
+			opened: []string{"duplicateId 3", "newUnmapped 3"}, upsert: list(c),
+		},
+		"listed once again": {
+			known: Known{Listing: list(a), Open: open(DuplicateID, "1")}, reading: list(a), closed: []string{"duplicateId 1"},
+		},
+		"readable again": {
+			known: Known{Listing: list(a), Open: open(Unreadable, ""), Failures: 7}, reading: list(a), closed: []string{"unreadable"},
+		},
+		"an empty property stays empty": {},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			out := Diff(tt.known, Reading{Spaces: tt.reading}, Options{})
+			if out.Failed != "" || out.Failures != 0 {
+				t.Errorf("reading counted as failed: %q, %d", out.Failed, out.Failures)
+			}
+			for what, pair := range map[string][2]any{
+				"opened": {tt.opened, keys(out.Opened)}, "closed": {tt.closed, keys(out.Closed)}, "standing": {tt.standing, keys(out.Standing)},
+				"upsert": {tt.upsert, out.Upsert}, "gone": {tt.gone, out.Gone},
+			} {
+				if d := cmp.Diff(pair[0], pair[1]); d != "" {
+					t.Errorf("%s (-want +got):\n%s", what, d)
+				}
+			}
+		})
+	}
+}
+
+func TestDiffFailedReading(t *testing.T) {
+	a := room("1", "101")
+	known := Known{Listing: list(a), Mappings: []Mapped{mappedTo(a)}, Open: []Finding{{Kind: Renamed, ExternalID: "1"}}}
+	refused := errors.New("status 500")
+	tests := map[string]struct {
+		reading  Reading
+		failures int
+		open     bool
+		limit    int
+		opened   []string
+		standing []string
+	}{
+		"first":               {reading: Reading{Err: refused}, standing: []string{"renamed 1"}},
+		"second":              {reading: Reading{Err: refused}, failures: 1, standing: []string{"renamed 1"}},
+		"third":               {reading: Reading{Err: refused}, failures: 2, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
+		"fourth":              {reading: Reading{Err: refused}, failures: 3, open: true, standing: []string{"renamed 1", "unreadable"}},
+		"a setting":           {reading: Reading{Err: refused}, limit: 1, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
+		"empty":               {reading: Reading{}, failures: 2, opened: []string{"unreadable"}, standing: []string{"renamed 1"}},
+		"no id":               {reading: Reading{Spaces: list(room("", "x"))}, standing: []string{"renamed 1"}},
+		"long id":             {reading: Reading{Spaces: list(room(strings.Repeat("x", 256), "x"))}, standing: []string{"renamed 1"}},
+		"neither room or bed": {reading: Reading{Spaces: list(Listed{ExternalID: "1", Type: "Suite"})}, standing: []string{"renamed 1"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			k := known
+			k.Failures = tt.failures
+			if tt.open {
+				k.Open = append([]Finding{{Kind: Unreadable}}, known.Open...)
+			}
+			out := Diff(k, tt.reading, Options{UnreadableAfter: tt.limit})
+			if out.Failed == "" || out.Failures != tt.failures+1 {
+				t.Errorf("Failed %q, Failures %d, want a reason and %d", out.Failed, out.Failures, tt.failures+1)
+			}
+			if len(out.Upsert)+len(out.Gone)+len(out.Closed) != 0 {
+				t.Errorf("a failed reading changed the listing or closed a conflict: %+v", out)
+			}
+			if d := cmp.Diff(tt.opened, keys(out.Opened)); d != "" {
+				t.Errorf("opened (-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(tt.standing, keys(out.Standing)); d != "" {
+				t.Errorf("standing (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestReview(t *testing.T) {
+	a, b := room("1", "101"), room("2", "102")
+	open := []Finding{{Kind: Renamed, ExternalID: "1"}, {Kind: NewUnmapped, ExternalID: "2"}, {Kind: DuplicateID, ExternalID: "9"}, {Kind: Unreadable}}
+	out := Review(Known{Listing: list(a, b), Open: open, Failures: 4, Mappings: []Mapped{mappedTo(a), mappedTo(b)}})
+	if d := cmp.Diff([]string{"newUnmapped 2", "renamed 1"}, keys(out.Closed)); d != "" {
+		t.Errorf("closed (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"duplicateId 9", "unreadable"}, keys(out.Standing)); d != "" {
+		t.Errorf("standing (-want +got):\n%s", d)
+	}
+	if out.Failures != 4 || len(out.Opened) != 0 {
+		t.Errorf("Failures %d, opened %v", out.Failures, out.Opened)
+	}
+	gone := Review(Known{Listing: list(b), Gone: list(a), Mappings: []Mapped{mappedTo(a)}})
+	if d := cmp.Diff([]string{"missing 1"}, keys(gone.Opened)); d != "" {
+		t.Errorf("opened (-want +got):\n%s", d)
+	}
+}
+
+// Reading the same listing again opens and closes nothing, whatever the listing.
+func TestDiffIsIdempotent(t *testing.T) {
+	listing := rapid.Custom(func(t *rapid.T) []Listed {
+		return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Listed {
+			return Listed{
+				ExternalID: rapid.SampledFrom([]string{"1", "2", "3", "4", "5"}).Draw(t, "id"),
+				Type:       rapid.SampledFrom(types).Draw(t, "type"), Name: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name"),
+				ParentExternalID: rapid.SampledFrom([]string{"", "1", "2", "9"}).Draw(t, "parent"), IsActive: rapid.Bool().Draw(t, "active"),
+			}
+		}), 1, 7).Draw(t, "listing")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		known := Known{Listing: dedupe(listing.Draw(t, "before"))}
+		for i, s := range known.Listing {
+			if i%2 == 0 {
+				known.Mappings = append(known.Mappings, mappedTo(s))
+			}
+		}
+		reading := Reading{Spaces: listing.Draw(t, "reading")}
+		for round := range 3 {
+			out := Diff(known, reading, Options{})
+			if round > 0 && len(out.Opened)+len(out.Closed)+len(out.Upsert)+len(out.Gone) != 0 {
+				t.Fatalf("round %d changed something: %+v", round, out)
+			}
+			known = after(known, out)
+		}
+	})
+}
+
+func dedupe(spaces []Listed) []Listed {
+	m := byID(spaces)
+	var all []Listed
+	for _, id := range sorted(m) {
+		all = append(all, m[id])
+	}
+	return all
+}
+
+// after applies an outcome as the shell does.
+func after(known Known, out Outcome) Known {
+	listing, gone := byID(known.Listing), byID(known.Gone)
+	for _, s := range out.Upsert {
+		listing[s.ExternalID] = s
+		delete(gone, s.ExternalID)
+	}
+	for _, id := range out.Gone {
+		gone[id] = listing[id]
+		delete(listing, id)
+	}
+	known.Listing, known.Gone = known.Listing[:0:0], nil
+	for _, id := range sorted(listing) {
+		known.Listing = append(known.Listing, listing[id])
+	}
+	for _, id := range sorted(gone) {
+		known.Gone = append(known.Gone, gone[id])
+	}
+	known.Open = append(append([]Finding{}, out.Opened...), out.Standing...)
+	return known
+}
+
+func TestClip(t *testing.T) {
+	tests := []struct{ in, want string }{
+		{"  Room ", "Room"}, {"a\x00b", "ab"}, {"a\xffb", "ab"}, {"ééé", "éé"}, {"abcdef", "abcde"},
+	}
+	for _, tt := range tests {
+		if got := clip(tt.in, 5); got != tt.want {
+			t.Errorf("clip(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
+func BenchmarkDiff(b *testing.B) {
+	var k Known
+	for i := range 1000 {
+		s := room(fmt.Sprint(i), fmt.Sprint(i))
+		k.Listing, k.Mappings = append(k.Listing, s), append(k.Mappings, mappedTo(s))
+	}
+	for b.Loop() {
+		Diff(k, Reading{Spaces: k.Listing}, Options{})
+	}
+}
