@@ -110,10 +110,9 @@ func (g *group) run(t *ticket, tx *sql.Tx) {
 		if !returned { // a panic or runtime.Goexit passes through us to the caller
 			t.state.Store(gone)
 		}
-		t.tx.end()
 		t.ran <- struct{}{}
 	}()
-	t.err = t.fn(t.tx)
+	t.err = t.tx.run(t.fn)
 	returned = true
 }
 

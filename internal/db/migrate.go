@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
-	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
@@ -231,25 +230,45 @@ func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-func (s *sqlite) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
-	return jobsSchema(ctx, riversqlite.New(s.writer), apply, log)
-}
-
-func (p *postgres) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
-	return jobsSchema(ctx, riverpgxv5.New(p.pool), apply, log)
-}
-
 // jobsSchema brings the job queue's tables to its version, or tells that they are not.
-func jobsSchema[T any](ctx context.Context, driver riverdriver.Driver[T], apply bool, log *slog.Logger) error {
-	m, err := rivermigrate.New(driver, &rivermigrate.Config{Logger: quiet(log)})
+func (s *sqlite) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
+	m, err := rivermigrate.New(riversqlite.New(s.writer), &rivermigrate.Config{Logger: quiet(log)})
 	if err != nil {
 		return err
 	}
-	if apply {
-		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	if !apply {
+		return validate(m.Validate(ctx))
+	}
+	return inTx(ctx, s.writer, func(tx *sql.Tx) error {
+		_, err := m.MigrateTx(ctx, tx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+}
+
+// jobsSchema does the same for PostgreSQL, where the queue's migrations need a
+// transaction each; the lock is the session's.
+func (p *postgres) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
+	m, err := rivermigrate.New(riverpgxv5.New(p.pool), &rivermigrate.Config{Logger: quiet(log)})
+	if err != nil {
 		return err
 	}
-	res, err := m.Validate(ctx)
+	if !apply {
+		return validate(m.Validate(ctx))
+	}
+	session, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer session.Release()
+	if _, err := session.Exec(ctx, "SELECT pg_advisory_lock($1)", migrationLock); err != nil {
+		return err
+	}
+	_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+	_, unlockErr := session.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", migrationLock)
+	return errors.Join(err, unlockErr)
+}
+
+func validate(res *rivermigrate.ValidateResult, err error) error {
 	if err == nil && !res.OK {
 		err = errors.New(strings.Join(res.Messages, "; "))
 	}

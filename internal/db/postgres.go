@@ -125,17 +125,11 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 		return nil, false, err
 	}
 	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now())
-	defer func() {
-		tx.end()
-		_ = raw.Rollback() // after a commit it does nothing
-	}()
-	if err := fn(tx); err != nil {
-		return nil, tx.conn.retry.Load() || isSerialization(err), err
+	defer raw.Rollback() // after a commit it does nothing
+	if err = tx.run(fn); err == nil {
+		err = raw.Commit()
 	}
-	if err := raw.Commit(); err != nil {
-		return nil, tx.conn.retry.Load() || isSerialization(err), err
-	}
-	return tx, false, nil
+	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err)), err
 }
 
 // isSerialization recognises serialization_failure and deadlock_detected.

@@ -46,8 +46,11 @@ func (t *Tx) Now() time.Time { return t.now }
 // After has f run by Write's caller once the commit is durable, before Write returns.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
-// end makes further use of the transaction an error.
-func (t *Tx) end() { t.conn.over.Store(true) }
+// run calls fn; further use of the transaction is an error, also after a panic.
+func (t *Tx) run(fn func(*Tx) error) error {
+	defer t.conn.over.Store(true)
+	return fn(t)
+}
 
 func (t *Tx) runAfter() {
 	for _, f := range t.after {

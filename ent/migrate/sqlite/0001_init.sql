@@ -39,7 +39,7 @@ CREATE TABLE `gates` (`id` text NOT NULL, `property_id` text NOT NULL, `name` te
 -- create index "gate_property_id_name" to table: "gates"
 CREATE INDEX `gate_property_id_name` ON `gates` (`property_id`, `name`);
 -- create "grants" table
-CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `key_generation` integer NOT NULL DEFAULT (1), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `redraws` integer NOT NULL DEFAULT (0), `key_generation` integer NOT NULL DEFAULT (1), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "grants_open_key_key" to table: "grants"
 CREATE UNIQUE INDEX `grants_open_key_key` ON `grants` (`open_key`);
 -- create index "grant_reservation_id" to table: "grants"
@@ -85,7 +85,7 @@ CREATE TABLE `partner_spaces` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, 
 -- create index "partnerspace_integration_id_external_id" to table: "partner_spaces"
 CREATE UNIQUE INDEX `partnerspace_integration_id_external_id` ON `partner_spaces` (`integration_id`, `external_id`);
 -- create "pins" table
-CREATE TABLE `pins` (`id` text NOT NULL, `property_id` text NOT NULL, `grant_id` text NOT NULL, `door_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `pins` (`id` text NOT NULL, `property_id` text NOT NULL, `grant_id` text NOT NULL, `door_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `sealed` blob NOT NULL, `retired` bool NOT NULL DEFAULT (false), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "pin_property_id_mac" to table: "pins"
 CREATE UNIQUE INDEX `pin_property_id_mac` ON `pins` (`property_id`, `mac`);
 -- create index "pin_grant_id" to table: "pins"
@@ -107,7 +107,7 @@ CREATE INDEX `reservation_integration_id_space_key` ON `reservations` (`integrat
 -- create "secrets" table
 CREATE TABLE `secrets` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "slots" table
-CREATE TABLE `slots` (`id` text NOT NULL, `property_id` text NOT NULL, `lock_id` text NOT NULL, `number` integer NOT NULL, `generation` integer NOT NULL, `present` bool NOT NULL, `grant_id` text NOT NULL DEFAULT (''), `door_id` text NOT NULL DEFAULT (''), `stay_space_id` text NOT NULL DEFAULT (''), `pin` blob NULL, `not_before` datetime NULL, `not_after` datetime NULL, `claimant` text NOT NULL DEFAULT (''), `inherited` bool NOT NULL DEFAULT (false), `foreign` bool NOT NULL DEFAULT (false), `evidence` text NOT NULL, `result` text NOT NULL DEFAULT (''), `rule` text NOT NULL DEFAULT (''), `seen_generation` integer NOT NULL DEFAULT (0), `seen_present` bool NOT NULL DEFAULT (false), `seen_evidence` text NOT NULL DEFAULT (''), `seen_result` text NOT NULL DEFAULT (''), `seen_at` datetime NULL, `used_at` datetime NULL, `changed_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `slots` (`id` text NOT NULL, `property_id` text NOT NULL, `lock_id` text NOT NULL, `number` integer NOT NULL, `generation` integer NOT NULL, `present` bool NOT NULL, `grant_id` text NOT NULL DEFAULT (''), `pin_id` text NOT NULL DEFAULT (''), `door_id` text NOT NULL DEFAULT (''), `stay_space_id` text NOT NULL DEFAULT (''), `pin` blob NULL, `not_before` datetime NULL, `not_after` datetime NULL, `claimant` text NOT NULL DEFAULT (''), `inherited` bool NOT NULL DEFAULT (false), `foreign` bool NOT NULL DEFAULT (false), `evidence` text NOT NULL, `result` text NOT NULL DEFAULT (''), `rule` text NOT NULL DEFAULT (''), `seen_generation` integer NOT NULL DEFAULT (0), `seen_present` bool NOT NULL DEFAULT (false), `seen_evidence` text NOT NULL DEFAULT (''), `seen_result` text NOT NULL DEFAULT (''), `seen_at` datetime NULL, `used_at` datetime NULL, `changed_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "slot_lock_id_number" to table: "slots"
 CREATE UNIQUE INDEX `slot_lock_id_number` ON `slots` (`lock_id`, `number`);
 -- create index "slot_grant_id" to table: "slots"

@@ -1,0 +1,241 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+)
+
+// together runs writes so that they share one commit, and returns their errors.
+func together(t *testing.T, d *db.DB, fns ...func(*db.Tx) error) []error {
+	t.Helper()
+	release := hold(t, d)
+	errs := make([]error, len(fns))
+	var wg sync.WaitGroup
+	for i, fn := range fns {
+		wg.Go(func() { errs[i] = d.Write(context.Background(), fn) })
+		awaitLine(d, i+1)
+	}
+	release()
+	wg.Wait()
+	return errs
+}
+
+// noted returns a closure that puts id and notes which transaction it ran in.
+func noted(id string, seen *sync.Map) func(*db.Tx) error {
+	return func(tx *db.Tx) error {
+		seen.Store(id, tx.SQL())
+		return put(id)(tx)
+	}
+}
+
+func TestWaitingCallersShareACommit(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	var seen sync.Map
+	for _, err := range together(t, d, noted("a", &seen), noted("b", &seen), noted("c", &seen)) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	a, _ := seen.Load("a")
+	c, _ := seen.Load("c")
+	if a == nil || a != c {
+		t.Error("callers that waited together did not share a transaction")
+	}
+	if diff := cmp.Diff([]string{"a", "b", "c"}, stored(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
+	lose := map[string]func(*db.Tx) error{
+		"the closure ends the transaction": func(tx *db.Tx) error {
+			_, err := tx.SQL().Exec("ROLLBACK")
+			return err
+		},
+		"the commit fails": func(tx *db.Tx) error {
+			_, err := tx.SQL().Exec(`INSERT INTO child VALUES (42)`)
+			return err
+		},
+		"a write is interrupted": func(tx *db.Tx) error {
+			_, err := tx.SQL().ExecContext(tx.Context(), `INSERT INTO parent
+				WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM r WHERE n < 1000000000) SELECT n FROM r`)
+			return err
+		},
+	}
+	for name, culprit := range lose {
+		t.Run(name, func(t *testing.T) {
+			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: 300 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			mustWrite(t, d, func(tx *db.Tx) error {
+				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY);
+					CREATE TABLE child (n integer REFERENCES parent (n) DEFERRABLE INITIALLY DEFERRED)`)
+				return err
+			})
+			var after atomic.Int32
+			counted := func(id string) func(*db.Tx) error {
+				return func(tx *db.Tx) error {
+					tx.After(func() { after.Add(1) })
+					return put(id)(tx)
+				}
+			}
+			errs := together(t, d, counted("a"), culprit, counted("b"), put("b"))
+			if errs[0] != nil || errs[2] != nil {
+				t.Errorf("innocent changes failed: %v, %v", errs[0], errs[2])
+			}
+			if errs[1] == nil {
+				t.Error("the culprit was told that it is stored")
+			}
+			if errs[3] == nil {
+				t.Error("a duplicate was stored")
+			}
+			if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+				t.Error(diff)
+			}
+			if after.Load() != 2 {
+				t.Errorf("After ran %d times, want once for each stored change", after.Load())
+			}
+		})
+	}
+}
+
+func TestPanicAndGoexitInASharedCommit(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	release := hold(t, d)
+	var wg sync.WaitGroup
+	leave := func(how func()) {
+		wg.Go(func() {
+			defer func() { _ = recover() }()
+			_ = d.Write(context.Background(), func(tx *db.Tx) error {
+				if err := put("lost")(tx); err != nil {
+					return err
+				}
+				how()
+				return nil
+			})
+		})
+	}
+	leave(func() { panic("boom") })
+	awaitLine(d, 1)
+	leave(runtime.Goexit)
+	awaitLine(d, 2)
+	var err error
+	wg.Go(func() { err = d.Write(context.Background(), put("kept")) })
+	awaitLine(d, 3)
+	release()
+	wg.Wait()
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"kept"}, stored(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestACancelledCallerLeavesTheLine(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	release := hold(t, d)
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		left <- d.Write(ctx, func(*db.Tx) error { t.Error("ran although its caller had left"); return nil })
+	}()
+	awaitLine(d, 1)
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("error = %v", err)
+	}
+	release()
+	mustWrite(t, d, put("next"))
+}
+
+func TestTheLineIsBounded(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), QueueSize: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	release := hold(t, d)
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			if err := d.Write(context.Background(), put(fmt.Sprint(i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	awaitLine(d, 2)
+	err = d.Write(t.Context(), put("one too many"))
+	if f, ok := fault.Of(err); !ok || f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+		t.Errorf("error = %v, want unavailable with a time to retry", err)
+	}
+	release()
+	wg.Wait()
+}
+
+func TestCloseStoresWhatWaits(t *testing.T) {
+	url := dbtest.URL(t, "sqlite")
+	d, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, d)
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			if err := d.Write(context.Background(), put(fmt.Sprint(i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	awaitLine(d, 5)
+	closed := make(chan error)
+	go func() { closed <- d.Close() }()
+	release()
+	wg.Wait()
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
+	again, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if got := stored(t, again); len(got) != 5 {
+		t.Errorf("stored %v, want all five", got)
+	}
+}
+
+func TestBackupIsACompleteCopy(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	mustWrite(t, d, put("a"))
+	path := t.TempDir() + "/copy.db"
+	if err := d.Backup(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	if d.Backup(t.Context(), path) == nil {
+		t.Error("a backup overwrote a file")
+	}
+	copied, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer copied.Close()
+	if diff := cmp.Diff([]string{"a"}, stored(t, copied)); diff != "" {
+		t.Error(diff)
+	}
+}
