@@ -35,6 +35,7 @@ type Slot struct {
 	Held     Held
 	Observed Observed // what was last reported
 	Refused  Result   // final refusal of Desired; no new attempt until the generation changes
+	Rule     string   // which rule, when Refused is InvalidFormat
 	Code     Result   // the last transient answer for Desired
 	Attempts uint8    // transient answers in a row, saturating
 	RetryAt  time.Time
@@ -131,6 +132,7 @@ type Event struct {
 
 	Seq        uint64
 	Result     Result
+	Rule       string        // with InvalidFormat
 	RetryAfter time.Duration // with Busy, if the lock said so
 	Present    bool          // answer to a read
 	PIN        PIN           // answer to a read, if the lock shows it

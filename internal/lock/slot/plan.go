@@ -33,8 +33,7 @@ func (m *machine) want(s *Slot) target {
 	t := target{present: true, pin: d.PIN, due: d.NotBefore, changes: closes}
 	from := opens
 	if m.lock.Caps.Schedule == ScheduleWindow {
-		t.notBefore, t.notAfter = outward(d.NotBefore, d.NotAfter, m.lock.Caps.Granularity)
-		if t.notBefore.Equal(d.NotBefore) {
+		if m.native(&t, d); t.notBefore.Equal(d.NotBefore) {
 			from = opens.Add(-m.rules.preload)
 		}
 	}
@@ -44,19 +43,29 @@ func (m *machine) want(s *Slot) target {
 	return t
 }
 
-// outward widens a window to what a coarse lock can express. The bridge's own schedule keeps the
-// exact ends; the lock's is the net below it.
-func outward(from, to time.Time, g time.Duration) (time.Time, time.Time) {
+// native gives t the window for a lock that keeps windows, in the lock's steps. It starts at or
+// before the true start (the bridge sets it no earlier than it may open) and ends at or before the
+// true end, so that the lock closes in time should the bridge be away. A bridge that is there
+// extends it over the rest of the last step, one operation's lifetime before the lock would close.
+func (m *machine) native(t *target, d Desired) {
+	t.notBefore, t.notAfter = d.NotBefore, d.NotAfter
+	g := m.lock.Caps.Granularity
 	if g <= 0 {
-		return from, to
+		return
 	}
-	if !from.IsZero() {
-		from = from.Truncate(g)
+	if !d.NotBefore.IsZero() {
+		t.notBefore = d.NotBefore.Truncate(g)
 	}
-	if end := to.Truncate(g); !to.IsZero() && end.Before(to) {
-		to = end.Add(g)
+	if d.NotAfter.IsZero() || d.NotAfter.Truncate(g).Equal(d.NotAfter) {
+		return
 	}
-	return from, to
+	end := d.NotAfter.Truncate(g)
+	extend := end.Add(-m.lock.Caps.Lifetime())
+	if end.After(t.notBefore) && m.ev.At.Before(extend) {
+		t.notAfter, t.changes = end, extend
+		return
+	}
+	t.notAfter = end.Add(g)
 }
 
 // met reports whether the lock holds the target.
@@ -71,6 +80,12 @@ func (t target) met(s *Slot) bool {
 		return !s.Desired.Claimed
 	}
 	return false
+}
+
+// writing reports whether a write to the slot is in flight.
+func (m *machine) writing(s *Slot) bool {
+	op := m.lock.Op
+	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear)
 }
 
 // observeAll reports every slot about which there is something new to say.
@@ -95,9 +110,10 @@ func (m *machine) observeAll() {
 func (m *machine) observed(s *Slot) Observed {
 	t := m.want(s)
 	o := Observed{Generation: s.Desired.Generation}
-	switch met := t.met(s); {
+	met := t.met(s) && !m.writing(s) // what is in the air may end what now looks met
+	switch {
 	case s.Refused != "":
-		o.Evidence, o.Result = Failed, s.Refused
+		o.Evidence, o.Result, o.Rule = Failed, s.Refused, s.Rule
 	case met && t.waiting:
 		o.Evidence = Sent
 	case met:
@@ -105,7 +121,7 @@ func (m *machine) observed(s *Slot) Observed {
 		if s.Held.Is == Unknown || s.Held.Is == Foreign { // nothing of ours was ever put there
 			o.Evidence = Verified
 		}
-	case s.Held.Is == Unsure && !(t.waiting && s.Code == ""):
+	case s.Held.Is == Unsure:
 		o.Evidence, o.Result = Unconfirmed, s.Code
 	default:
 		o.Evidence, o.Result = Sent, s.Code

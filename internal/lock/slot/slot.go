@@ -95,7 +95,8 @@ type Observed struct {
 	Generation uint64
 	Present    bool // the credential of Generation is on the lock
 	Evidence   Evidence
-	Result     Result // why, when the evidence is not settled; OK or empty otherwise
+	Result     Result // why, when the evidence is not settled; empty otherwise
+	Rule       string // the lock's rule that an InvalidFormat broke
 	// Digest identifies the credential under a key only the bridge has (ContentDigest). Zero when
 	// nothing is on the lock.
 	Digest Digest

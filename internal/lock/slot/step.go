@@ -62,7 +62,7 @@ func (m *machine) wanted() {
 		return
 	}
 	s.Desired = d
-	s.Refused, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed = "", "", 0, time.Time{}, false, 0
+	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed = "", "", "", 0, time.Time{}, false, 0
 	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
 		s.Held = Held{}
 	}
@@ -77,14 +77,27 @@ func (m *machine) doubted() {
 // booted forgets nothing but trusts no clock of the run before: whatever was in the air may still
 // land for a whole lifetime from now.
 func (m *machine) booted() {
-	if m.lock.Op.Kind == "" && m.lock.Fence.IsZero() {
-		return
+	for i := range m.lock.Slots {
+		s := &m.lock.Slots[i]
+		s.RetryAt = earlier(s.RetryAt, m.ev.At.Add(m.rules.retrySet))
+		s.ReadAt = earlier(s.ReadAt, m.ev.At.Add(m.rules.readEvery))
 	}
-	if op := m.lock.Op; op.Kind == OpSet || op.Kind == OpClear {
+	op := m.lock.Op
+	m.lock.Op = Op{}
+	write := op.Kind == OpSet || op.Kind == OpClear
+	if write {
 		m.at(op.Slot).Held = Held{Is: Unsure}
 	}
-	m.lock.Op = Op{}
-	m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+	if write || !m.lock.Fence.IsZero() {
+		m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+	}
+}
+
+func earlier(t, limit time.Time) time.Time {
+	if t.After(limit) {
+		return limit
+	}
+	return t
 }
 
 func (m *machine) fence(until time.Time) {
@@ -139,16 +152,17 @@ func (m *machine) landed(s *Slot, op Op) {
 // refused takes the lock's word that the operation did not and will not take effect.
 func (m *machine) refused(s *Slot, op Op) {
 	code := m.ev.Result
-	doubtful := op.Replace && s.Held.Is == Unsure
+	doubtful := op.Replace && s.Held.Is != Ours
 	switch {
 	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.Cured:
-		s.Cured = true // the lock may have met our own earlier attempt: empty the slot, then set
+		// The lock may have met our own earlier attempt: empty the slot, then set.
+		s.Cured, s.Held = true, Held{Is: Unsure}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
 		s.Held = Held{Is: Foreign, Evidence: Accepted}
 	}
 	if op.Kind == OpSet && code.Final() && op.Generation == s.Desired.Generation {
-		s.Refused = code
+		s.Refused, s.Rule = code, m.ev.Rule
 		return
 	}
 	m.retry(s, op)

@@ -1,0 +1,272 @@
+package slot
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestPINIsNeverPrinted(t *testing.T) {
+	const pin = "048151"
+	d := Desired{Generation: 1, Intent: Present, PIN: pin}
+	op := Op{Kind: OpSet, PIN: pin}
+	l := Lock{Op: op, Slots: []Slot{{Number: 1, Desired: d, Held: Held{Is: Ours, PIN: pin}}}}
+	var out bytes.Buffer
+	for _, v := range []any{PIN(pin), d, &d, op, l, []Desired{d}, map[string]PIN{"a": pin}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&out, verb, v)
+		}
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		if err := json.NewEncoder(&out).Encode(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, leak := range []string{pin, fmt.Sprintf("%x", pin), "48151"} {
+		if strings.Contains(out.String(), leak) {
+			t.Errorf("output contains %q", leak)
+		}
+	}
+}
+
+func TestCheckPIN(t *testing.T) {
+	nuki := Capabilities{PINMin: 6, PINMax: 6, Alphabet: "123456789", ForbiddenPrefixes: []string{"12"}, ForbiddenPatterns: []string{"777"}}
+	for _, tt := range []struct {
+		caps Capabilities
+		pin  PIN
+		want string
+	}{
+		{Capabilities{PINMin: 4, PINMax: 8}, "0451", ""},
+		{Capabilities{PINMin: 4, PINMax: 8}, "045", "length"},
+		{Capabilities{PINMin: 4, PINMax: 8}, "012345678", "length"},
+		{Capabilities{}, "", "length"},
+		{Capabilities{PINMin: 4}, "04a1", "alphabet"},
+		{nuki, "345678", ""},
+		{nuki, "345078", "alphabet"},
+		{nuki, "129456", "prefix"},
+		{nuki, "347779", "pattern"},
+		{Capabilities{PINMin: 4, ForbiddenPatterns: []string{"("}}, "0451", "pattern"},
+	} {
+		if got := tt.caps.CheckPIN(tt.pin); got != tt.want {
+			t.Errorf("CheckPIN(%q) = %q, want %q", string(tt.pin), got, tt.want)
+		}
+	}
+}
+
+func TestResultsAreTransientOrFinal(t *testing.T) {
+	for _, r := range Results() {
+		if r != OK && r.Final() == r.Transient() {
+			t.Errorf("%s: final %v, transient %v", r, r.Final(), r.Transient())
+		}
+		if r.MayLand() && !r.Transient() {
+			t.Errorf("%s may land and is not transient", r)
+		}
+	}
+}
+
+func TestLockDigest(t *testing.T) {
+	rows := []Row{
+		{Slot: 1, Generation: 3, Observed: Observed{Generation: 3, Present: true, Evidence: Verified}},
+		{Slot: 2, Generation: 1, Observed: Observed{Generation: 1, Evidence: Sent}},
+	}
+	base := LockDigest(rows)
+	if base != LockDigest([]Row{rows[1], rows[0]}) {
+		t.Error("the order of rows matters")
+	}
+	if rows[0].Slot != 1 {
+		t.Error("the argument was sorted in place")
+	}
+	later := []Row{rows[0], rows[1]}
+	later[0].Observed.At = noon
+	if base != LockDigest(later) {
+		t.Error("the time of an observation matters")
+	}
+	for name, change := range map[string]func(*Row){
+		"slot":       func(r *Row) { r.Slot = 9 },
+		"generation": func(r *Row) { r.Generation++ },
+		"observed":   func(r *Row) { r.Observed.Generation-- },
+		"present":    func(r *Row) { r.Observed.Present = false },
+		"evidence":   func(r *Row) { r.Observed.Evidence = Accepted },
+		"result":     func(r *Row) { r.Observed.Result = Busy },
+	} {
+		other := []Row{rows[0], rows[1]}
+		change(&other[0])
+		if LockDigest(other) == base {
+			t.Errorf("%s does not matter", name)
+		}
+	}
+}
+
+func TestContentDigestNeedsItsKey(t *testing.T) {
+	a := ContentDigest([]byte("k1"), "0451", noon, noon.Add(time.Hour))
+	if a != ContentDigest([]byte("k1"), "0451", noon.In(time.Local), noon.Add(time.Hour)) {
+		t.Error("the time zone matters")
+	}
+	for _, b := range []Digest{
+		ContentDigest([]byte("k2"), "0451", noon, noon.Add(time.Hour)),
+		ContentDigest([]byte("k1"), "451", noon, noon.Add(time.Hour)),
+		ContentDigest([]byte("k1"), "0451", time.Time{}, noon.Add(time.Hour)),
+		ContentDigest([]byte("k1"), "0451", noon, time.Time{}),
+	} {
+		if a == b {
+			t.Errorf("digest %v is not told apart", b)
+		}
+	}
+	if (Digest{}).String() != "" || len(a.String()) != 32 {
+		t.Error("digests print as 32 hex digits, the zero digest as nothing")
+	}
+}
+
+func TestAssign(t *testing.T) {
+	present := Desired{Intent: Present, PIN: "0451"}
+	held := Server{Grant: "grt_1", Desired: Desired{Generation: 4, Intent: Present, PIN: "1111"}}
+	for _, tt := range []struct {
+		name  string
+		s     Server
+		grant string
+		d     Desired
+		ok    bool
+		want  Desired
+	}{
+		{"free slot", Server{}, "grt_1", present, true, Desired{Generation: 1, Intent: Present, PIN: "0451"}},
+		{"used before", Server{Desired: Desired{Generation: 7, Intent: Absent}}, "grt_1", present, true, Desired{Generation: 8, Intent: Present, PIN: "0451"}},
+		{"own slot", held, "grt_1", present, true, Desired{Generation: 5, Intent: Present, PIN: "0451"}},
+		{"own slot, removal drops the PIN", held, "grt_1", Desired{Intent: Absent, PIN: "0451"}, true, Desired{Generation: 5, Intent: Absent}},
+		{"another's slot", held, "grt_2", present, false, Desired{}},
+		{"foreign", Server{Foreign: true}, "grt_1", present, false, Desired{}},
+		{"removal from a free slot", Server{}, "grt_1", Desired{Intent: Absent}, false, Desired{}},
+		{"no grant", Server{}, "", present, false, Desired{}},
+	} {
+		got, ok := Assign(tt.s, tt.grant, tt.d)
+		if ok != tt.ok || (ok && got.Desired != tt.want) {
+			t.Errorf("%s: %v %v, want %v %v", tt.name, got.Desired, ok, tt.want, tt.ok)
+		}
+		if !ok && !cmp.Equal(got, tt.s) {
+			t.Errorf("%s: refused and yet changed", tt.name)
+		}
+	}
+}
+
+func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
+	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	for _, step := range []struct {
+		bridge string
+		want   bool
+	}{{"brg_1", false}, {"brg_1", false}, {"brg_2", true}, {"brg_2", true}} {
+		var d Desired
+		if s, d = Send(s, step.bridge); d.Claimed != step.want {
+			t.Errorf("to %s: claimed %v, want %v", step.bridge, d.Claimed, step.want)
+		}
+	}
+}
+
+func TestObserve(t *testing.T) {
+	active := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 2, Intent: Present, PIN: "0451"}}
+	leaving := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 3, Intent: Absent}}
+	readable := leaving
+	readable.ReadBack = true
+	obs := func(g uint64, present bool, e Evidence, r Result) Observed {
+		return Observed{Generation: g, Present: present, Evidence: e, Result: r}
+	}
+	for _, tt := range []struct {
+		name    string
+		s       Server
+		epoch   uint64
+		o       Observed
+		changed bool
+		status  Evidence
+		grant   string
+	}{
+		{"accepted", active, 7, obs(2, true, Accepted, ""), true, Accepted, "grt_1"},
+		{"verified", active, 7, obs(2, true, Verified, ""), true, Verified, "grt_1"},
+		{"older generation", active, 7, obs(1, true, Verified, ""), false, Queued, "grt_1"},
+		{"newer generation", active, 7, obs(3, true, Verified, ""), false, Queued, "grt_1"},
+		{"older epoch", active, 6, obs(2, true, Verified, ""), false, Queued, "grt_1"},
+		{"unconfirmed", active, 7, obs(2, false, Unconfirmed, Timeout), true, Unconfirmed, "grt_1"},
+		{"refused", active, 7, obs(2, false, Failed, Duplicate), true, Failed, "grt_1"},
+		{"removed", leaving, 7, obs(3, false, Accepted, ""), true, Removed, ""},
+		{"cleared, to be read back", readable, 7, obs(3, false, Accepted, ""), true, Removed, "grt_1"},
+		{"cleared and read back", readable, 7, obs(3, false, Verified, ""), true, Removed, ""},
+		{"removal on its way", leaving, 7, obs(3, false, Sent, ""), true, Removing, "grt_1"},
+		{"removal of the generation before", leaving, 7, obs(2, false, Verified, ""), false, Removing, "grt_1"},
+	} {
+		got, changed := Observe(tt.s, 7, Report{Epoch: tt.epoch, Observed: tt.o})
+		if changed != tt.changed || got.Status(noon) != tt.status || got.Grant != tt.grant {
+			t.Errorf("%s: changed %v status %s grant %q, want %v %s %q", tt.name, changed, got.Status(noon), got.Grant, tt.changed, tt.status, tt.grant)
+		}
+		if again, twice := Observe(got, 7, Report{Epoch: tt.epoch, Observed: tt.o}); twice || !cmp.Equal(again, got) {
+			t.Errorf("%s: the same report again changes something", tt.name)
+		}
+	}
+}
+
+func TestObserveForeign(t *testing.T) {
+	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	s, _ = Send(s, "brg_1")
+	s, _ = Observe(s, 1, Report{1, Observed{Generation: 1, Evidence: Failed, Result: Occupied}})
+	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
+	s, d := Send(s, "brg_2")
+	if d.Claimed {
+		t.Error("a foreign slot is claimed")
+	}
+	s, _ = Observe(s, 1, Report{1, Observed{Generation: 2, Evidence: Verified}})
+	if s.Grant != "" || s.Free() {
+		t.Errorf("grant %q free %v: the grant shall leave and nobody else come", s.Grant, s.Free())
+	}
+}
+
+func TestStatusNeverSaysActiveAfterTheWindow(t *testing.T) {
+	s := Server{
+		Desired:  Desired{Generation: 1, Intent: Present, NotBefore: noon, NotAfter: noon.Add(time.Hour)},
+		Observed: Observed{Generation: 1, Present: true, Evidence: Verified},
+	}
+	for at, want := range map[time.Time]Evidence{
+		noon: Verified, noon.Add(time.Hour - 1): Verified, noon.Add(time.Hour): Removing,
+	} {
+		if got := s.Status(at); got != want {
+			t.Errorf("at %v: %s, want %s", at, got, want)
+		}
+	}
+	if got := (Server{}).Status(noon); got != Planned {
+		t.Errorf("a slot never used is %s", got)
+	}
+}
+
+// Whatever arrives in whatever order: the generation of a slot never goes back, and the server
+// never believes in evidence of another generation.
+func TestObserveUnderAnyReports(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Server
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			before := s
+			if rapid.Bool().Draw(t, "edit") {
+				intent := rapid.SampledFrom([]Intent{Present, Absent}).Draw(t, "intent")
+				s, _ = Assign(s, "grt_1", Desired{Intent: intent, PIN: "0451"})
+			} else {
+				s, _ = Observe(s, 3, Report{
+					Epoch: rapid.Uint64Range(2, 4).Draw(t, "epoch"),
+					Observed: Observed{
+						Generation: rapid.Uint64Range(0, 5).Draw(t, "generation"),
+						Present:    rapid.Bool().Draw(t, "present"),
+						Evidence:   rapid.SampledFrom([]Evidence{Sent, Accepted, Verified, Unconfirmed, Failed}).Draw(t, "evidence"),
+					},
+				})
+			}
+			if s.Desired.Generation < before.Desired.Generation {
+				t.Fatal("the generation went back")
+			}
+			if s.Converged() && s.Observed.Generation != s.Desired.Generation {
+				t.Fatal("converged on evidence of another generation")
+			}
+		}
+	})
+}
