@@ -23,6 +23,7 @@ type Place struct {
 	DoorID      string
 	StaySpaceID string
 	PIN         string
+	PINID       string // names the PIN for access, which compares it; not used here
 	NotBefore   time.Time
 	NotAfter    time.Time
 }
@@ -125,7 +126,7 @@ func place(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, generati
 	from, to := moment(p.NotBefore), moment(p.NotAfter)
 	if s.ID == "" {
 		s, err = tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(s.Number).
-			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).
+			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
 			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetClaimant(next.Claimant).
 			SetEvidence(string(slot.Queued)).SetChangedAt(tx.Now()).Save(ctx)
 		if err == nil {
@@ -134,7 +135,7 @@ func place(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, generati
 		return s, err
 	}
 	update := tx.Slot.Update().Where(unchanged(s)...).
-		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).
+		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
 		SetPin(sealed).SetClaimant(next.Claimant).SetInherited(next.Inherited).SetEvidence(string(slot.Queued)).
 		SetResult("").SetRule("").ClearUsedAt().ClearNotBefore().ClearNotAfter().SetChangedAt(tx.Now())
 	if from != nil {

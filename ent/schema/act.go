@@ -1,0 +1,35 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Act is an opening: once, before its deadline, or not at all.
+type Act struct{ ent.Schema }
+
+func (Act) Annotations() []schema.Annotation { return table("acts") }
+
+func (Act) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("lock_id").MaxLen(40).Immutable(),
+		field.String("operation").MaxLen(16).Immutable(),
+		field.String("actor").MaxLen(64).Immutable(),
+		field.String("state").MaxLen(16).Comment("stored, claimed, done, failed, expired or unknown."),
+		field.String("result").MaxLen(32).Default(""),
+		moment("deadline"),
+		maybe("finished_at"),
+		created(),
+	}
+}
+
+func (Act) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "created_at"), index.Fields("lock_id", "created_at"), index.Fields("state", "deadline"),
+	}
+}

@@ -1,0 +1,207 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/ent"
+	entact "latchkey.dev/ent/act"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// Unlock is the one act so far.
+const Unlock = "unlock"
+
+// MaxDeadline is how long an act may wait to be carried out.
+const MaxDeadline = 10 * time.Second
+
+// The states of an act. Done, failed, expired and unknown end it.
+const (
+	ActStored  = "stored"  // nobody has sent it
+	ActClaimed = "claimed" // a session is about to send it, or has: it is never sent again
+	ActDone    = "done"
+	ActFailed  = "failed"
+	ActExpired = "expired" // it was not carried out and never will be
+	ActUnknown = "unknown" // it was sent, and nothing came back
+)
+
+// ErrBridgeOffline answers an act whose lock cannot be reached now: nothing was sent and nothing will be.
+var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lock's bridge is not connected; nothing was sent")
+
+// Order is an act on its way.
+type Order struct {
+	ActID     string
+	BridgeID  string
+	Node      string // of ours that holds the bridge's stream, as far as the row knows
+	Address   string // the lock's on the bridge
+	Operation string
+	Deadline  time.Time
+}
+
+// Outcome is what is known of an act.
+type Outcome struct {
+	ActID  string
+	LockID string
+	State  string
+	Result string    // the lock's or driver's word, as of slots
+	At     time.Time // when it ended; zero: it has not
+}
+
+func outcomeOf(a *ent.Act) Outcome {
+	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: value(a.FinishedAt)}
+}
+
+// StoreAct writes down an opening before anything is sent.
+func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duration) (Order, error) {
+	ctx := tx.Context()
+	lk, err := Get(ctx, tx.Client, propertyID, lockID)
+	if err != nil {
+		return Order{}, err
+	}
+	if !lk.Capabilities.RemoteUnlock {
+		return Order{}, fault.New(fault.Precondition, fault.Unsupported, "lock %s cannot be opened from afar", lockID)
+	}
+	br, err := GetBridge(ctx, tx.Client, propertyID, lk.BridgeID)
+	if err != nil {
+		return Order{}, err
+	}
+	if !BridgeOnline(br, tx.Now()) {
+		return Order{}, ErrBridgeOffline
+	}
+	if deadline <= 0 || deadline > MaxDeadline {
+		deadline = MaxDeadline
+	}
+	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(Unlock).
+		SetActor(actor).SetState(ActStored).SetDeadline(tx.Now().Add(deadline)).SetCreatedAt(tx.Now()).Save(ctx)
+	if err != nil {
+		return Order{}, err
+	}
+	return order(a, lk, br), nil
+}
+
+func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) Order {
+	return Order{ActID: a.ID, BridgeID: br.ID, Node: br.Node, Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline}
+}
+
+// GetAct finds an act of the property.
+func GetAct(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
+	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no act %s at this property", actID)
+	}
+	if err != nil {
+		return Outcome{}, err
+	}
+	return outcomeOf(a), nil
+}
+
+// ClaimAct takes an act for the session that will send it. It succeeds once, before the deadline, for the bridge's
+// current session.
+func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, error) {
+	ctx := tx.Context()
+	br, err := current(tx, bridgeID, epoch)
+	if err != nil {
+		return Order{}, err
+	}
+	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
+	if err != nil {
+		return Order{}, actGone(err)
+	}
+	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).Only(ctx)
+	if err != nil {
+		return Order{}, actGone(err)
+	}
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.State(ActStored), entact.DeadlineGT(tx.Now())).
+		SetState(ActClaimed).Save(ctx)
+	if err != nil {
+		return Order{}, err
+	}
+	if n == 0 {
+		return Order{}, errActTaken
+	}
+	return order(a, lk, br), nil
+}
+
+var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
+
+func actGone(err error) error {
+	if ent.IsNotFound(err) {
+		return errActTaken
+	}
+	return err
+}
+
+// FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
+// nothing else changes once it is said.
+func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
+	ctx := tx.Context()
+	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.RevokedAtIsNil()).Only(ctx)
+	if err != nil {
+		return Outcome{}, actGone(err)
+	}
+	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
+	if err != nil {
+		return Outcome{}, actGone(err)
+	}
+	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(bridgeID)).Only(ctx)
+	if err != nil {
+		return Outcome{}, actGone(err)
+	}
+	from := []string{ActClaimed, ActUnknown}
+	switch outcome {
+	case ActDone, ActFailed, ActExpired:
+	default:
+		outcome, from = ActUnknown, []string{ActClaimed}
+	}
+	if at.IsZero() || at.After(tx.Now()) {
+		at = tx.Now()
+	}
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.StateIn(from...)).
+		SetState(outcome).SetResult(cut(result, 32)).SetFinishedAt(at).Save(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if n > 0 && outcome == ActDone {
+		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
+		e.OccurredAt = at
+		if err := event.Append(tx, e); err != nil {
+			return Outcome{}, err
+		}
+	}
+	a, err = tx.Act.Get(ctx, actID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return outcomeOf(a), nil
+}
+
+// DropAct ends an act that nobody claimed: it will not be sent.
+func DropAct(tx *db.Tx, propertyID, actID string) error {
+	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(ActStored)).
+		SetState(ActExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
+}
+
+// SweepActs ends acts that a node left behind when it died: what nobody claimed expired, what was claimed is unknown.
+func SweepActs(tx *db.Tx) error {
+	ctx := tx.Context()
+	for state, end := range map[string]string{ActStored: ActExpired, ActClaimed: ActUnknown} {
+		err := tx.Act.Update().Where(entact.State(state), entact.DeadlineLT(tx.Now().Add(-MaxDeadline))).
+			SetState(end).SetFinishedAt(tx.Now()).Exec(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func cut(s string, most int) string {
+	if len(s) > most {
+		return s[:most]
+	}
+	return s
+}

@@ -1,0 +1,240 @@
+package lock
+
+import (
+	"crypto"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/url"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+)
+
+// ServerName is the name in the bridge listener's certificate. Bridges expect it whatever address they dial.
+const ServerName = "bridges.latchkey.internal"
+
+const (
+	authoritySecret = "bridge-ca"
+	authorityLife   = 25 * 365 * 24 * time.Hour
+	certificateLife = 30 * 24 * time.Hour
+	backdate        = time.Hour // for bridges whose clock is behind
+	// RenewGrace is how long after its end a certificate may still be renewed.
+	RenewGrace = 90 * 24 * time.Hour
+)
+
+// Authority is our own CA. It signs bridges' certificates and that of their listener, and nothing else.
+type Authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+// sealedAuthority is what the secret holds.
+type sealedAuthority struct {
+	Key  []byte `json:"key"`  // PKCS #8
+	Cert []byte `json:"cert"` // X.509, DER
+}
+
+// OpenAuthority reads the CA, or makes it the first time.
+func OpenAuthority(tx *db.Tx, keys *keyring.Keyring) (*Authority, error) {
+	ctx := tx.Context()
+	row, err := tx.Secret.Get(ctx, authoritySecret)
+	if err == nil {
+		raw, err := keys.Open(ctx, "", "secret "+authoritySecret, row.Sealed)
+		if err != nil {
+			return nil, fmt.Errorf("open the bridge CA's key: %w", err)
+		}
+		return parseAuthority(raw)
+	}
+	if !ent.IsNotFound(err) {
+		return nil, err
+	}
+	a, raw, err := newAuthority(tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := keys.Seal(ctx, "", "secret "+authoritySecret, raw)
+	if err != nil {
+		return nil, fmt.Errorf("seal the bridge CA's key: %w", err)
+	}
+	return a, tx.Secret.Create().SetID(authoritySecret).SetSealed(sealed).SetCreatedAt(tx.Now()).Exec(ctx)
+}
+
+func newAuthority(now time.Time) (*Authority, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial(), Subject: pkix.Name{CommonName: "Latchkey bridges"},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(authorityLife),
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, nil, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	raw, err := json.Marshal(sealedAuthority{Key: private, Cert: der})
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := parseAuthority(raw)
+	return a, raw, err
+}
+
+func parseAuthority(raw []byte) (*Authority, error) {
+	var s sealedAuthority
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return nil, errors.New("the bridge CA's secret is not what was stored")
+	}
+	private, err := x509.ParsePKCS8PrivateKey(s.Key)
+	if err != nil {
+		return nil, errors.New("the bridge CA's secret holds no key")
+	}
+	key, ok := private.(*ecdsa.PrivateKey)
+	if !ok {
+		return nil, fmt.Errorf("the bridge CA's key is a %T, want ECDSA", private)
+	}
+	cert, err := x509.ParseCertificate(s.Cert)
+	if err != nil {
+		return nil, fmt.Errorf("the bridge CA's certificate: %w", err)
+	}
+	return &Authority{cert: cert, key: key}, nil
+}
+
+func serial() *big.Int {
+	var b [16]byte
+	_, _ = rand.Read(b[:])
+	b[0] &= 0x7f
+	return new(big.Int).SetBytes(b[:])
+}
+
+// Certificate is the CA's own, X.509, DER.
+func (a *Authority) Certificate() []byte { return a.cert.Raw }
+
+// Fingerprint is the SHA-256 of Certificate.
+func (a *Authority) Fingerprint() [32]byte { return sha256.Sum256(a.cert.Raw) }
+
+// ServerCertificate makes the listener's certificate, for 30 days.
+func (a *Authority) ServerCertificate(now time.Time) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	der, err := a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: ServerName}, DNSNames: []string{ServerName},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}, key.Public(), now)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	return tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
+}
+
+func (a *Authority) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
+	return a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: bridgeID}, URIs: []*url.URL{Identity{propertyID, bridgeID}.url()},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, public, now)
+}
+
+func (a *Authority) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
+	template.SerialNumber = serial()
+	template.NotBefore, template.NotAfter = now.Add(-backdate), now.Add(certificateLife)
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.BasicConstraintsValid = true
+	return x509.CreateCertificate(rand.Reader, template, a.cert, public, a.key)
+}
+
+// Identity is who a bridge's certificate names.
+type Identity struct {
+	PropertyID string
+	BridgeID   string
+}
+
+func (i Identity) url() *url.URL {
+	return &url.URL{Scheme: "latchkey", Host: "property", Path: "/" + i.PropertyID + "/bridge/" + i.BridgeID}
+}
+
+// Identify checks that a certificate is a bridge's, signed by us, and tells whose. One that ended at most RenewGrace
+// before now passes as expired.
+func (a *Authority) Identify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
+	at := now
+	if now.After(cert.NotAfter) {
+		if now.After(cert.NotAfter.Add(RenewGrace)) {
+			return who, true, errors.New("the certificate ended too long ago to be renewed; enrol the bridge anew")
+		}
+		at, expired = cert.NotAfter, true
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	_, err = cert.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	if err != nil {
+		return who, expired, fmt.Errorf("not a certificate of ours: %w", err)
+	}
+	who, err = identityOf(cert)
+	return who, expired, err
+}
+
+func identityOf(cert *x509.Certificate) (Identity, error) {
+	if len(cert.URIs) == 1 && cert.URIs[0].Scheme == "latchkey" && cert.URIs[0].Host == "property" {
+		part := strings.Split(cert.URIs[0].Path, "/")
+		if len(part) == 4 && part[0] == "" && part[1] != "" && part[2] == "bridge" && part[3] != "" {
+			return Identity{PropertyID: part[1], BridgeID: part[3]}, nil
+		}
+	}
+	return Identity{}, errors.New("the certificate names no bridge")
+}
+
+// KeyHash is the SHA-256 of a certificate's public key, by which a bridge's row knows its certificate.
+func KeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
+
+// parseRequest checks a certificate request: signed by its own key, of a kind we sign.
+func parseRequest(der []byte) (*x509.CertificateRequest, error) {
+	bad := func(message string) error {
+		return fault.Fields(fault.Field{Path: "certificateRequest", Reason: fault.BadFormat, Message: message})
+	}
+	csr, err := x509.ParseCertificateRequest(der)
+	if err != nil {
+		return nil, bad("want a PKCS #10 request in DER")
+	}
+	if err := csr.CheckSignature(); err != nil {
+		return nil, bad("the request is not signed by its own key")
+	}
+	switch key := csr.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		if key.Curve == elliptic.P256() {
+			return csr, nil
+		}
+	case ed25519.PublicKey:
+		return csr, nil
+	}
+	return nil, bad("want a key on P-256 or Ed25519")
+}
+
+func checkHPKEKey(key []byte) error {
+	if _, err := ecdh.X25519().NewPublicKey(key); err != nil {
+		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want an X25519 public key of 32 bytes"})
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package lock
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// OfflineReason says why a bridge has no session.
+type OfflineReason string
+
+// The reasons.
+const (
+	NeverConnected OfflineReason = "neverConnected"
+	Disconnected   OfflineReason = "disconnected" // the stream broke
+	NoHeartbeat    OfflineReason = "noHeartbeat"
+	TooSlow        OfflineReason = "tooSlow"
+	OutOfOrder     OfflineReason = "outOfOrder"
+	ShuttingDown   OfflineReason = "shuttingDown" // of the node that held it
+	NodeLost       OfflineReason = "nodeLost"     // the node that held it fell silent
+	Revoked        OfflineReason = "revoked"
+	Enrolled       OfflineReason = "enrolled" // anew: its next session is another bridge's
+)
+
+// CreateBridge makes a bridge of the property and its first join code, which is shown once.
+func CreateBridge(tx *db.Tx, keys *keyring.Keyring, ca *Authority, propertyID, name string) (*ent.Bridge, string, error) {
+	code, mac, err := newJoinCode(keys, ca)
+	if err != nil {
+		return nil, "", err
+	}
+	br, err := tx.Bridge.Create().SetID(id.New(id.Bridge)).SetPropertyID(propertyID).SetName(name).
+		SetJoinMAC(mac).SetJoinExpiresAt(tx.Now().Add(joinLife)).SetCreatedAt(tx.Now()).Save(tx.Context())
+	return br, code, err
+}
+
+// NewJoinCode lets a bridge be enrolled anew, also a revoked one; an older code of the bridge no longer counts. Until the
+// code is used nothing else changes.
+func NewJoinCode(tx *db.Tx, keys *keyring.Keyring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
+	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
+	if err != nil {
+		return nil, "", err
+	}
+	code, mac, err := newJoinCode(keys, ca)
+	if err != nil {
+		return nil, "", err
+	}
+	br, err = tx.Bridge.UpdateOne(br).SetJoinMAC(mac).SetJoinExpiresAt(tx.Now().Add(joinLife)).Save(tx.Context())
+	return br, code, err
+}
+
+// GetBridge finds a bridge of the property.
+func GetBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.Bridge, error) {
+	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.BridgeNotFound, "no bridge %s at this property", bridgeID)
+	}
+	return br, err
+}
+
+// ListBridges is every bridge of the property, oldest first.
+func ListBridges(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Bridge, error) {
+	return c.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(ctx)
+}
+
+// Revoke shuts a bridge out and cuts its session. Its codes stay on its locks: nobody is left to take them off.
+func Revoke(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
+	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
+	if err != nil || br.RevokedAt != nil {
+		return br, err
+	}
+	br, err = tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt().
+		SetOnline(false).SetOfflineReason(string(Revoked)).Save(tx.Context())
+	if err == nil {
+		wake(tx, bridgeID, "")
+	}
+	return br, err
+}
+
+// Enrolment is what a bridge gets for its join code, or for its old certificate.
+type Enrolment struct {
+	Bridge      *ent.Bridge
+	Certificate []byte // X.509, DER
+}
+
+// Application is a bridge's wish to be enrolled.
+type Application struct {
+	JoinCode           string
+	CertificateRequest []byte // PKCS #10, DER
+	HPKEKey            []byte // X25519
+	Software           string
+}
+
+// errJoinCode does not say which it was: the code is a secret.
+var errJoinCode = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
+
+// Enroll makes an applicant the bridge that its join code was made for. What the bridge was before no longer counts: not
+// its certificate, not its session, not its count of events. Its locks stay.
+func Enroll(tx *db.Tx, keys *keyring.Keyring, ca *Authority, a Application) (*Enrolment, error) {
+	csr, err := parseRequest(a.CertificateRequest)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkHPKEKey(a.HPKEKey); err != nil {
+		return nil, err
+	}
+	secret, ok := cutJoinCode(a.JoinCode)
+	if !ok {
+		return nil, errJoinCode
+	}
+	br, err := tx.Bridge.Query().Where(entbridge.JoinMAC(keys.MAC(joinMAC, secret))).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, errJoinCode
+	}
+	if err != nil {
+		return nil, err
+	}
+	if br.JoinExpiresAt == nil || !tx.Now().Before(*br.JoinExpiresAt) {
+		return nil, errJoinCode
+	}
+	der, err := ca.bridgeCertificate(br.PropertyID, br.ID, csr.PublicKey, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	br, err = tx.Bridge.UpdateOne(br).
+		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
+		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
+		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
+		AddEpoch(1).SetOnline(false).SetOfflineReason(string(Enrolled)).SetEventSequence(0).SetBootID("").
+		Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	wake(tx, br.ID, "")
+	return &Enrolment{Bridge: br, Certificate: der}, nil
+}
+
+// Renew gives a bridge its next certificate, for the same key or a new one. The certificate it shows must be the one we
+// know; the old key serves until the new one was seen, so that an answer that is lost strands nobody.
+func Renew(tx *db.Tx, ca *Authority, who Identity, shown []byte, request []byte) (*Enrolment, error) {
+	csr, err := parseRequest(request)
+	if err != nil {
+		return nil, err
+	}
+	br, err := Admit(tx.Context(), tx.Client, who, shown)
+	if err != nil {
+		return nil, err
+	}
+	der, err := ca.bridgeCertificate(br.PropertyID, br.ID, csr.PublicKey, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	update := tx.Bridge.UpdateOne(br).SetCertificateExpiresAt(tx.Now().Add(certificateLife))
+	if next := keyHash(csr.RawSubjectPublicKeyInfo); !bytes.Equal(next, shown) {
+		update.SetPreviousKey(shown).SetCertificateKey(next)
+	}
+	br, err = update.Save(tx.Context())
+	return &Enrolment{Bridge: br, Certificate: der}, err
+}
+
+// Admit finds the bridge behind a certificate that Authority.Identify passed: enrolled, not revoked, and shown with a
+// key (KeyHash) that is its own still.
+func Admit(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
+	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		return nil, errNotAdmitted
+	case err != nil:
+		return nil, err
+	case br.RevokedAt != nil || br.EnrolledAt == nil:
+		return nil, errNotAdmitted
+	case bytes.Equal(shown, br.CertificateKey), len(br.PreviousKey) > 0 && bytes.Equal(shown, br.PreviousKey):
+		return br, nil
+	}
+	return nil, errNotAdmitted
+}
+
+var errNotAdmitted = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled anew with another key; enrol it with a new join code")
+
+// renewalDue says whether a bridge should renew now: two thirds of its certificate's life are over.
+func renewalDue(br *ent.Bridge, now time.Time) bool {
+	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
+}
+
+const joinMAC = "join"
+
+func newJoinCode(keys *keyring.Keyring, ca *Authority) (code string, mac []byte, err error) {
+	secret := keyring.NewToken(JoinPrefix)
+	return joinCode(secret, ca.Fingerprint()), keys.MAC(joinMAC, secret), nil
+}
+
+func keyHash(spki []byte) []byte {
+	sum := sha256.Sum256(spki)
+	return sum[:]
+}

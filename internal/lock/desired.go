@@ -1,0 +1,139 @@
+package lock
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/predicate"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Wish is what one slot shall hold, on its way to the bridge.
+type Wish struct {
+	LockID     string
+	Number     uint32
+	Generation int64
+	Unclaimed  bool // Claim comes before it may be told
+	row        *ent.Slot
+}
+
+// Wanted is what a session's bridge has to be told of some locks: every slot with a generation above the lock's mark,
+// revocations first. A mark of 0 asks for the whole lock.
+func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]Wish, error) {
+	above := make([]predicate.Slot, 0, len(marks))
+	for lockID, mark := range marks {
+		above = append(above, entslot.And(entslot.LockID(lockID), entslot.GenerationGT(mark)))
+	}
+	var wishes []Wish
+	for chunk := range slices.Chunk(above, chunkSize/4) {
+		rows, err := c.Slot.Query().Where(entslot.PropertyID(s.PropertyID), entslot.Or(chunk...)).All(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if handed(row) {
+				wishes = append(wishes, s.wish(row))
+			}
+		}
+	}
+	slices.SortFunc(wishes, func(a, b Wish) int {
+		if a.row.Present != b.row.Present {
+			if a.row.Present {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(a.LockID, b.LockID), cmp.Compare(a.Number, b.Number))
+	})
+	return wishes, nil
+}
+
+func (s *Session) wish(row *ent.Slot) Wish {
+	next := s.send(row)
+	return Wish{
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, row: row,
+		Unclaimed: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
+	}
+}
+
+func (s *Session) send(row *ent.Slot) slot.Server {
+	next, _ := slot.Send(slot.Server{Desired: slot.Desired{Intent: intentOf(row)}, Claimant: row.Claimant, Inherited: row.Inherited}, s.enrolment)
+	return next
+}
+
+// Claim marks slots as handed to the session's bridge, durably before they are told: from then on only the lock can say
+// that a code is gone. One that was changed meanwhile is left out; its change has its own wake-up.
+func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
+	if _, err := current(tx, s.BridgeID, s.Epoch); err != nil {
+		return nil, err
+	}
+	out := make([]Wish, 0, len(wishes))
+	for _, w := range wishes {
+		if !w.Unclaimed {
+			out = append(out, w)
+			continue
+		}
+		next := s.send(w.row)
+		n, err := tx.Slot.Update().Where(unchanged(w.row)...).SetClaimant(next.Claimant).SetInherited(next.Inherited).Save(tx.Context())
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			row := *w.row
+			row.Claimant, row.Inherited = next.Claimant, next.Inherited
+			out = append(out, s.wish(&row))
+		}
+	}
+	return out, nil
+}
+
+// Desired is the wish as package slot has it, with its PIN.
+func (w Wish) Desired(ctx context.Context, keys *keyring.Keyring) (slot.Desired, error) {
+	d := slot.Desired{
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.row.Inherited,
+		NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
+	}
+	if d.Intent != slot.Present {
+		return d, nil
+	}
+	pin, err := OpenPIN(ctx, keys, w.row)
+	if err != nil {
+		return d, fmt.Errorf("open the code of lock %s slot %d: %w", w.LockID, w.Number, err)
+	}
+	d.PIN = pin
+	return d, nil
+}
+
+// OpenPIN is the PIN of a slot.
+func OpenPIN(ctx context.Context, keys *keyring.Keyring, s *ent.Slot) (slot.PIN, error) {
+	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
+	return slot.PIN(raw), err
+}
+
+// Unsettled finds the locks of a session's bridge of which it has not yet reported what is wanted.
+func Unsettled(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
+	rows, err := slotsOfLocks(ctx, c, s.PropertyID, lockIDs)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for lockID, slots := range rows {
+		if slices.ContainsFunc(slots, func(row *ent.Slot) bool { return handed(row) && row.SeenGeneration != row.Generation }) {
+			out = append(out, lockID)
+		}
+	}
+	return out, nil
+}
+
+func intentOf(s *ent.Slot) slot.Intent {
+	if s.Present {
+		return slot.Present
+	}
+	return slot.Absent
+}

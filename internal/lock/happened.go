@@ -1,0 +1,147 @@
+package lock
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Happened is an event at a lock, as its bridge kept it.
+type Happened struct {
+	Sequence     int64
+	Address      string
+	Kind         string // opened, denied, batteryLow, ...
+	Slot         int    // 0: not known, or none of ours
+	Generation   int64
+	Reason       string
+	OccurredAt   time.Time
+	ClockQuality string
+}
+
+// ahead is how far a bridge's clock may be before ours until its times are no longer believed.
+const ahead = 5 * time.Minute
+
+// lockEvents are the kinds that partners and staff hear of; others are counted and let go.
+var lockEvents = map[string]event.Kind{
+	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
+}
+
+// Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
+// stored now, and the slots of which it was learned that they open.
+func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored int64, learned []Learned, err error) {
+	br, err := current(tx, bridgeID, epoch)
+	if err != nil {
+		return 0, nil, err
+	}
+	stored = br.EventSequence
+	locks, err := locksByAddress(tx, br, batch)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, h := range batch {
+		if h.Sequence <= stored {
+			continue
+		}
+		stored = h.Sequence
+		lk, kind := locks[h.Address], lockEvents[h.Kind]
+		if lk == nil || kind == "" || (kind == event.LockBatteryLow && low(lk.Status)) {
+			continue
+		}
+		l, err := happen(tx, lk, kind, h)
+		if err != nil {
+			return 0, nil, err
+		}
+		if l != nil {
+			learned = append(learned, *l)
+		}
+	}
+	if stored == br.EventSequence {
+		return stored, nil, nil
+	}
+	err = tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(epoch)).SetEventSequence(stored).Exec(tx.Context())
+	return stored, learned, err
+}
+
+func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*ent.Lock, error) {
+	addresses := make([]string, len(batch))
+	for i, h := range batch {
+		addresses[i] = h.Address
+	}
+	rows, err := tx.Lock.Query().
+		Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.AddressIn(addresses...)).All(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[string]*ent.Lock, len(rows))
+	for _, lk := range rows {
+		by[lk.Address] = lk
+	}
+	return by, nil
+}
+
+func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
+	at := h.OccurredAt
+	if at.IsZero() || at.After(tx.Now().Add(ahead)) {
+		at = tx.Now()
+	}
+	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
+	e.OccurredAt = at
+	if h.Reason != "" {
+		e.Body["reason"] = h.Reason
+	}
+	if h.ClockQuality != "" {
+		e.Body["clockQuality"] = h.ClockQuality
+	}
+	row, err := slotAt(tx, lk, h)
+	if err != nil {
+		return nil, err
+	}
+	if row != nil && row.GrantID != "" {
+		e.Body["grantId"] = row.GrantID
+	}
+	if err := event.Append(tx, e); err != nil {
+		return nil, err
+	}
+	if row == nil || kind != event.DoorOpened {
+		return nil, nil
+	}
+	return opened(tx, row, at)
+}
+
+// slotAt is the slot whose code was typed, if that generation is still the wanted one: an older code may have been
+// another grant's.
+func slotAt(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
+	if h.Slot == 0 || h.Generation == 0 {
+		return nil, nil
+	}
+	row, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID),
+		entslot.Number(h.Slot), entslot.Generation(h.Generation)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	return row, err
+}
+
+// opened notes the first time that a code opened its door.
+func opened(tx *db.Tx, row *ent.Slot, at time.Time) (*Learned, error) {
+	if !row.Present || row.UsedAt != nil {
+		return nil, nil
+	}
+	before := slot.Evidence(row.Evidence)
+	update := tx.Slot.UpdateOne(row).SetUsedAt(at)
+	switch before {
+	case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Unconfirmed:
+		update.SetEvidence(string(slot.Used))
+	}
+	stored, err := update.Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	return &Learned{Slot: stored, Before: before, After: slot.Evidence(stored.Evidence)}, nil
+}

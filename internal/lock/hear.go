@@ -1,0 +1,192 @@
+package lock
+
+import (
+	"reflect"
+	"time"
+
+	"latchkey.dev/ent"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// What one bridge may say.
+const (
+	MaxLocks      = 256 // of one bridge
+	maxSlots      = 1000
+	maxRules      = 32
+	maxRule       = 128
+	lowBattery    = 20 // percent
+	maxSoftware   = 128
+	statusEpsilon = time.Minute // a status that differs by less in time alone is not stored again
+)
+
+// Status is how a lock did when it was last heard.
+type Status = schema.LockStatus
+
+// Heard is what a bridge says of a lock. Nil parts are as before.
+type Heard struct {
+	Address      string
+	Capabilities *slot.Capabilities
+	Status       *Status
+	Model        string
+	Digest       slot.Digest
+}
+
+// Hear stores what a bridge says of its locks and makes those that are new, under the bridge's property. It returns
+// every lock named.
+func Hear(tx *db.Tx, bridgeID string, epoch int64, heard []Heard) ([]Driven, error) {
+	br, err := current(tx, bridgeID, epoch)
+	if err != nil {
+		return nil, err
+	}
+	locks, err := hear(tx, br, heard, false)
+	return driven(locks), err
+}
+
+// hear is Hear for a bridge that is current. All says that the bridge named every lock it drives.
+func hear(tx *db.Tx, br *ent.Bridge, heard []Heard, all bool) ([]*ent.Lock, error) {
+	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]*ent.Lock, len(rows))
+	for _, lk := range rows {
+		known[lk.Address] = lk
+	}
+	var out []*ent.Lock
+	for _, h := range heard {
+		lk := known[h.Address]
+		if lk == nil {
+			if len(known) >= MaxLocks {
+				return nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocks)
+			}
+			lk, err = discover(tx, br, h)
+		} else {
+			lk, err = relearn(tx, lk, h)
+		}
+		if err != nil {
+			return nil, err
+		}
+		known[h.Address] = nil
+		out = append(out, lk)
+	}
+	if !all {
+		return out, nil
+	}
+	for _, lk := range rows {
+		if known[lk.Address] == nil {
+			continue
+		}
+		gone := lk.Status
+		gone.Online = false
+		if lk, err = relearn(tx, lk, Heard{Status: &gone}); err != nil {
+			return nil, err
+		}
+		out = append(out, lk)
+	}
+	return out, nil
+}
+
+func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
+	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
+		SetName(h.Address).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
+	if h.Capabilities != nil {
+		create.SetCapabilities(bounded(*h.Capabilities))
+	}
+	if h.Status != nil {
+		create.SetStatus(*h.Status)
+	}
+	return create.Save(tx.Context())
+}
+
+// relearn stores what is new about a lock, and tells when it went offline or its battery became low.
+func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
+	update := tx.Lock.UpdateOne(lk)
+	changed := false
+	if h.Capabilities != nil {
+		if c := bounded(*h.Capabilities); !reflect.DeepEqual(c, lk.Capabilities) {
+			update.SetCapabilities(c)
+			changed = true
+		}
+	}
+	if h.Model != "" && h.Model != lk.Model {
+		update.SetModel(h.Model)
+		changed = true
+	}
+	if h.Status != nil && !sameStatus(*h.Status, lk.Status) {
+		update.SetStatus(*h.Status)
+		changed = true
+		if err := tellStatus(tx, lk, *h.Status); err != nil {
+			return nil, err
+		}
+	}
+	if !changed {
+		return lk, nil
+	}
+	return update.Save(tx.Context())
+}
+
+func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
+	if lk.Status.Online && !now.Online {
+		if err := event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": string(fault.LockOffline)})); err != nil {
+			return err
+		}
+	}
+	if low(now) && !low(lk.Status) {
+		return event.Append(tx, lockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
+	}
+	return nil
+}
+
+func low(s Status) bool { return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery }
+
+// sameStatus ignores small steps of the times alone: a lock that is merely heard again is not stored again.
+func sameStatus(a, b Status) bool {
+	if !near(a.LastSeenAt, b.LastSeenAt) || !near(a.BatteryObservedAt, b.BatteryObservedAt) || !near(a.ClockObservedAt, b.ClockObservedAt) {
+		return false
+	}
+	a.LastSeenAt, a.BatteryObservedAt, a.ClockObservedAt = b.LastSeenAt, b.BatteryObservedAt, b.ClockObservedAt
+	return reflect.DeepEqual(a, b)
+}
+
+func near(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Sub(*b).Abs() < statusEpsilon
+}
+
+// bounded cuts capabilities to what the rest of the service is built for.
+func bounded(c slot.Capabilities) slot.Capabilities {
+	c.Slots = min(max(c.Slots, 0), maxSlots)
+	c.ForbiddenPrefixes = boundedRules(c.ForbiddenPrefixes)
+	c.ForbiddenPatterns = boundedRules(c.ForbiddenPatterns)
+	if len(c.Kinds) > maxRules {
+		c.Kinds = c.Kinds[:maxRules]
+	}
+	return c
+}
+
+func boundedRules(rules []string) []string {
+	var out []string
+	for _, r := range rules {
+		if len(out) < maxRules && len(r) <= maxRule {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// lockEvent is an event of a lock, with its place.
+func lockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
+	body["lockId"] = lk.ID
+	if lk.DoorID != nil {
+		body["doorId"] = *lk.DoorID
+	}
+	return event.Event{PropertyID: lk.PropertyID, Subject: lk.ID, Kind: kind, Body: body}
+}

@@ -1,0 +1,29 @@
+package lock
+
+import (
+	"encoding/base64"
+	"strings"
+	"time"
+)
+
+// JoinPrefix begins the secret of a join code.
+const JoinPrefix = "lkj"
+
+// joinLife is how long a join code can be used.
+const joinLife = time.Hour
+
+// joinCode is what staff carry to a bridge: the secret, by which we know the bridge, and the fingerprint of our CA, by
+// which the bridge knows us.
+func joinCode(secret string, fingerprint [32]byte) string {
+	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
+}
+
+// cutJoinCode is the secret of a join code. The fingerprint is the bridge's to check.
+func cutJoinCode(code string) (secret string, ok bool) {
+	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
+	if !ok || !strings.HasPrefix(secret, JoinPrefix+"_") {
+		return "", false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(print)
+	return secret, err == nil && len(raw) == 32
+}

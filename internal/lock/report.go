@@ -1,0 +1,93 @@
+package lock
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	entlock "latchkey.dev/ent/lock"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Seen is what a bridge observed of one slot.
+type Seen struct {
+	Number   int
+	Observed slot.Observed
+}
+
+// Learned is a slot whose evidence or last result changed.
+type Learned struct {
+	Slot          *ent.Slot     // as it is now
+	Before, After slot.Evidence // the words for partners
+}
+
+// Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
+// we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
+func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
+	ctx := tx.Context()
+	br, err := current(tx, bridgeID, epoch)
+	if err != nil {
+		return nil, err
+	}
+	lk, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.Address(address)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	numbers := make([]int, len(seen))
+	for i, s := range seen {
+		numbers[i] = s.Number
+	}
+	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(br.PropertyID), entslot.NumberIn(numbers...)).All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[int]*ent.Slot, len(rows))
+	for _, row := range rows {
+		by[row.Number] = row
+	}
+	var changes []Learned
+	for _, s := range seen {
+		row := by[s.Number]
+		if row == nil {
+			continue
+		}
+		next, changed := slot.Observe(serverOf(row, lk), uint64(epoch), slot.Report{Epoch: uint64(epoch), Observed: s.Observed})
+		if !changed {
+			continue
+		}
+		stored, err := storeSeen(tx, row, next)
+		if err != nil {
+			return nil, err
+		}
+		changes = append(changes, Learned{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)})
+		by[s.Number] = stored
+	}
+	return changes, nil
+}
+
+func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
+	o := next.Observed
+	at := o.At
+	if at.IsZero() || at.After(tx.Now()) {
+		at = tx.Now()
+	}
+	return tx.Slot.UpdateOne(row).
+		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetForeign(next.Foreign).
+		SetEvidence(string(word(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
+		SetSeenGeneration(int64(o.Generation)).SetSeenPresent(o.Present).
+		SetSeenEvidence(string(o.Evidence)).SetSeenResult(string(o.Result)).SetSeenAt(at).
+		Save(tx.Context())
+}
+
+// word is what partners are told of a slot that has been reported on. An opening is better proof than a reading.
+func word(s slot.Server, used bool, now time.Time) slot.Evidence {
+	w := s.Status(now)
+	if used && (w == slot.Accepted || w == slot.Verified) {
+		return slot.Used
+	}
+	return w
+}

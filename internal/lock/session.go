@@ -1,0 +1,200 @@
+package lock
+
+import (
+	"bytes"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Hello is how a bridge opens a session.
+type Hello struct {
+	Node     string // ours, that holds the stream
+	BootID   string
+	Software string
+	Clock    time.Time // the bridge's; zero: it did not say
+	Locks    []Heard
+}
+
+// Session is a bridge's session as it was opened.
+type Session struct {
+	PropertyID    string
+	BridgeID      string
+	Epoch         int64
+	HPKEKey       []byte // PINs are sealed to it
+	EventSequence int64  // events are stored up to here
+	RenewalDue    bool   // the bridge should renew its certificate
+	Locks         []Driven
+	Stale         []string // ids of the locks of which bridge and service do not know the same
+	enrolment     string
+}
+
+// Driven is a lock that a bridge drives.
+type Driven struct {
+	ID      string
+	Address string // on the bridge
+}
+
+// ErrSuperseded is the answer to whatever a session does whose epoch is no longer the bridge's. It had no effect.
+var ErrSuperseded = fault.New(fault.Aborted, fault.UnavailableReason, "another session of this bridge has begun")
+
+// OpenSession gives an admitted bridge the next epoch, by compare-and-set, and learns its locks. Every older session of
+// the bridge is without effect from the commit on.
+func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, error) {
+	ctx := tx.Context()
+	br, err := Admit(ctx, tx.Client, who, shown)
+	if err != nil {
+		return nil, err
+	}
+	update := tx.Bridge.Update().
+		Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch), entbridge.RevokedAtIsNil()).
+		AddEpoch(1).SetOnline(true).SetOfflineReason("").SetNode(h.Node).SetLastSeenAt(tx.Now()).
+		SetBootID(h.BootID).SetSoftware(h.Software)
+	if !h.Clock.IsZero() {
+		update.SetClockOffsetMs(h.Clock.Sub(tx.Now()).Milliseconds())
+	}
+	if bytes.Equal(shown, br.CertificateKey) {
+		update.ClearPreviousKey()
+	}
+	if n, err := update.Save(ctx); err != nil || n == 0 {
+		return nil, orSuperseded(err)
+	}
+	if br, err = tx.Bridge.Get(ctx, br.ID); err != nil {
+		return nil, err
+	}
+	locks, err := hear(tx, br, h.Locks, true)
+	if err != nil {
+		return nil, err
+	}
+	differ, err := stale(tx, br, locks, h.Locks)
+	return &Session{
+		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
+		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: differ, enrolment: enrolment(br),
+	}, err
+}
+
+func driven(locks []*ent.Lock) []Driven {
+	out := make([]Driven, len(locks))
+	for i, lk := range locks {
+		out[i] = Driven{ID: lk.ID, Address: lk.Address}
+	}
+	return out
+}
+
+func orSuperseded(err error) error {
+	if err != nil {
+		return err
+	}
+	return ErrSuperseded
+}
+
+// stale finds the locks whose digest differs from the bridge's.
+func stale(tx *db.Tx, br *ent.Bridge, locks []*ent.Lock, heard []Heard) ([]string, error) {
+	ids := make([]string, len(locks))
+	for i, lk := range locks {
+		ids[i] = lk.ID
+	}
+	rows, err := slotsOfLocks(tx.Context(), tx.Client, br.PropertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	digests := make(map[string]slot.Digest, len(heard))
+	for _, h := range heard {
+		digests[h.Address] = h.Digest
+	}
+	var out []string
+	for _, lk := range locks {
+		if theirs, driven := digests[lk.Address]; driven && theirs != digest(rows[lk.ID]) {
+			out = append(out, lk.ID)
+		}
+	}
+	return out, nil
+}
+
+func digest(rows []*ent.Slot) slot.Digest {
+	sum := make([]slot.Row, 0, len(rows))
+	for _, s := range rows {
+		if handed(s) {
+			sum = append(sum, slot.Row{Slot: uint32(s.Number), Generation: uint64(s.Generation), Observed: observedOf(s)})
+		}
+	}
+	return slot.LockDigest(sum)
+}
+
+// handed says whether bridges are to know of a slot: not of one whose code was taken back before any heard of it.
+func handed(s *ent.Slot) bool {
+	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
+}
+
+// CloseSession marks the bridge offline, unless another session has begun.
+func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
+	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
+		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).Save(tx.Context())
+	if err != nil || n == 0 || reason == ShuttingDown {
+		return err
+	}
+	return tellOffline(tx, bridgeID, string(reason))
+}
+
+// tellOffline writes an event for each lock of the bridge that sits on a door.
+func tellOffline(tx *db.Tx, bridgeID, reason string) error {
+	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, lk := range locks {
+		if err := event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Touch notes that the sessions of a node were heard.
+func Touch(tx *db.Tx, node string, bridgeIDs []string) error {
+	for chunk := range chunks(bridgeIDs) {
+		err := tx.Bridge.Update().Where(entbridge.IDIn(chunk...), entbridge.Node(node), entbridge.Online(true)).
+			SetLastSeenAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SweepBridges marks bridges offline whose node fell silent with them.
+func SweepBridges(tx *db.Tx) error {
+	lost, err := tx.Bridge.Query().
+		Where(entbridge.Online(true), entbridge.LastSeenAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, br := range lost {
+		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(true)).
+			SetOnline(false).SetOfflineReason(string(NodeLost)).Save(tx.Context())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			if err := tellOffline(tx, br.ID, string(NodeLost)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// current finds a bridge by id if epoch is its session's.
+func current(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
+	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, ErrSuperseded
+	}
+	return br, err
+}
