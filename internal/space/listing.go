@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // The types of a space, ours and a partner's.
@@ -62,12 +63,16 @@ func (r Reading) problem(listedBefore bool) string {
 			return fmt.Sprintf("entry %d of the listing has no id", i)
 		case len(s.ExternalID) > maxID || len(s.ParentExternalID) > maxID:
 			return fmt.Sprintf("entry %d of the listing has an id over %d bytes", i, maxID)
+		case !storable(s.ExternalID) || !storable(s.ParentExternalID):
+			return fmt.Sprintf("entry %d of the listing has an id with NUL or broken UTF-8", i)
 		case !ValidType(s.Type):
 			return fmt.Sprintf("entry %d of the listing is neither Room, Bed nor Dorm", i)
 		}
 	}
 	return ""
 }
+
+func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
 // distinct keeps one entry of each id and tells which ids occur more than once. Of an id that
 // occurs twice what was known before stays, because neither entry can be trusted.

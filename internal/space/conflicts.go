@@ -1,0 +1,173 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/staff"
+)
+
+// maxNamed is how many reservations a conflict names.
+const maxNamed = 200
+
+// ConflictFilter narrows a list of conflicts.
+type ConflictFilter struct {
+	IntegrationID string // "" for all
+	Kind          Kind   // "" for all
+	Closed        bool   // those that have healed as well
+	Page
+}
+
+// ListConflicts is one page of conflicts, newest first, and how many there are in all.
+func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
+	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
+	if f.IntegrationID != "" {
+		where = append(where, conflict.IntegrationID(f.IntegrationID))
+	}
+	if f.Kind != "" {
+		where = append(where, conflict.Kind(string(f.Kind)))
+	}
+	if !f.Closed {
+		where = append(where, conflict.ClosedAtIsNil())
+	}
+	total, err := c.Conflict.Query().Where(where...).Count(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count conflicts: %w", err)
+	}
+	limit, offset := f.bounds()
+	list, err := c.Conflict.Query().Where(where...).Order(conflict.ByID(sql.OrderDesc())).Limit(limit).Offset(offset).All(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list conflicts: %w", err)
+	}
+	return list, total, nil
+}
+
+// apply stores what became of the conflicts, and tells staff and the partner.
+func (m Mappings) apply(tx *db.Tx, s *stored, out Outcome) error {
+	rows := make(map[string]*ent.Conflict, len(s.open))
+	for _, c := range s.open {
+		rows[openKey(s.integrationID, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID})] = c
+	}
+	for _, f := range out.Closed {
+		if err := m.close(tx, rows[openKey(s.integrationID, f)]); err != nil {
+			return err
+		}
+	}
+	for _, f := range out.Standing {
+		if err := m.refresh(tx, rows[openKey(s.integrationID, f)], f); err != nil {
+			return err
+		}
+	}
+	for _, f := range out.Opened {
+		if err := m.open(tx, s, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m Mappings) open(tx *db.Tx, s *stored, f Finding) error {
+	affected, err := m.affected(tx, s.integrationID, f)
+	if err != nil {
+		return err
+	}
+	key := openKey(s.integrationID, f)
+	row, err := tx.Conflict.Create().SetID(id.New(id.Conflict)).SetPropertyID(s.propertyID).SetIntegrationID(s.integrationID).
+		SetKind(string(f.Kind)).SetExternalID(f.ExternalID).SetDetail(f.Detail).SetReservationIds(affected).
+		SetOpenedAt(tx.Now()).SetOpenKey(key).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a conflict: %w", err)
+	}
+	err = staff.Notify(tx, staff.Notice{
+		PropertyID: s.propertyID, Kind: noticeKind(f.Kind), Subject: row.ID, Text: notice(f, len(affected)), OnceKey: key,
+	})
+	if err != nil {
+		return err
+	}
+	return appendEvent(tx, event.ConflictOpened, row)
+}
+
+// refresh keeps an open conflict true, and tells nobody.
+func (m Mappings) refresh(tx *db.Tx, row *ent.Conflict, f Finding) error {
+	affected, err := m.affected(tx, row.IntegrationID, f)
+	if err != nil {
+		return err
+	}
+	if row.Detail == f.Detail && slices.Equal(row.ReservationIds, affected) {
+		return nil
+	}
+	err = tx.Conflict.UpdateOneID(row.ID).SetDetail(f.Detail).SetReservationIds(affected).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a conflict: %w", err)
+	}
+	return nil
+}
+
+func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
+	key := openKey(row.IntegrationID, Finding{Kind: Kind(row.Kind), ExternalID: row.ExternalID})
+	if err := tx.Conflict.UpdateOneID(row.ID).SetClosedAt(tx.Now()).ClearOpenKey().Exec(tx.Context()); err != nil {
+		return fmt.Errorf("store a conflict: %w", err)
+	}
+	if err := staff.Settle(tx, key); err != nil {
+		return err
+	}
+	return appendEvent(tx, event.ConflictClosed, row)
+}
+
+func (m Mappings) affected(tx *db.Tx, integrationID string, f Finding) ([]string, error) {
+	if m.Affected == nil || f.ExternalID == "" {
+		return []string{}, nil
+	}
+	ids, err := m.Affected(tx, integrationID, []string{f.ExternalID})
+	if err != nil {
+		return nil, fmt.Errorf("look for the reservations a conflict affects: %w", err)
+	}
+	ids = unique(ids)
+	slices.Sort(ids)
+	return ids[:min(len(ids), maxNamed)], nil
+}
+
+func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
+	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: map[string]any{
+		"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "detail": row.Detail, "reservationIds": row.ReservationIds,
+	}})
+}
+
+// openKey is unique among open conflicts; it is also what staff are told once under.
+func openKey(integrationID string, f Finding) string {
+	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
+}
+
+func noticeKind(k Kind) string {
+	return "mapping" + strings.ToUpper(string(k[:1])) + string(k[1:])
+}
+
+// advice says what staff can do about each kind of conflict.
+var advice = map[Kind]string{
+	Missing:        "Access stays as it is. Map the space anew or unmap it.",
+	Inactive:       "Access stays as it is. Unmap the space if it is no longer let.",
+	Renamed:        "Map the space again to accept the new name, or correct the mapping.",
+	Retyped:        "Map the space again to accept the new type, or correct the mapping.",
+	NewUnmapped:    "Map it, so that its guests get access.",
+	BedWithoutRoom: "Correct the listing in the partner's system.",
+	DuplicateID:    "What was known before stays. Correct the listing in the partner's system.",
+	Unreadable:     "The last good listing and all access stay as they are. Ask the partner to repair the endpoint.",
+}
+
+func notice(f Finding, affected int) string {
+	text := clip(f.Detail, maxDetail/2) + " " + advice[f.Kind]
+	if affected > 0 {
+		text += fmt.Sprintf(" Reservations affected: %d.", affected)
+	}
+	return text
+}

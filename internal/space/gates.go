@@ -1,0 +1,173 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/gate"
+	"latchkey.dev/ent/predicate"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// GateDraft is a gate to create.
+type GateDraft struct {
+	Name     string
+	Floor    string
+	SpaceIDs []string // whose guests it lets in; empty: those of all spaces
+}
+
+// GateChange is what to change of a gate; nil leaves a field as it is.
+type GateChange struct {
+	Name     *string
+	Floor    *string
+	SpaceIDs *[]string
+}
+
+// GateFilter narrows a list of gates.
+type GateFilter struct {
+	Floor string
+	Page
+}
+
+// CreateGate adds a gate.
+func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, error) {
+	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
+	if err := checkGate(tx, propertyID, "", d); err != nil {
+		return nil, Touched{}, err
+	}
+	n, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).Count(tx.Context())
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("count gates: %w", err)
+	}
+	if n >= maxGates {
+		return nil, Touched{}, fault.New(fault.Exhausted, fault.TooMany, "the property has %d gates already, and no more fit", n)
+	}
+	g, err := tx.Gate.Create().SetID(id.New(id.Gate)).SetPropertyID(propertyID).SetName(d.Name).SetFloor(d.Floor).
+		SetSpaceIds(d.SpaceIDs).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
+	}
+	touched, err := touchGate(tx, propertyID, g.SpaceIds)
+	return g, touched, err
+}
+
+// UpdateGate changes a gate and tells which stays may have to be planned anew.
+func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, Touched, error) {
+	g, err := GetGate(tx.Context(), tx.Client, propertyID, gateID)
+	if err != nil {
+		return nil, Touched{}, err
+	}
+	d := GateDraft{
+		Name: strings.TrimSpace(or(c.Name, g.Name)), Floor: strings.TrimSpace(or(c.Floor, g.Floor)), SpaceIDs: unique(or(c.SpaceIDs, g.SpaceIds)),
+	}
+	if err := checkGate(tx, propertyID, g.ID, d); err != nil {
+		return nil, Touched{}, err
+	}
+	before, err := touchGate(tx, propertyID, g.SpaceIds)
+	if err != nil {
+		return nil, Touched{}, err
+	}
+	g, err = tx.Gate.UpdateOneID(g.ID).SetName(d.Name).SetFloor(d.Floor).SetSpaceIds(d.SpaceIDs).Save(tx.Context())
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
+	}
+	now, err := touchGate(tx, propertyID, g.SpaceIds)
+	return g, before.And(now), err
+}
+
+// DeleteGate removes a gate that has no lock.
+func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
+	g, err := GetGate(tx.Context(), tx.Client, propertyID, gateID)
+	if err != nil {
+		return Touched{}, err
+	}
+	if err := refuseLock(tx, propertyID, g.ID, g.Name); err != nil {
+		return Touched{}, err
+	}
+	touched, err := touchGate(tx, propertyID, g.SpaceIds)
+	if err != nil {
+		return Touched{}, err
+	}
+	if err := tx.Gate.DeleteOneID(g.ID).Exec(tx.Context()); err != nil {
+		return Touched{}, fmt.Errorf("delete a gate: %w", err)
+	}
+	return touched, nil
+}
+
+// GetGate is one gate of a property.
+func GetGate(ctx context.Context, c *ent.Client, propertyID, gateID string) (*ent.Gate, error) {
+	g, err := c.Gate.Query().Where(gate.PropertyID(propertyID), gate.ID(gateID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.GateNotFound, "no such gate at this property")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a gate: %w", err)
+	}
+	return g, nil
+}
+
+// ListGates is one page of the gates of a property, by name, and how many there are in all.
+func ListGates(ctx context.Context, c *ent.Client, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
+	where := []predicate.Gate{gate.PropertyID(propertyID)}
+	if f.Floor != "" {
+		where = append(where, gate.Floor(f.Floor))
+	}
+	total, err := c.Gate.Query().Where(where...).Count(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count gates: %w", err)
+	}
+	limit, offset := f.bounds()
+	list, err := c.Gate.Query().Where(where...).Order(gate.ByName(), gate.ByID()).Limit(limit).Offset(offset).All(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list gates: %w", err)
+	}
+	return list, total, nil
+}
+
+func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
+	wrong := texts(d.Name, d.Floor)
+	if len(d.SpaceIDs) > maxGates {
+		wrong = append(wrong, fault.Field{Path: "spaceIds", Reason: fault.TooMany, Message: fmt.Sprintf("must not be over %d; leave it empty for all", maxGates)})
+	}
+	if len(wrong) > 0 {
+		return fault.Fields(wrong...)
+	}
+	known, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(d.SpaceIDs...)).IDs(tx.Context())
+	if err != nil {
+		return fmt.Errorf("load the spaces of a gate: %w", err)
+	}
+	for i, s := range d.SpaceIDs {
+		if !slices.Contains(known, s) {
+			wrong = append(wrong, fault.Field{Path: fmt.Sprintf("spaceIds[%d]", i), Reason: fault.SpaceNotFound, Message: "no space of this property has this id"})
+		}
+	}
+	if len(wrong) > 0 {
+		return fault.Fields(wrong...)
+	}
+	taken, err := tx.Gate.Query().Where(gate.PropertyID(propertyID), gate.Name(d.Name), gate.IDNEQ(exceptID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for a gate of the same name: %w", err)
+	}
+	if taken {
+		return fault.New(fault.Exists, fault.AlreadyExists, "another gate is called %q; choose another name", d.Name)
+	}
+	return nil
+}
+
+// unique keeps the first of each, and is never nil.
+func unique(list []string) []string {
+	seen, all := make(map[string]bool, len(list)), make([]string, 0, len(list))
+	for _, s := range list {
+		if !seen[s] {
+			seen[s] = true
+			all = append(all, s)
+		}
+	}
+	return all
+}

@@ -1,0 +1,184 @@
+package space
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/partnerspace"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// Affected tells which reservations, by id, name one of a partner's spaces. Package space
+// knows no reservation, so whoever wires it fills this in.
+type Affected func(tx *db.Tx, integrationID string, externalIDs []string) ([]string, error)
+
+// Mappings ties a partner's spaces to ours and keeps the conflicts of the two.
+type Mappings struct {
+	Affected        Affected // nil: conflicts name no reservation
+	UnreadableAfter int      // failed readings in a row that make a conflict; 0 means 3
+}
+
+// Map ties a listed space of an integration to one of ours. A mapping of the same partner's
+// space moves; a space of ours that another one holds is refused. Mapping the same pair again
+// accepts the name and type the partner has given it since.
+func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, Touched, error) {
+	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
+		return nil, Touched{}, err
+	}
+	own, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	if err != nil {
+		return nil, Touched{}, err
+	}
+	listed, err := tx.PartnerSpace.Query().
+		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalID(externalID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, Touched{}, fault.New(fault.NotFound, fault.SpaceUnknown, "the partner has never listed a space with this id; read its getSpaces first")
+	}
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("load a partner's space: %w", err)
+	}
+	present, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID),
+		mapping.Or(mapping.ExternalID(externalID), mapping.SpaceID(spaceID))).All(tx.Context())
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("list mappings: %w", err)
+	}
+	var same *ent.Mapping
+	for _, p := range present {
+		if p.ExternalID != externalID {
+			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is mapped to the partner's space %q already; unmap that first", own.Name, p.Name)
+		}
+		same = p
+	}
+	row, touched, err := m.tie(tx, same, listed, own)
+	if err != nil {
+		return nil, Touched{}, err
+	}
+	return row, touched, m.review(tx, propertyID, integrationID)
+}
+
+func (m Mappings) tie(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, Touched, error) {
+	touched := Touched{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
+	var row *ent.Mapping
+	var err error
+	if same == nil {
+		row, err = tx.Mapping.Create().SetPropertyID(own.PropertyID).SetIntegrationID(listed.IntegrationID).SetExternalID(listed.ExternalID).
+			SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).SetCreatedAt(tx.Now()).Save(tx.Context())
+	} else {
+		touched.SpaceIDs = unique(append(touched.SpaceIDs, same.SpaceID))
+		row, err = tx.Mapping.UpdateOneID(same.ID).SetSpaceID(own.ID).SetName(listed.Name).SetType(listed.Type).Save(tx.Context())
+	}
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("store a mapping: %w", err)
+	}
+	touched, err = withBeds(tx, own.PropertyID, touched)
+	return row, touched, err
+}
+
+// Unmap takes a mapping away. Access that hangs on it goes when the stays touched are planned anew.
+func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (Touched, error) {
+	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
+		return Touched{}, err
+	}
+	row, err := tx.Mapping.Query().
+		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return Touched{}, fault.New(fault.NotFound, fault.SpaceNotMapped, "this partner's space is not mapped")
+	}
+	if err != nil {
+		return Touched{}, fmt.Errorf("load a mapping: %w", err)
+	}
+	touched, err := withBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
+	if err != nil {
+		return Touched{}, err
+	}
+	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
+		return Touched{}, fmt.Errorf("delete a mapping: %w", err)
+	}
+	return touched, m.review(tx, propertyID, integrationID)
+}
+
+// Entry is one space of a partner and what it is mapped to.
+type Entry struct {
+	Listed
+	SpaceID string     // "" where it is not mapped
+	SeenAt  time.Time  // of the last reading that listed it
+	GoneAt  *time.Time // of the first reading that did not
+}
+
+// Listing is one page of a partner's spaces, also those that are gone but mapped, by name,
+// and how many there are in all.
+func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID string, unmappedOnly bool, page Page) ([]Entry, int, error) {
+	state, err := load(ctx, c, propertyID, integrationID)
+	if err != nil {
+		return nil, 0, err
+	}
+	held := make(map[string]string, len(state.mappings))
+	for _, m := range state.mappings {
+		held[m.ExternalID] = m.SpaceID
+	}
+	var all []Entry
+	for _, row := range state.rows {
+		spaceID := held[row.ExternalID]
+		if row.GoneAt != nil && spaceID == "" || unmappedOnly && spaceID != "" {
+			continue
+		}
+		all = append(all, Entry{Listed: listedOf(row), SpaceID: spaceID, SeenAt: row.SeenAt, GoneAt: row.GoneAt})
+	}
+	slices.SortFunc(all, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ExternalID, b.ExternalID))
+	})
+	limit, offset := page.bounds()
+	total := len(all)
+	return all[min(offset, total):min(offset+limit, total)], total, nil
+}
+
+// Suggestions pairs what is not mapped yet by name.
+func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Suggestion, error) {
+	state, err := load(ctx, c, propertyID, integrationID)
+	if err != nil {
+		return nil, err
+	}
+	spaces, err := c.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IsActive(true)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list spaces: %w", err)
+	}
+	ours := make([]Own, len(spaces))
+	for i, s := range spaces {
+		ours[i] = Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID}
+	}
+	known := state.known()
+	return Suggest(known.Listing, ours, known.Mappings), nil
+}
+
+// ExternalIDs tells which of an integration's spaces stand for the given ones of ours.
+func ExternalIDs(ctx context.Context, c *ent.Client, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
+	rows, err := c.Mapping.Query().
+		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list mappings: %w", err)
+	}
+	ids := make(map[string]string, len(rows))
+	for _, r := range rows {
+		ids[r.SpaceID] = r.ExternalID
+	}
+	return ids, nil
+}
+
+func requireIntegration(tx *db.Tx, propertyID, integrationID string) error {
+	ok, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("load an integration: %w", err)
+	}
+	if !ok {
+		return fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration at this property")
+	}
+	return nil
+}

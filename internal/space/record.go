@@ -1,0 +1,172 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// chunk bounds the rows and parameters of one statement.
+const chunk = 200
+
+// Recorded is what a reading changed.
+type Recorded struct {
+	Failed   string // why the reading does not count; "" where it does
+	Failures int    // failed readings in a row, this one included
+	Opened   []Finding
+	Closed   []Finding
+	Touched  Touched // stays whose reason for having no access may be another now
+}
+
+// Record stores a reading of getSpaces: the listing, the conflicts it opens and closes, with
+// their notices and events. It never removes a mapping.
+func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
+	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return Recorded{}, fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration at this property")
+	}
+	if err != nil {
+		return Recorded{}, fmt.Errorf("load an integration: %w", err)
+	}
+	s, err := load(tx.Context(), tx.Client, propertyID, integrationID)
+	if err != nil {
+		return Recorded{}, err
+	}
+	s.failures = in.SpacesFailures
+	out := Diff(s.known(), r, Options{UnreadableAfter: m.UnreadableAfter})
+	change := tx.Integration.UpdateOneID(in.ID).SetSpacesTriedAt(tx.Now()).SetSpacesFailures(out.Failures)
+	if out.Failed == "" {
+		change.SetSpacesReadAt(tx.Now())
+	}
+	if err := change.Exec(tx.Context()); err != nil {
+		return Recorded{}, fmt.Errorf("store the state of an integration: %w", err)
+	}
+	result := Recorded{Failed: out.Failed, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
+	if out.Failed == "" {
+		if err := s.store(tx, out); err != nil {
+			return Recorded{}, err
+		}
+		for _, u := range out.Upsert {
+			if s.byID[u.ExternalID] == nil {
+				result.Touched.Externals = append(result.Touched.Externals, External{integrationID, u.ExternalID})
+			}
+		}
+	}
+	return result, m.apply(tx, s, out)
+}
+
+// review looks at the conflicts again after the mapping has changed.
+func (m Mappings) review(tx *db.Tx, propertyID, integrationID string) error {
+	s, err := load(tx.Context(), tx.Client, propertyID, integrationID)
+	if err != nil {
+		return err
+	}
+	return m.apply(tx, s, Review(s.known()))
+}
+
+// stored is what the database holds about a partner's listing.
+type stored struct {
+	propertyID, integrationID string
+	rows                      []*ent.PartnerSpace
+	byID                      map[string]*ent.PartnerSpace
+	mappings                  []*ent.Mapping
+	open                      []*ent.Conflict
+	failures                  int
+}
+
+func load(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*stored, error) {
+	s := &stored{propertyID: propertyID, integrationID: integrationID}
+	var err error
+	s.rows, err = c.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load a partner's listing: %w", err)
+	}
+	s.mappings, err = c.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).Order(mapping.ByExternalID()).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load mappings: %w", err)
+	}
+	s.open, err = c.Conflict.Query().
+		Where(conflict.PropertyID(propertyID), conflict.IntegrationID(integrationID), conflict.ClosedAtIsNil()).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load conflicts: %w", err)
+	}
+	s.byID = make(map[string]*ent.PartnerSpace, len(s.rows))
+	for _, row := range s.rows {
+		s.byID[row.ExternalID] = row
+	}
+	return s, nil
+}
+
+func (s *stored) known() Known {
+	k := Known{Failures: s.failures}
+	for _, row := range s.rows {
+		if row.GoneAt == nil {
+			k.Listing = append(k.Listing, listedOf(row))
+		} else {
+			k.Gone = append(k.Gone, listedOf(row))
+		}
+	}
+	for _, m := range s.mappings {
+		k.Mappings = append(k.Mappings, Mapped{ExternalID: m.ExternalID, SpaceID: m.SpaceID, Name: m.Name, Type: m.Type})
+	}
+	for _, c := range s.open {
+		k.Open = append(k.Open, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID, Detail: c.Detail})
+	}
+	return k
+}
+
+func listedOf(row *ent.PartnerSpace) Listed {
+	return Listed{
+		ExternalID: row.ExternalID, Type: row.Type, Name: row.Name, ParentExternalID: row.ParentExternalID,
+		Floor: row.Floor, IsPrivate: row.IsPrivate, IsActive: row.IsActive,
+	}
+}
+
+// store brings the listing in the database to the reading.
+func (s *stored) store(tx *db.Tx, out Outcome) error {
+	for part := range slices.Chunk(out.Gone, chunk) {
+		err := tx.PartnerSpace.Update().Where(partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
+			SetGoneAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("store what a partner no longer lists: %w", err)
+		}
+	}
+	for part := range slices.Chunk(out.Upsert, chunk) {
+		rows := make([]*ent.PartnerSpaceCreate, len(part))
+		for i, u := range part {
+			rows[i] = tx.PartnerSpace.Create().SetPropertyID(s.propertyID).SetIntegrationID(s.integrationID).SetExternalID(u.ExternalID).
+				SetType(u.Type).SetName(u.Name).SetParentExternalID(u.ParentExternalID).SetFloor(u.Floor).
+				SetIsPrivate(u.IsPrivate).SetIsActive(u.IsActive).SetSeenAt(tx.Now())
+		}
+		err := tx.PartnerSpace.CreateBulk(rows...).
+			OnConflict(sql.ConflictColumns(partnerspace.FieldIntegrationID, partnerspace.FieldExternalID)).
+			Update(func(u *ent.PartnerSpaceUpsert) {
+				u.UpdateType().UpdateName().UpdateParentExternalID().UpdateFloor().UpdateIsPrivate().UpdateIsActive().ClearGoneAt()
+			}).Exec(tx.Context())
+		if err != nil {
+			return fmt.Errorf("store a partner's listing: %w", err)
+		}
+	}
+	err := tx.PartnerSpace.Update().Where(partnerspace.IntegrationID(s.integrationID), partnerspace.GoneAtIsNil()).
+		SetSeenAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store when a partner's listing was read: %w", err)
+	}
+	return nil
+}
+
+// SpacesReadAt tells when an integration's listing was last read well, and last tried; zero: never.
+func SpacesReadAt(in *ent.Integration) (read, tried time.Time) {
+	return or(in.SpacesReadAt, time.Time{}), or(in.SpacesTriedAt, time.Time{})
+}

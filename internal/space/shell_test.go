@@ -1,0 +1,478 @@
+package space_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/conflict"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/ent/notice"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
+)
+
+const (
+	prp, other = "prp_one", "prp_two"
+	itg        = "int_one"
+)
+
+// house is a property with an integration, on one database.
+type house struct {
+	t *testing.T
+	d *db.DB
+	m space.Mappings
+}
+
+func each(t *testing.T, f func(h house)) {
+	t.Helper()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		h := house{t: t, d: d, m: space.Mappings{Affected: func(_ *db.Tx, _ string, ids []string) ([]string, error) {
+			return []string{"rsv_" + ids[0]}, nil
+		}}}
+		h.write(func(tx *db.Tx) error {
+			for p, i := range map[string]string{prp: itg, other: "int_two"} {
+				if err := tx.Property.Create().SetID(p).SetName(p).SetTimeZone("UTC").Exec(tx.Context()); err != nil {
+					return err
+				}
+				if err := tx.Integration.Create().SetID(i).SetPropertyID(p).SetName("PMS").SetScopes([]string{}).Exec(tx.Context()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		f(h)
+	})
+}
+
+func (h house) ctx() context.Context { return h.t.Context() }
+
+func (h house) write(f func(tx *db.Tx) error) {
+	h.t.Helper()
+	if err := h.d.Write(h.ctx(), f); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// refuse runs a change that must fail with a reason.
+func (h house) refuse(reason fault.Reason, f func(tx *db.Tx) error) {
+	h.t.Helper()
+	if err := h.d.Write(h.ctx(), f); !fault.Has(err, reason) {
+		h.t.Errorf("got %v, want the reason %s", err, reason)
+	}
+}
+
+func (h house) create(d space.Draft) (s *ent.Space) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) { s, err = space.Create(tx, prp, d); return })
+	return s
+}
+
+func (h house) read(spaces ...space.Listed) (r space.Recorded) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		r, err = h.m.Record(tx, prp, itg, space.Reading{Spaces: spaces})
+		return
+	})
+	return r
+}
+
+func (h house) bind(external, own string) (touched space.Touched) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) { _, touched, err = h.m.Map(tx, prp, itg, external, own); return })
+	return touched
+}
+
+func (h house) resolve(r space.Request) (space.Place, fault.Reason) {
+	h.t.Helper()
+	if r.PropertyID == "" {
+		r.PropertyID, r.IntegrationID = prp, itg
+	}
+	p, reason, err := space.Resolve(h.ctx(), h.d.Read(), r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return p, reason
+}
+
+func (h house) open() []string {
+	h.t.Helper()
+	list, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{})
+	if err != nil || total != len(list) {
+		h.t.Fatal(err, total)
+	}
+	var all []string
+	for _, c := range list {
+		all = append(all, c.Kind+" "+c.ExternalID)
+	}
+	return all
+}
+
+func (h house) events() []string {
+	h.t.Helper()
+	rows, err := h.d.Read().Event.Query().Where(entevent.Subject(itg)).Order(entevent.BySubjectSequence()).All(h.ctx())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var all []string
+	for _, e := range rows {
+		all = append(all, fmt.Sprint(e.Kind, " ", e.Body["kind"], " ", e.Body["spaceId"]))
+	}
+	return all
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func listed(id, kind, name, parent string) space.Listed {
+	return space.Listed{ExternalID: id, Type: kind, Name: name, ParentExternalID: parent, IsPrivate: kind == space.Room, IsActive: true}
+}
+
+func TestSpaces(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: " 101 ", Floor: "1"})
+		dorm := h.create(space.Draft{Type: space.Dorm, Name: "Dorm"})
+		bed := h.create(space.Draft{Type: space.Bed, Name: "1", ParentID: dorm.ID})
+		if !room.IsPrivate || dorm.IsPrivate || bed.IsPrivate || room.Name != "101" || !room.IsActive {
+			t.Errorf("room %v, dorm %v, bed %v", room, dorm, bed)
+		}
+		for reason, d := range map[fault.Reason]space.Draft{
+			fault.AlreadyExists: {Type: space.Room, Name: "101"},
+			fault.InvalidFields: {Type: space.Bed, Name: "2", ParentID: room.ID},
+		} {
+			h.refuse(reason, func(tx *db.Tx) error { _, err := space.Create(tx, prp, d); return err })
+		}
+		err := h.d.Write(h.ctx(), func(tx *db.Tx) error {
+			_, err := space.Create(tx, prp, space.Draft{Type: "Suite", Name: "a\x00", Floor: strings.Repeat("x", 65), ParentID: dorm.ID})
+			return err
+		})
+		if f, ok := fault.Of(err); !ok || len(f.Fields) != 4 {
+			t.Errorf("got %v, want every wrong field named: type, name, floor, parentSpaceId", err)
+		}
+		h.refuse(fault.InvalidFields, func(tx *db.Tx) error {
+			_, err := space.Create(tx, other, space.Draft{Type: space.Bed, Name: "1", ParentID: dorm.ID})
+			return err
+		})
+		h.refuse(fault.SpaceNotFound, func(tx *db.Tx) error { _, _, err := space.Update(tx, other, room.ID, space.Change{}); return err })
+		h.refuse(fault.SpaceNotFound, func(tx *db.Tx) error { _, err := space.Delete(tx, other, room.ID); return err })
+		h.refuse(fault.InUse, func(tx *db.Tx) error { _, err := space.Delete(tx, prp, dorm.ID); return err })
+		asRoom := space.Room
+		h.refuse(fault.InUse, func(tx *db.Tx) error {
+			_, _, err := space.Update(tx, prp, dorm.ID, space.Change{Type: &asRoom})
+			return err
+		})
+		h.refuse(fault.InvalidFields, func(tx *db.Tx) error {
+			_, _, err := space.Update(tx, prp, bed.ID, space.Change{Type: &asRoom})
+			return err
+		})
+
+		off := false
+		h.write(func(tx *db.Tx) error {
+			_, touched, err := space.Update(tx, prp, dorm.ID, space.Change{IsActive: &off})
+			same(t, "a dorm touches its beds", space.Touched{SpaceIDs: []string{dorm.ID, bed.ID}}, touched)
+			return err
+		})
+		list, total, err := space.List(h.ctx(), h.d.Read(), prp, space.Filter{Page: space.Page{Limit: 2, Number: 1}})
+		if err != nil || total != 3 || len(list) != 1 || list[0].ID != dorm.ID {
+			t.Errorf("second page: %v, %d, %v", list, total, err)
+		}
+		for name, f := range map[string]space.Filter{"type": {Type: space.Bed}, "parent": {ParentID: dorm.ID}} {
+			list, total, err := space.List(h.ctx(), h.d.Read(), prp, f)
+			if err != nil || total != 1 || list[0].ID != bed.ID {
+				t.Errorf("filter %s: %v, %d, %v", name, list, total, err)
+			}
+		}
+		h.write(func(tx *db.Tx) error {
+			_, err := space.Delete(tx, prp, bed.ID)
+			if err == nil {
+				_, err = space.Delete(tx, prp, dorm.ID)
+			}
+			return err
+		})
+		if _, total, _ := space.List(h.ctx(), h.d.Read(), prp, space.Filter{}); total != 1 {
+			t.Errorf("%d spaces left, want 1", total)
+		}
+	})
+}
+
+func TestGates(t *testing.T) {
+	each(t, func(h house) {
+		a, b := h.create(space.Draft{Type: space.Room, Name: "a"}), h.create(space.Draft{Type: space.Room, Name: "b"})
+		var all, some *ent.Gate
+		h.write(func(tx *db.Tx) (err error) {
+			var touched space.Touched
+			if all, touched, err = space.CreateGate(tx, prp, space.GateDraft{Name: "Front"}); !touched.All {
+				t.Error("a gate for all touches all")
+			}
+			if err == nil {
+				some, touched, err = space.CreateGate(tx, prp, space.GateDraft{Name: "Back", SpaceIDs: []string{a.ID, a.ID}})
+				same(t, "touched", space.Touched{SpaceIDs: []string{a.ID}}, touched)
+			}
+			return err
+		})
+		gates := func(s *ent.Space) (names []string) {
+			list, err := space.GatesOf(h.ctx(), h.d.Read(), prp, space.Place{Space: s})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range list {
+				names = append(names, g.Name)
+			}
+			return names
+		}
+		same(t, "gates of a", []string{"Front", "Back"}, gates(a))
+		same(t, "gates of b", []string{"Front"}, gates(b))
+		h.refuse(fault.AlreadyExists, func(tx *db.Tx) error {
+			_, _, err := space.CreateGate(tx, prp, space.GateDraft{Name: "Front"})
+			return err
+		})
+		h.refuse(fault.InvalidFields, func(tx *db.Tx) error {
+			_, _, err := space.CreateGate(tx, other, space.GateDraft{Name: "x", SpaceIDs: []string{a.ID}})
+			return err
+		})
+		h.refuse(fault.GateNotFound, func(tx *db.Tx) error { _, err := space.DeleteGate(tx, other, all.ID); return err })
+		h.refuse(fault.InUse, func(tx *db.Tx) error { _, err := space.Delete(tx, prp, a.ID); return err })
+		h.write(func(tx *db.Tx) error {
+			_, touched, err := space.UpdateGate(tx, prp, some.ID, space.GateChange{SpaceIDs: &[]string{b.ID}})
+			same(t, "touched", space.Touched{SpaceIDs: []string{a.ID, b.ID}}, touched)
+			return err
+		})
+		same(t, "gates of b", []string{"Front", "Back"}, gates(b))
+		h.write(func(tx *db.Tx) error { _, err := space.DeleteGate(tx, prp, all.ID); return err })
+		list, total, err := space.ListGates(h.ctx(), h.d.Read(), prp, space.GateFilter{})
+		if err != nil || total != 1 || list[0].ID != some.ID {
+			t.Errorf("%v, %d, %v", list, total, err)
+		}
+	})
+}
+
+func TestMappingAndResolve(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: "101"})
+		dorm := h.create(space.Draft{Type: space.Dorm, Name: "Dorm"})
+		bed := h.create(space.Draft{Type: space.Bed, Name: "1", ParentID: dorm.ID})
+		r := h.read(listed("r", space.Room, "Room 101", ""), listed("d", space.Dorm, "Dorm", ""), listed("b", space.Bed, "Bed 1", "d"), listed("rb", space.Bed, "Bed", "r"))
+		if len(r.Touched.Externals) != 4 || len(r.Opened) != 0 {
+			t.Errorf("first reading: %+v", r)
+		}
+		suggestions, err := space.Suggestions(h.ctx(), h.d.Read(), prp, itg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "suggestions", []space.Suggestion{{ExternalID: "b", SpaceID: bed.ID, Confidence: space.Likely}, {ExternalID: "d", SpaceID: dorm.ID, Confidence: space.Exact}, {ExternalID: "r", SpaceID: room.ID, Confidence: space.Likely}}, suggestions)
+
+		for ext, want := range map[string]fault.Reason{"": fault.RoomNotAssigned, "r": fault.SpaceNotMapped, "zz": fault.SpaceUnknown} {
+			if p, reason := h.resolve(space.Request{ExternalID: ext}); reason != want || p.Space != nil {
+				t.Errorf("resolve %q: %v, %s, want %s", ext, p.Space, reason, want)
+			}
+		}
+		same(t, "touched", space.Touched{SpaceIDs: []string{room.ID}, Externals: []space.External{{IntegrationID: itg, ID: "r"}, {IntegrationID: itg, ID: "rb"}}}, h.bind("r", room.ID))
+		h.bind("d", dorm.ID)
+		h.bind("b", bed.ID)
+
+		h.refuse(fault.AlreadyExists, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "rb", room.ID); return err })
+		h.refuse(fault.SpaceUnknown, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "zz", room.ID); return err })
+		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, itg, "r", room.ID); return err })
+		h.refuse(fault.SpaceNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, "int_two", "r", room.ID); return err })
+		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, err := h.m.Unmap(tx, other, itg, "r"); return err })
+		h.refuse(fault.InUse, func(tx *db.Tx) error { _, err := space.Delete(tx, prp, room.ID); return err })
+
+		tests := map[string]struct {
+			request      space.Request
+			room, parent string
+			reason       fault.Reason
+		}{
+			"a room":                          {request: space.Request{ExternalID: "r"}, room: room.ID},
+			"a room as parent alone":          {request: space.Request{ExternalParentID: "r"}, room: room.ID},
+			"a bed with its dorm":             {request: space.Request{ExternalID: "b", ExternalParentID: "d"}, room: bed.ID, parent: dorm.ID},
+			"a bed alone":                     {request: space.Request{ExternalID: "b"}, room: bed.ID, parent: dorm.ID},
+			"an unmapped bed in a room":       {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
+			"an unknown bed in a room":        {request: space.Request{ExternalID: "zz", ExternalParentID: "r"}, room: room.ID},
+			"an unknown bed in a dorm":        {request: space.Request{ExternalID: "zz", ExternalParentID: "d"}, reason: fault.SpaceUnknown},
+			"one of ours":                     {request: space.Request{OwnID: bed.ID}, room: bed.ID, parent: dorm.ID},
+			"one of ours before the partners": {request: space.Request{OwnID: room.ID, ExternalID: "b"}, room: room.ID},
+			"one of another tenant":           {request: space.Request{PropertyID: other, OwnID: bed.ID}, reason: fault.SpaceUnknown},
+			"a mapping of another tenant":     {request: space.Request{PropertyID: other, IntegrationID: itg, ExternalID: "r"}, reason: fault.SpaceUnknown},
+			"of another integration":          {request: space.Request{PropertyID: prp, IntegrationID: "int_two", ExternalID: "r"}, reason: fault.SpaceUnknown},
+		}
+		for name, tt := range tests {
+			p, reason := h.resolve(tt.request)
+			if reason != tt.reason || id(p.Space) != tt.room || id(p.Parent) != tt.parent {
+				t.Errorf("%s: %q in %q, reason %q, want %q in %q, %q", name, id(p.Space), id(p.Parent), reason, tt.room, tt.parent, tt.reason)
+			}
+		}
+		off := false
+		h.write(func(tx *db.Tx) error {
+			_, touched, err := space.Update(tx, prp, dorm.ID, space.Change{IsActive: &off})
+			same(t, "touched", []space.External{{IntegrationID: itg, ID: "b"}, {IntegrationID: itg, ID: "d"}}, touched.Externals)
+			return err
+		})
+		if p, reason := h.resolve(space.Request{ExternalID: "b"}); reason != space.SpaceInactive || id(p.Space) != bed.ID {
+			t.Errorf("a bed in a dorm that is off: %v, %q", p.Space, reason)
+		}
+		h.write(func(tx *db.Tx) error {
+			touched, err := h.m.Unmap(tx, prp, itg, "d")
+			same(t, "touched", []space.External{{IntegrationID: itg, ID: "b"}, {IntegrationID: itg, ID: "d"}}, touched.Externals)
+			return err
+		})
+		entries, total, err := space.Listing(h.ctx(), h.d.Read(), prp, itg, true, space.Page{})
+		if err != nil || total != 2 || entries[0].ExternalID != "rb" || entries[1].ExternalID != "d" {
+			t.Errorf("unmapped: %v, %d, %v", entries, total, err)
+		}
+		ids, err := space.ExternalIDs(h.ctx(), h.d.Read(), prp, itg, []string{room.ID, dorm.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "external ids", map[string]string{room.ID: "r"}, ids)
+	})
+}
+
+func id(s *ent.Space) string {
+	if s == nil {
+		return ""
+	}
+	return s.ID
+}
+
+func TestConflictLife(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: "101"})
+		one, two := listed("r", space.Room, "101", ""), listed("s", space.Room, "102", "")
+		h.read(one)
+		h.bind("r", room.ID)
+		h.read(one, two)
+		h.read(one, two)
+		same(t, "open", []string{"newUnmapped s"}, h.open())
+
+		h.read(two) // r is gone
+		for range 2 {
+			h.read(two)
+		}
+		same(t, "open", []string{"missing r", "newUnmapped s"}, h.open())
+		if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {
+			t.Errorf("a space that the partner stopped listing lost its mapping: %v, %s", p.Space, reason)
+		}
+		c := h.d.Read().Conflict.Query().Where(conflict.Kind("missing")).OnlyX(h.ctx())
+		same(t, "affected", []string{"rsv_r"}, c.ReservationIds)
+
+		h.read(one, two)
+		same(t, "open", []string{"newUnmapped s"}, h.open())
+		renamed := one
+		renamed.Name = "201"
+		h.read(renamed, two)
+		same(t, "open", []string{"renamed r", "newUnmapped s"}, h.open())
+		h.bind("r", room.ID) // accepts the name
+		same(t, "open", []string{"newUnmapped s"}, h.open())
+		h.read(two) // and gone for the second time
+		same(t, "open", []string{"missing r", "newUnmapped s"}, h.open())
+		h.write(func(tx *db.Tx) error { _, err := h.m.Unmap(tx, prp, itg, "r"); return err })
+		same(t, "open", []string{"newUnmapped s"}, h.open())
+
+		same(t, "events", []string{
+			"mapping.conflictOpened newUnmapped s", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
+			"mapping.conflictOpened renamed r", "mapping.conflictClosed renamed r", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
+		}, h.events())
+		notices := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).Order(notice.ByID()).AllX(h.ctx())
+		var kinds []string
+		for _, n := range notices {
+			kinds = append(kinds, n.Kind)
+		}
+		same(t, "notices", []string{"mappingNewUnmapped", "mappingMissing", "mappingRenamed", "mappingMissing"}, kinds)
+		if !strings.Contains(notices[1].Text, "Reservations affected: 1.") {
+			t.Errorf("notice names no reservations: %q", notices[1].Text)
+		}
+		_, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{Closed: true, Kind: space.Missing, IntegrationID: itg})
+		if err != nil || total != 2 {
+			t.Errorf("%d conflicts of the past, %v, want 2", total, err)
+		}
+		if _, total, _ := space.ListConflicts(h.ctx(), h.d.Read(), other, space.ConflictFilter{Closed: true}); total != 0 {
+			t.Error("another tenant sees conflicts")
+		}
+	})
+}
+
+func TestFailedReadings(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: "101"})
+		h.read(listed("r", space.Room, "101", ""))
+		h.bind("r", room.ID)
+		fail := func(r space.Reading) (got space.Recorded) {
+			h.write(func(tx *db.Tx) (err error) { got, err = h.m.Record(tx, prp, itg, r); return })
+			return got
+		}
+		for i, r := range []space.Reading{{}, {Err: errors.New("status 500")}, {Spaces: []space.Listed{{ExternalID: "a\x00", Type: space.Room}}}, {}} {
+			if got := fail(r); got.Failures != i+1 || got.Failed == "" {
+				t.Errorf("reading %d: %+v", i, got)
+			}
+			if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {
+				t.Fatalf("a failed reading took the mapping away: %v, %s", p.Space, reason)
+			}
+			if n := len(h.open()); (n == 1) != (i >= 2) {
+				t.Errorf("%d conflicts open after %d failures", n, i+1)
+			}
+		}
+		h.read(listed("r", space.Room, "101", ""))
+		same(t, "open", []string(nil), h.open())
+		in := h.d.Read().Integration.GetX(h.ctx(), itg)
+		if in.SpacesFailures != 0 || in.SpacesReadAt == nil || !in.SpacesReadAt.Equal(*in.SpacesTriedAt) {
+			t.Errorf("state of the integration: %+v", in)
+		}
+		same(t, "events", []string{"mapping.conflictOpened unreadable ", "mapping.conflictClosed unreadable "}, h.events())
+		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, err := h.m.Record(tx, other, itg, space.Reading{}); return err })
+	})
+}
+
+// A listing larger than one statement holds is stored whole.
+func TestLargeListing(t *testing.T) {
+	each(t, func(h house) {
+		var all []space.Listed
+		for i := range 901 {
+			all = append(all, listed(fmt.Sprint(i), space.Room, strings.Repeat("é", 200), ""))
+		}
+		h.read(all...)
+		r := h.read(all[:450]...)
+		if len(r.Touched.Externals) != 0 {
+			t.Errorf("nothing was new: %d", len(r.Touched.Externals))
+		}
+		if _, total, err := space.Listing(h.ctx(), h.d.Read(), prp, itg, false, space.Page{}); total != 450 || err != nil {
+			t.Errorf("%d listed, %v, want 450", total, err)
+		}
+	})
+}
+
+func BenchmarkResolve(b *testing.B) {
+	d := dbtest.Open(b, "sqlite")
+	err := d.Write(b.Context(), func(tx *db.Tx) error {
+		if err := tx.Integration.Create().SetID(itg).SetPropertyID(prp).SetName("PMS").SetScopes([]string{}).Exec(tx.Context()); err != nil {
+			return err
+		}
+		s, err := space.Create(tx, prp, space.Draft{Type: space.Room, Name: "101"})
+		if err != nil {
+			return err
+		}
+		if _, err := (space.Mappings{}).Record(tx, prp, itg, space.Reading{Spaces: []space.Listed{listed("r", space.Room, "101", "")}}); err != nil {
+			return err
+		}
+		_, _, err = space.Mappings{}.Map(tx, prp, itg, "r", s.ID)
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, reason, err := space.Resolve(b.Context(), d.Read(), space.Request{PropertyID: prp, IntegrationID: itg, ExternalID: "r"}); reason != "" || err != nil {
+			b.Fatal(reason, err)
+		}
+	}
+}

@@ -1,0 +1,315 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/gate"
+	"latchkey.dev/ent/lock"
+	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/predicate"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// Most spaces and gates a property may have.
+const (
+	maxSpaces = 10_000
+	maxGates  = 1_000
+)
+
+// Page is a part of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
+type Page struct{ Limit, Number int }
+
+func (p Page) bounds() (limit, offset int) {
+	limit = min(max(p.Limit, 0), 200)
+	if limit == 0 {
+		limit = 50
+	}
+	return limit, limit * min(max(p.Number, 0), 1_000_000)
+}
+
+// Draft is a space to create.
+type Draft struct {
+	Type      string // Room, Bed or Dorm
+	Name      string
+	Floor     string
+	ParentID  string // the dorm; of a bed, and of a bed only
+	IsPrivate *bool  // nil: a room is, a bed or dorm is not
+}
+
+// Change is what to change of a space; nil leaves a field as it is. A bed stays a bed.
+type Change struct {
+	Type      *string
+	Name      *string
+	Floor     *string
+	ParentID  *string
+	IsPrivate *bool
+	IsActive  *bool
+}
+
+// Filter narrows a list of spaces; an empty field narrows nothing.
+type Filter struct {
+	Type, Floor, ParentID string
+	Page
+}
+
+// Create adds a space. It refuses a name that another room or dorm, or another bed of the
+// same dorm, has already.
+func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
+	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
+	wrong := texts(d.Name, d.Floor)
+	if !ValidType(d.Type) {
+		wrong = append(wrong, fault.Field{Path: "type", Reason: fault.WrongValue, Message: "must be Room, Bed or Dorm"})
+	}
+	if d.Type == Bed && d.ParentID == "" {
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Required, Message: "a bed names the dorm it is in"})
+	}
+	if d.Type != Bed && d.ParentID != "" {
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "only a bed is within another space"})
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
+	n, err := tx.Space.Query().Where(entspace.PropertyID(propertyID)).Count(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("count spaces: %w", err)
+	}
+	if n >= maxSpaces {
+		return nil, fault.New(fault.Exhausted, fault.TooMany, "the property has %d spaces already, and no more fit", n)
+	}
+	if err := checkParent(tx, propertyID, d.ParentID); err != nil {
+		return nil, err
+	}
+	if err := checkName(tx, propertyID, d.Name, d.ParentID, ""); err != nil {
+		return nil, err
+	}
+	private := d.Type == Room
+	if d.IsPrivate != nil {
+		private = *d.IsPrivate
+	}
+	s, err := tx.Space.Create().SetID(id.New(id.Space)).SetPropertyID(propertyID).SetType(d.Type).SetName(d.Name).SetFloor(d.Floor).
+		SetParentID(d.ParentID).SetIsPrivate(private).SetIsActive(true).SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store a space: %w", err)
+	}
+	return s, nil
+}
+
+// Update changes a space and tells which stays may have to be planned anew.
+func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touched, error) {
+	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	if err != nil {
+		return nil, Touched{}, err
+	}
+	name, floor, parent, kind := strings.TrimSpace(or(c.Name, s.Name)), strings.TrimSpace(or(c.Floor, s.Floor)), or(c.ParentID, s.ParentID), or(c.Type, s.Type)
+	wrong := texts(name, floor)
+	if !ValidType(kind) || (kind == Bed) != (s.Type == Bed) {
+		wrong = append(wrong, fault.Field{Path: "type", Reason: fault.WrongValue, Message: "a room may become a dorm and back; a bed stays a bed"})
+	}
+	if (s.Type == Bed) == (parent == "") {
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "a bed names the dorm it is in, and nothing else does"})
+	}
+	if len(wrong) > 0 {
+		return nil, Touched{}, fault.Fields(wrong...)
+	}
+	if kind == Room && s.Type == Dorm {
+		if err := refuseBeds(tx, propertyID, s); err != nil {
+			return nil, Touched{}, err
+		}
+	}
+	if parent != s.ParentID {
+		if err := checkParent(tx, propertyID, parent); err != nil {
+			return nil, Touched{}, err
+		}
+	}
+	if name != s.Name || parent != s.ParentID {
+		if err := checkName(tx, propertyID, name, parent, s.ID); err != nil {
+			return nil, Touched{}, err
+		}
+	}
+	s, err = tx.Space.UpdateOneID(s.ID).SetType(kind).SetName(name).SetFloor(floor).SetParentID(parent).
+		SetIsPrivate(or(c.IsPrivate, s.IsPrivate)).SetIsActive(or(c.IsActive, s.IsActive)).Save(tx.Context())
+	if err != nil {
+		return nil, Touched{}, fmt.Errorf("store a space: %w", err)
+	}
+	touched, err := touch(tx, propertyID, s.ID)
+	return s, touched, err
+}
+
+// Delete removes a space that nothing hangs on: no bed, no lock, no mapping. Gates forget it.
+func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
+	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
+	if err != nil {
+		return Touched{}, err
+	}
+	if err := refuseBeds(tx, propertyID, s); err != nil {
+		return Touched{}, err
+	}
+	if err := refuseLock(tx, propertyID, s.ID, s.Name); err != nil {
+		return Touched{}, err
+	}
+	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceID(s.ID)).Exist(tx.Context())
+	if err != nil {
+		return Touched{}, fmt.Errorf("look for mappings: %w", err)
+	}
+	if mapped {
+		return Touched{}, fault.New(fault.Precondition, fault.InUse, "%q is mapped to a partner's space; unmap it first", s.Name)
+	}
+	touched, err := forget(tx, propertyID, s.ID)
+	if err != nil {
+		return Touched{}, err
+	}
+	if err := tx.Space.DeleteOneID(s.ID).Exec(tx.Context()); err != nil {
+		return Touched{}, fmt.Errorf("delete a space: %w", err)
+	}
+	return touched, nil
+}
+
+// forget takes a space out of the gates that name it. A gate that served this space alone
+// would then serve all, which nobody asked for: that one is left to people.
+func forget(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
+	gates, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).All(tx.Context())
+	if err != nil {
+		return Touched{}, fmt.Errorf("list gates: %w", err)
+	}
+	for _, g := range gates {
+		rest := without(g.SpaceIds, spaceID)
+		if len(rest) == len(g.SpaceIds) {
+			continue
+		}
+		if len(rest) == 0 {
+			return Touched{}, fault.New(fault.Precondition, fault.InUse, "the gate %q serves only this space, and would serve all without it; change the gate first", g.Name)
+		}
+		if err := tx.Gate.UpdateOneID(g.ID).SetSpaceIds(rest).Exec(tx.Context()); err != nil {
+			return Touched{}, fmt.Errorf("store a gate: %w", err)
+		}
+	}
+	return Touched{SpaceIDs: []string{spaceID}}, nil
+}
+
+// Get is one space of a property.
+func Get(ctx context.Context, c *ent.Client, propertyID, spaceID string) (*ent.Space, error) {
+	s, err := c.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(spaceID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.SpaceNotFound, "no such space at this property")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load a space: %w", err)
+	}
+	return s, nil
+}
+
+// List is one page of the spaces of a property, by name, and how many there are in all.
+func List(ctx context.Context, c *ent.Client, propertyID string, f Filter) ([]*ent.Space, int, error) {
+	where := []predicate.Space{entspace.PropertyID(propertyID)}
+	if f.Type != "" {
+		where = append(where, entspace.Type(f.Type))
+	}
+	if f.Floor != "" {
+		where = append(where, entspace.Floor(f.Floor))
+	}
+	if f.ParentID != "" {
+		where = append(where, entspace.ParentID(f.ParentID))
+	}
+	total, err := c.Space.Query().Where(where...).Count(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("count spaces: %w", err)
+	}
+	limit, offset := f.bounds()
+	list, err := c.Space.Query().Where(where...).Order(entspace.ByName(), entspace.ByID()).Limit(limit).Offset(offset).All(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list spaces: %w", err)
+	}
+	return list, total, nil
+}
+
+func checkParent(tx *db.Tx, propertyID, parentID string) error {
+	if parentID == "" {
+		return nil
+	}
+	dorm, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(parentID), entspace.Type(Dorm)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("load the dorm of a bed: %w", err)
+	}
+	if !dorm {
+		return fault.Fields(fault.Field{Path: "parentSpaceId", Reason: fault.SpaceNotFound, Message: "no dorm of this property has this id"})
+	}
+	return nil
+}
+
+func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
+	taken, err := tx.Space.Query().
+		Where(entspace.PropertyID(propertyID), entspace.Name(name), entspace.ParentID(parentID), entspace.IDNEQ(exceptID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for a space of the same name: %w", err)
+	}
+	if taken {
+		return fault.New(fault.Exists, fault.AlreadyExists, "another space here is called %q; choose another name", name)
+	}
+	return nil
+}
+
+func refuseBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
+	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Count(tx.Context())
+	if err != nil {
+		return fmt.Errorf("count beds: %w", err)
+	}
+	if beds > 0 {
+		return fault.New(fault.Precondition, fault.InUse, "%q has %d beds; delete or move them first", s.Name, beds)
+	}
+	return nil
+}
+
+func refuseLock(tx *db.Tx, propertyID, doorID, name string) error {
+	locked, err := tx.Lock.Query().Where(lock.PropertyID(propertyID), lock.DoorID(doorID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for a lock: %w", err)
+	}
+	if locked {
+		return fault.New(fault.Precondition, fault.InUse, "a lock sits on %q; take it off first", name)
+	}
+	return nil
+}
+
+// texts checks what people call a space or gate.
+func texts(name, floor string) []fault.Field {
+	var wrong []fault.Field
+	if name == "" {
+		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "must not be empty"})
+	}
+	for _, f := range []struct {
+		path, value string
+		most        int
+	}{{"name", name, maxName}, {"floor", floor, maxFloor}} {
+		if len(f.value) > f.most {
+			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.TooLong, Message: fmt.Sprintf("must not be over %d bytes", f.most)})
+		}
+		if !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.NotPrintable, Message: "must be printable text"})
+		}
+	}
+	return wrong
+}
+
+func or[T any](p *T, otherwise T) T {
+	if p == nil {
+		return otherwise
+	}
+	return *p
+}
+
+func without(list []string, gone string) []string {
+	rest := make([]string, 0, len(list))
+	for _, s := range list {
+		if s != gone {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}

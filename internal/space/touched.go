@@ -1,0 +1,90 @@
+package space
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/predicate"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+)
+
+// External is a partner's space.
+type External struct{ IntegrationID, ID string }
+
+// Touched says which stays a change may concern: those that name one of these spaces of ours,
+// or one of these of a partner's as their space or as its room. All means every stay of the property.
+type Touched struct {
+	All       bool
+	SpaceIDs  []string
+	Externals []External
+}
+
+// And is what either touches.
+func (t Touched) And(o Touched) Touched {
+	return Touched{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
+}
+
+// Empty reports that nothing is touched.
+func (t Touched) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
+
+// touch names the stays of spaces, of the beds within them, and of the partners' spaces that
+// stand for them.
+func touch(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched, error) {
+	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
+	if err != nil {
+		return Touched{}, fmt.Errorf("list beds: %w", err)
+	}
+	t := Touched{SpaceIDs: unique(slices.Concat(spaceIDs, beds))}
+	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceIDIn(t.SpaceIDs...)).All(tx.Context())
+	if err != nil {
+		return Touched{}, fmt.Errorf("list mappings: %w", err)
+	}
+	for _, m := range mapped {
+		t.Externals = append(t.Externals, External{m.IntegrationID, m.ExternalID})
+	}
+	return withBeds(tx, propertyID, t)
+}
+
+// withBeds adds the partners' beds in the rooms touched: an unmapped bed falls back to its room.
+func withBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
+	byIntegration := make(map[string][]string)
+	for _, e := range t.Externals {
+		byIntegration[e.IntegrationID] = append(byIntegration[e.IntegrationID], e.ID)
+	}
+	if len(byIntegration) == 0 {
+		return t, nil
+	}
+	var rooms []predicate.PartnerSpace
+	for _, integration := range sorted(byIntegration) {
+		rooms = append(rooms, partnerspace.And(
+			partnerspace.IntegrationID(integration), partnerspace.ParentExternalIDIn(byIntegration[integration]...)))
+	}
+	beds, err := tx.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.Or(rooms...)).All(tx.Context())
+	if err != nil {
+		return Touched{}, fmt.Errorf("list a partner's beds: %w", err)
+	}
+	for _, b := range beds {
+		t.Externals = append(t.Externals, External{b.IntegrationID, b.ExternalID})
+	}
+	t.Externals = uniqueExternals(t.Externals)
+	return t, nil
+}
+
+// touchGate names the stays of the spaces a gate serves.
+func touchGate(tx *db.Tx, propertyID string, spaceIDs []string) (Touched, error) {
+	if len(spaceIDs) == 0 {
+		return Touched{All: true}, nil
+	}
+	return touch(tx, propertyID, spaceIDs...)
+}
+
+func uniqueExternals(list []External) []External {
+	slices.SortFunc(list, func(a, b External) int {
+		return cmp.Or(cmp.Compare(a.IntegrationID, b.IntegrationID), cmp.Compare(a.ID, b.ID))
+	})
+	return slices.Compact(list)
+}
