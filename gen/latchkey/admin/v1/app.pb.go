@@ -763,10 +763,10 @@ const file_latchkey_admin_v1_app_proto_rawDesc = "" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"2\n" +
 	"\x10CreateAppRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"b\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"g\n" +
 	"\x11CreateAppResponse\x12*\n" +
-	"\x04data\x18\x01 \x01(\v2\x16.latchkey.admin.v1.AppR\x04data\x12!\n" +
-	"\fclient_token\x18\x02 \x01(\tR\vclientToken\"\x11\n" +
+	"\x04data\x18\x01 \x01(\v2\x16.latchkey.admin.v1.AppR\x04data\x12&\n" +
+	"\fclient_token\x18\x02 \x01(\tB\x03\x80\x01\x01R\vclientToken\"\x11\n" +
 	"\x0fListAppsRequest\"B\n" +
 	"\x10ListAppsResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.admin.v1.AppListR\x04data\"K\n" +
@@ -779,17 +779,17 @@ const file_latchkey_admin_v1_app_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.admin.v1.TokenListR\x04data\"Z\n" +
 	"\x18CreateClientTokenRequest\x12 \n" +
 	"\x06app_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05appId\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x04name\"l\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x04name\"q\n" +
 	"\x19CreateClientTokenResponse\x12,\n" +
-	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12!\n" +
-	"\fclient_token\x18\x02 \x01(\tR\vclientToken\"q\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12&\n" +
+	"\fclient_token\x18\x02 \x01(\tB\x03\x80\x01\x01R\vclientToken\"q\n" +
 	"\x18RotateClientTokenRequest\x12 \n" +
 	"\x06app_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05appId\x123\n" +
 	"\x0foverlap_minutes\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"l\n" +
+	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"q\n" +
 	"\x19RotateClientTokenResponse\x12,\n" +
-	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12!\n" +
-	"\fclient_token\x18\x02 \x01(\tR\vclientToken\"W\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12&\n" +
+	"\fclient_token\x18\x02 \x01(\tB\x03\x80\x01\x01R\vclientToken\"W\n" +
 	"\x18RevokeClientTokenRequest\x12 \n" +
 	"\x06app_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05appId\x12\x19\n" +
 	"\x02id\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"I\n" +

@@ -832,10 +832,10 @@ const file_latchkey_admin_v1_token_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\x12,\n" +
 	"\vttl_minutes\x18\x02 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x95 (\x00R\n" +
-	"ttlMinutes\"a\n" +
+	"ttlMinutes\"f\n" +
 	"\x1bCreateOperatorTokenResponse\x12,\n" +
-	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"\x1b\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12\x19\n" +
+	"\x05token\x18\x02 \x01(\tB\x03\x80\x01\x01R\x05token\"\x1b\n" +
 	"\x19ListOperatorTokensRequest\"N\n" +
 	"\x1aListOperatorTokensResponse\x120\n" +
 	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.admin.v1.TokenListR\x04data\"7\n" +
@@ -849,10 +849,10 @@ const file_latchkey_admin_v1_token_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x04name\x122\n" +
 	"\x04role\x18\x03 \x01(\tB\x1e\xbaH\x1br\x19R\x06viewerR\boperatorR\x05ownerR\x04role\x12,\n" +
 	"\vttl_minutes\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x95 (\x00R\n" +
-	"ttlMinutes\"^\n" +
+	"ttlMinutes\"c\n" +
 	"\x18CreateStaffTokenResponse\x12,\n" +
-	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\tR\x05token\"D\n" +
+	"\x04data\x18\x01 \x01(\v2\x18.latchkey.admin.v1.TokenR\x04data\x12\x19\n" +
+	"\x05token\x18\x02 \x01(\tB\x03\x80\x01\x01R\x05token\"D\n" +
 	"\x16ListStaffTokensRequest\x12*\n" +
 	"\vproperty_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\n" +
 	"propertyId\"K\n" +

@@ -382,16 +382,16 @@ const file_latchkey_property_v1_api_key_proto_rawDesc = "" +
 	"\x10GetApiKeyRequest\"D\n" +
 	"\x11GetApiKeyResponse\x12/\n" +
 	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\"\x15\n" +
-	"\x13CreateApiKeyRequest\"`\n" +
+	"\x13CreateApiKeyRequest\"e\n" +
 	"\x14CreateApiKeyResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x17\n" +
-	"\aapi_key\x18\x02 \x01(\tR\x06apiKey\"J\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x1c\n" +
+	"\aapi_key\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06apiKey\"J\n" +
 	"\x13RotateApiKeyRequest\x123\n" +
 	"\x0foverlap_minutes\x18\x01 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"`\n" +
+	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"e\n" +
 	"\x14RotateApiKeyResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x17\n" +
-	"\aapi_key\x18\x02 \x01(\tR\x06apiKey\"\x15\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x1c\n" +
+	"\aapi_key\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06apiKey\"\x15\n" +
 	"\x13RevokeApiKeyRequest\"\x16\n" +
 	"\x14RevokeApiKeyResponse2\xda\x04\n" +
 	"\rApiKeyService\x12\x85\x01\n" +

@@ -624,16 +624,16 @@ const file_latchkey_property_v1_bridge_proto_rawDesc = "" +
 	"\x0f_offline_reason\"5\n" +
 	"\x13CreateBridgeRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"\xb2\x01\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"\xb7\x01\n" +
 	"\x14CreateBridgeResponse\x120\n" +
-	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data\x12\x1b\n" +
-	"\tjoin_code\x18\x02 \x01(\tR\bjoinCode\x12K\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data\x12 \n" +
+	"\tjoin_code\x18\x02 \x01(\tB\x03\x80\x01\x01R\bjoinCode\x12K\n" +
 	"\x14join_code_expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x11joinCodeExpiresAt\"2\n" +
 	"\x15CreateJoinCodeRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\xb4\x01\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\xb9\x01\n" +
 	"\x16CreateJoinCodeResponse\x120\n" +
-	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data\x12\x1b\n" +
-	"\tjoin_code\x18\x02 \x01(\tR\bjoinCode\x12K\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data\x12 \n" +
+	"\tjoin_code\x18\x02 \x01(\tB\x03\x80\x01\x01R\bjoinCode\x12K\n" +
 	"\x14join_code_expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x11joinCodeExpiresAt\"\x14\n" +
 	"\x12ListBridgesRequest\"K\n" +
 	"\x13ListBridgesResponse\x124\n" +

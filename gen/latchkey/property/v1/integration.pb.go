@@ -1211,7 +1211,7 @@ type RotateSigningSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Drop the previous secret at once: it leaked.
+	// Sign with the new secret alone: the one before it leaked.
 	DropPrevious  bool `protobuf:"varint,2,opt,name=drop_previous,json=dropPrevious,proto3" json:"drop_previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1515,10 +1515,10 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x11ConnectAppRequest\x12 \n" +
 	"\x06app_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x05appId\x12\x1c\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x04name\x12\x86\x01\n" +
-	"\x06scopes\x18\x03 \x03(\tBn\xbaHk\x92\x01h\x10\x06\x18\x01\"br`R\x12reservations:writeR\x11reservations:readR\tpins:readR\vguests:readR\x0fendpoints:writeR\x0ewebhooks:writeR\x06scopes\"n\n" +
+	"\x06scopes\x18\x03 \x03(\tBn\xbaHk\x92\x01h\x10\x06\x18\x01\"br`R\x12reservations:writeR\x11reservations:readR\tpins:readR\vguests:readR\x0fendpoints:writeR\x0ewebhooks:writeR\x06scopes\"s\n" +
 	"\x12ConnectAppResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.IntegrationR\x04data\x12!\n" +
-	"\faccess_token\x18\x02 \x01(\tR\vaccessToken\"\x19\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.IntegrationR\x04data\x12&\n" +
+	"\faccess_token\x18\x02 \x01(\tB\x03\x80\x01\x01R\vaccessToken\"\x19\n" +
 	"\x17ListIntegrationsRequest\"U\n" +
 	"\x18ListIntegrationsResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.IntegrationListR\x04data\"^\n" +
@@ -1540,19 +1540,19 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x18RotateAccessTokenRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x123\n" +
 	"\x0foverlap_minutes\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"u\n" +
+	"\xbaH\a\x1a\x05\x18\xe0N(\x00R\x0eoverlapMinutes\"z\n" +
 	"\x19RotateAccessTokenResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.IntegrationR\x04data\x12!\n" +
-	"\faccess_token\x18\x02 \x01(\tR\vaccessToken\"5\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.IntegrationR\x04data\x12&\n" +
+	"\faccess_token\x18\x02 \x01(\tB\x03\x80\x01\x01R\vaccessToken\"5\n" +
 	"\x18RevokeAccessTokenRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x19RevokeAccessTokenResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.IntegrationR\x04data\"\\\n" +
 	"\x1aRotateSigningSecretRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
-	"\rdrop_previous\x18\x02 \x01(\bR\fdropPrevious\"D\n" +
-	"\x1bRotateSigningSecretResponse\x12%\n" +
-	"\x0esigning_secret\x18\x01 \x01(\tR\rsigningSecret\".\n" +
+	"\rdrop_previous\x18\x02 \x01(\bR\fdropPrevious\"I\n" +
+	"\x1bRotateSigningSecretResponse\x12*\n" +
+	"\x0esigning_secret\x18\x01 \x01(\tB\x03\x80\x01\x01R\rsigningSecret\".\n" +
 	"\x11ReadSpacesRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"M\n" +
 	"\x12ReadSpacesResponse\x127\n" +

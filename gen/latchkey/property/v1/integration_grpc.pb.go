@@ -50,7 +50,8 @@ type IntegrationServiceClient interface {
 	RotateAccessToken(ctx context.Context, in *RotateAccessTokenRequest, opts ...grpc.CallOption) (*RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(ctx context.Context, in *RevokeAccessTokenRequest, opts ...grpc.CallOption) (*RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with both until the overlap ends.
+	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
+	// it, so that the partner can change over at any time.
 	RotateSigningSecret(ctx context.Context, in *RotateSigningSecretRequest, opts ...grpc.CallOption) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
@@ -174,7 +175,8 @@ type IntegrationServiceServer interface {
 	RotateAccessToken(context.Context, *RotateAccessTokenRequest) (*RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *RevokeAccessTokenRequest) (*RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with both until the overlap ends.
+	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
+	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *RotateSigningSecretRequest) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)

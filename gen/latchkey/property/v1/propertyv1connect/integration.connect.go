@@ -78,7 +78,8 @@ type IntegrationServiceClient interface {
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with both until the overlap ends.
+	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
+	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
@@ -263,7 +264,8 @@ type IntegrationServiceHandler interface {
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with both until the overlap ends.
+	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
+	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)

@@ -1,0 +1,259 @@
+package partner
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// What we ask of a partner.
+const (
+	GetSpaces        = "getSpaces"
+	GetCheckInStatus = "getCheckInStatus"
+	CheckIn          = "checkIn"
+)
+
+// Actions are all there are, in the order they are listed.
+var Actions = []string{GetSpaces, GetCheckInStatus, CheckIn}
+
+// Where the partner's token goes.
+const (
+	InQuery  = "query"
+	InHeader = "header"
+)
+
+// Endpoint is one address of a partner that we call.
+type Endpoint struct {
+	PropertyID    string
+	IntegrationID string
+	Action        string
+	URL           string
+	Method        string // GET or POST
+	Token         string // what we show; empty where it was not asked for
+	TokenIn       string
+	Health        Health
+}
+
+// Health is what was seen when the endpoint was called.
+type Health struct {
+	Failures      int // since the last success
+	LastSuccessAt *time.Time
+	LastFailureAt *time.Time
+	LastError     string
+}
+
+// State is unknown before the first call, then ok or failing.
+func (h Health) State() string {
+	switch {
+	case h.Failures > 0:
+		return "failing"
+	case h.LastSuccessAt != nil:
+		return "ok"
+	default:
+		return "unknown"
+	}
+}
+
+// withDefaults completes what was left out: GET, and POST for checkIn; the query, as published.
+func (e Endpoint) withDefaults() Endpoint {
+	if e.Method == "" {
+		e.Method = "GET"
+		if e.Action == CheckIn {
+			e.Method = "POST"
+		}
+	}
+	if e.TokenIn == "" {
+		e.TokenIn = InQuery
+	}
+	return e
+}
+
+// check names every wrong field. checkURL is the rule of the client that will call.
+func (e Endpoint) check(checkURL func(string) error) error {
+	var wrong []fault.Field
+	add := func(path string, r fault.Reason, message string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
+	}
+	if !slices.Contains(Actions, e.Action) {
+		add("action", fault.WrongValue, "must be getSpaces, getCheckInStatus or checkIn")
+	}
+	if len(e.URL) > 2048 {
+		add("url", fault.TooLong, "must have at most 2048 bytes")
+	} else if err := checkURL(e.URL); err != nil {
+		f, ok := fault.Of(err)
+		if !ok {
+			return err
+		}
+		if len(f.Fields) > 0 {
+			wrong = append(wrong, f.Fields...)
+		} else {
+			add("url", fault.WrongValue, f.Message)
+		}
+	}
+	if e.Method != "GET" && e.Method != "POST" {
+		add("method", fault.WrongValue, "must be GET or POST")
+	} else if e.Action == CheckIn && e.Method != "POST" {
+		add("method", fault.WrongValue, "must be POST for checkIn")
+	}
+	if len(e.Token) > 1024 {
+		add("token", fault.TooLong, "must have at most 1024 bytes")
+	}
+	if e.TokenIn != InQuery && e.TokenIn != InHeader {
+		add("tokenIn", fault.WrongValue, "must be query or header")
+	}
+	return fault.Err(fault.Fields(wrong...))
+}
+
+// Register stores the endpoint of one action of an integration, or replaces the one there is;
+// the health of a changed address starts anew. The first registration of an integration also
+// returns the secret under which we sign, shown once.
+func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
+	ctx := tx.Context()
+	e = e.withDefaults()
+	if err := e.check(checkURL); err != nil {
+		return Endpoint{}, "", err
+	}
+	own, err := Integration(ctx, tx.Client, e.PropertyID, e.IntegrationID)
+	if err != nil {
+		return Endpoint{}, "", err
+	}
+	sealed, err := r.keys.Seal(ctx, e.PropertyID, tokenPurpose(e.IntegrationID, e.Action), []byte(e.Token))
+	if err != nil {
+		return Endpoint{}, "", failed("seal a token", err)
+	}
+	row, err := tx.Endpoint.Query().Where(endpointOf(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
+	switch {
+	case ent.IsNotFound(err):
+		row, err = tx.Endpoint.Create().SetID(id.New("end")).SetPropertyID(e.PropertyID).SetIntegrationID(e.IntegrationID).
+			SetAction(e.Action).SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn).SetCreatedAt(tx.Now()).Save(ctx)
+	case err == nil:
+		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
+		if row.URL != e.URL {
+			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
+		}
+		row, err = update.Save(ctx)
+	}
+	if err != nil {
+		return Endpoint{}, "", failed("store an endpoint", err)
+	}
+	secret, err := r.firstSecret(tx, own)
+	if err != nil {
+		return Endpoint{}, "", err
+	}
+	return shown(row, e.Token), secret, nil
+}
+
+// Endpoints lists the endpoints of an integration in the order of [Actions], without tokens.
+func Endpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
+	rows, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID)).All(ctx)
+	if err != nil {
+		return nil, failed("list endpoints", err)
+	}
+	return inOrder(rows), nil
+}
+
+// EndpointsOf lists the endpoints of all integrations of a property, by integration, without
+// tokens.
+func EndpointsOf(ctx context.Context, c *ent.Client, propertyID string) (map[string][]Endpoint, error) {
+	rows, err := c.Endpoint.Query().Where(endpoint.PropertyID(propertyID)).All(ctx)
+	if err != nil {
+		return nil, failed("list endpoints", err)
+	}
+	by := map[string][]Endpoint{}
+	for _, e := range inOrder(rows) {
+		by[e.IntegrationID] = append(by[e.IntegrationID], e)
+	}
+	return by, nil
+}
+
+// Endpoint returns the endpoint of one action with its token; for our own calls, and for the
+// integration it belongs to.
+func (r *Registry) Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (Endpoint, error) {
+	row, err := oneEndpoint(ctx, c, propertyID, integrationID, action)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return r.open(ctx, row)
+}
+
+// OwnEndpoints lists the endpoints of an integration with their tokens: for itself alone.
+func (r *Registry) OwnEndpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
+	list, err := Endpoints(ctx, c, propertyID, integrationID)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		if list[i], err = r.Endpoint(ctx, c, propertyID, integrationID, list[i].Action); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Unregister removes the endpoint of one action and returns what it was, with its token. What
+// we hold of the partner's listing stays.
+func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
+	row, err := oneEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	e, err := r.open(tx.Context(), row)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	if err := tx.Endpoint.DeleteOne(row).Exec(tx.Context()); err != nil {
+		return Endpoint{}, failed("delete an endpoint", err)
+	}
+	return e, settleFailing(tx, integrationID, action)
+}
+
+func (r *Registry) open(ctx context.Context, row *ent.Endpoint) (Endpoint, error) {
+	plain, err := r.keys.Open(ctx, row.PropertyID, tokenPurpose(row.IntegrationID, row.Action), row.SealedToken)
+	if err != nil {
+		return Endpoint{}, failed("open the token of an endpoint", err)
+	}
+	return shown(row, string(plain)), nil
+}
+
+func oneEndpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (*ent.Endpoint, error) {
+	row, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID), endpoint.Action(action)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
+	}
+	if err != nil {
+		return nil, failed("find an endpoint", err)
+	}
+	return row, nil
+}
+
+func shown(row *ent.Endpoint, token string) Endpoint {
+	return Endpoint{
+		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, Action: row.Action,
+		URL: row.URL, Method: row.Method, Token: token, TokenIn: row.TokenPlace,
+		Health: Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt, LastFailureAt: row.LastFailureAt, LastError: row.LastError},
+	}
+}
+
+func inOrder(rows []*ent.Endpoint) []Endpoint {
+	list := make([]Endpoint, 0, len(rows))
+	for _, row := range rows {
+		list = append(list, shown(row, ""))
+	}
+	slices.SortFunc(list, func(a, b Endpoint) int { return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action) })
+	return list
+}
+
+func endpointOf(propertyID, integrationID string) predicate.Endpoint {
+	return endpoint.And(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID))
+}
+
+func tokenPurpose(integrationID, action string) string {
+	return "endpoint " + integrationID + " " + action
+}

@@ -1,0 +1,88 @@
+package partner
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+)
+
+// secretBytes is the length of a signing secret: Standard Webhooks asks for 24 to 64 bytes.
+const secretBytes = 32
+
+// secretPrefix is how Standard Webhooks writes a symmetric secret.
+const secretPrefix = "whsec_"
+
+// SigningSecrets returns the secrets under which calls to the partner are signed, whsec_..., the
+// newest first: two after a rotation, none before the first endpoint is registered.
+func (r *Registry) SigningSecrets(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]string, error) {
+	row, err := Integration(ctx, c, propertyID, integrationID)
+	if err != nil {
+		return nil, err
+	}
+	var secrets []string
+	for _, sealed := range [][]byte{row.SigningSecret, row.PreviousSigningSecret} {
+		if len(sealed) == 0 {
+			continue
+		}
+		plain, err := r.keys.Open(ctx, propertyID, signingPurpose(integrationID), sealed)
+		if err != nil {
+			return nil, failed("open a signing secret", err)
+		}
+		secrets = append(secrets, string(plain))
+	}
+	return secrets, nil
+}
+
+// RotateSigningSecret makes a secret, shown once. Calls are signed with it and with the one
+// before it, unless that is dropped.
+func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID string, dropPrevious bool) (string, error) {
+	row, err := connected(tx, propertyID, integrationID)
+	if err != nil {
+		return "", err
+	}
+	secret, sealed, err := r.newSecret(tx, row)
+	if err != nil {
+		return "", err
+	}
+	update := row.Update().SetSigningSecret(sealed)
+	if dropPrevious || len(row.SigningSecret) == 0 {
+		update.ClearPreviousSigningSecret()
+	} else {
+		update.SetPreviousSigningSecret(row.SigningSecret)
+	}
+	if err := update.Exec(tx.Context()); err != nil {
+		return "", failed("store a signing secret", err)
+	}
+	return secret, nil
+}
+
+// firstSecret makes the signing secret of an integration that has none; else it returns "".
+func (r *Registry) firstSecret(tx *db.Tx, row *ent.Integration) (string, error) {
+	if len(row.SigningSecret) > 0 {
+		return "", nil
+	}
+	secret, sealed, err := r.newSecret(tx, row)
+	if err != nil {
+		return "", err
+	}
+	if err := row.Update().SetSigningSecret(sealed).Exec(tx.Context()); err != nil {
+		return "", failed("store a signing secret", err)
+	}
+	return secret, nil
+}
+
+func (r *Registry) newSecret(tx *db.Tx, row *ent.Integration) (secret string, sealed []byte, err error) {
+	raw := make([]byte, secretBytes)
+	rand.Read(raw)
+	secret = secretPrefix + base64.StdEncoding.EncodeToString(raw)
+	sealed, err = r.keys.Seal(tx.Context(), row.PropertyID, signingPurpose(row.ID), []byte(secret))
+	if err != nil {
+		return "", nil, failed("seal a signing secret", err)
+	}
+	return secret, sealed, nil
+}
+
+func signingPurpose(integrationID string) string { return "signing " + integrationID }

@@ -1,0 +1,189 @@
+// Package credential keeps the tokens that callers show: partners, scripts, staff and
+// operators. A token is shown once, when it is made; what is stored is a keyed hash.
+package credential
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/ent/token"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+)
+
+// Kind says whom a token lets in. One kind never serves for another.
+type Kind string
+
+const (
+	Client   Kind = "client"   // a partner app, at every property
+	Access   Kind = "access"   // a partner app at one property
+	APIKey   Kind = "apiKey"   // the scripts of one property
+	Operator Kind = "operator" // whoever runs the installation
+	Staff    Kind = "staff"    // the staff of one property
+)
+
+// kinds holds what differs: the prefix that leak scanners look for, and how many may be valid
+// at a time for one owner.
+var kinds = map[Kind]struct {
+	prefix string
+	most   int
+}{
+	Client:   {"lkc_", 10},
+	Access:   {"lka_", 10},
+	APIKey:   {"lkk_", 10},
+	Operator: {"lko_", 100},
+	Staff:    {"lkp_", 1000},
+}
+
+// Prefix is how every token of the kind begins.
+func (k Kind) Prefix() string { return kinds[k].prefix }
+
+// Of tells the kind of a token by its prefix.
+func Of(secret string) (Kind, bool) {
+	for k, v := range kinds {
+		if strings.HasPrefix(secret, v.prefix) {
+			return k, true
+		}
+	}
+	return "", false
+}
+
+// Refused is the answer to every credential that is not valid, whatever is wrong with it.
+func Refused() error {
+	return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+}
+
+// Spec describes a token to make. Who is let in follows from the ids: an access token has an
+// integration and its app and property, a client token an app, a staff token a property.
+type Spec struct {
+	Kind          Kind
+	Name          string
+	PropertyID    string
+	IntegrationID string
+	AppID         string
+	Role          string
+	TTL           time.Duration // zero: until it is revoked
+}
+
+// owner selects the tokens that count together: for limits and for rotation.
+func (s Spec) owner() predicate.Token {
+	return token.And(token.Kind(string(s.Kind)), token.PropertyID(s.PropertyID),
+		token.IntegrationID(s.IntegrationID), token.AppID(s.AppID))
+}
+
+// Valid selects the tokens that let someone in at that moment.
+func Valid(now time.Time) predicate.Token {
+	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
+}
+
+// hintLength is how much of a token people may see afterwards: its prefix and 20 of 160 bits.
+const hintLength = 8
+
+// Mint makes a token and returns its secret, which is not kept.
+func Mint(tx *db.Tx, keys *keyring.Keyring, s Spec) (*ent.Token, string, error) {
+	ctx := tx.Context()
+	valid, err := tx.Token.Query().Where(s.owner(), Valid(tx.Now())).Count(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("count tokens: %w", err)
+	}
+	if most := kinds[s.Kind].most; valid >= most {
+		return nil, "", fault.New(fault.Precondition, fault.InUse, "there are %d valid tokens of this kind already; revoke one first", valid)
+	}
+	secret := keyring.NewToken(s.Kind.Prefix())
+	create := tx.Token.Create().SetID(id.New(id.Token)).SetKind(string(s.Kind)).SetMAC(mac(keys, s.Kind, secret)).
+		SetHint(secret[:hintLength]).SetName(s.Name).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
+		SetAppID(s.AppID).SetRole(s.Role).SetCreatedAt(tx.Now())
+	if s.TTL > 0 {
+		create.SetExpiresAt(tx.Now().Add(s.TTL))
+	}
+	row, err := create.Save(ctx)
+	if err != nil {
+		return nil, "", fmt.Errorf("store a token: %w", err)
+	}
+	return row, secret, nil
+}
+
+// Rotate makes a token and ends all others of the same owner: at once, or after the overlap.
+func Rotate(tx *db.Tx, keys *keyring.Keyring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
+	if _, err := End(tx, overlap, s.owner()); err != nil {
+		return nil, "", err
+	}
+	return Mint(tx, keys, s)
+}
+
+// End stops the valid tokens that are selected and says how many: at once, or after a while
+// unless they stop earlier by themselves.
+func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) {
+	update := tx.Token.Update().Where(which...).Where(Valid(tx.Now()))
+	if after > 0 {
+		at := tx.Now().Add(after)
+		update = update.Where(token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(at))).SetExpiresAt(at)
+	} else {
+		update = update.SetRevokedAt(tx.Now())
+	}
+	n, err := update.Save(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("end tokens: %w", err)
+	}
+	return n, nil
+}
+
+// Revoke stops one token of an owner at once and returns it; a token that has stopped already
+// is no fault. The selection names kind and tenant.
+func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, error) {
+	row, err := tx.Token.Query().Where(token.ID(tokenID)).Where(which...).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.TokenNotFound, "no such token")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a token: %w", err)
+	}
+	if row.RevokedAt != nil {
+		return row, nil
+	}
+	row, err = row.Update().SetRevokedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("revoke a token: %w", err)
+	}
+	return row, nil
+}
+
+// List returns the valid tokens that are selected, oldest first, without their secrets.
+func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
+	return c.Token.Query().Where(which...).Where(Valid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(ctx)
+}
+
+// Find returns the valid token of a kind with this secret; [Refused] for anything else.
+func Find(ctx context.Context, c *ent.Client, keys *keyring.Keyring, k Kind, secret string, now time.Time) (*ent.Token, error) {
+	if !keyring.ValidToken(k.Prefix(), secret) {
+		return nil, Refused()
+	}
+	row, err := c.Token.Query().Where(token.MAC(mac(keys, k, secret)), token.Kind(string(k)), Valid(now)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, Refused()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a credential: %w", err)
+	}
+	return row, nil
+}
+
+// Sweep deletes tokens that stopped before the given moment and says how many. Staff tokens
+// are made for minutes, so they would pile up.
+func Sweep(tx *db.Tx, before time.Time) (int, error) {
+	n, err := tx.Token.Delete().Where(token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("sweep tokens: %w", err)
+	}
+	return n, nil
+}
+
+func mac(keys *keyring.Keyring, k Kind, secret string) []byte {
+	return keys.MAC("token/"+string(k), secret)
+}

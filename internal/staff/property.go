@@ -1,0 +1,156 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/property"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// What an unpaid stay does to self check-in.
+const (
+	OwingBlock     = "block"
+	OwingAllow     = "allow"
+	OwingThreshold = "threshold"
+)
+
+// Settings are the settings of a property to create or to change; nil leaves one as it is,
+// or at its default.
+type Settings struct {
+	Name                *string
+	TimeZone            *string // IANA
+	CheckInTime         *string // HH:MM in the time zone
+	CheckOutTime        *string
+	EarlyInMinutes      *int
+	LateOutMinutes      *int
+	PINLength           *int // digits
+	GatesAlone          *bool
+	OwingPolicy         *string
+	OwingThresholdMinor *int64 // minor units of whatever currency is owed
+}
+
+var hhmm = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
+
+// check names every wrong setting. Paths are those of the settings themselves.
+func (s Settings) check() []fault.Field {
+	var wrong []fault.Field
+	add := func(path string, r fault.Reason, message string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
+	}
+	if s.Name != nil && (*s.Name == "" || len(*s.Name) > 255) {
+		add("name", fault.OutOfRange, "must have 1 to 255 bytes")
+	}
+	if s.TimeZone != nil && !knownZone(*s.TimeZone) {
+		add("timeZone", fault.WrongValue, "must be the IANA name of a time zone, such as Europe/Lisbon")
+	}
+	clockTime := func(path string, v *string) {
+		if v != nil && !hhmm.MatchString(*v) {
+			add(path, fault.BadFormat, "must be HH:MM, 00:00 to 23:59")
+		}
+	}
+	clockTime("checkInTime", s.CheckInTime)
+	clockTime("checkOutTime", s.CheckOutTime)
+	minutes := func(path string, v *int) {
+		if v != nil && (*v < 0 || *v > 1440) {
+			add(path, fault.OutOfRange, "must be 0 to 1440 minutes")
+		}
+	}
+	minutes("earlyInMinutes", s.EarlyInMinutes)
+	minutes("lateOutMinutes", s.LateOutMinutes)
+	if s.PINLength != nil && (*s.PINLength < 6 || *s.PINLength > 8) {
+		add("pinLength", fault.OutOfRange, "must be 6 to 8 digits")
+	}
+	if p := s.OwingPolicy; p != nil && *p != OwingBlock && *p != OwingAllow && *p != OwingThreshold {
+		add("owingPolicy", fault.WrongValue, "must be block, allow or threshold")
+	}
+	if s.OwingThresholdMinor != nil && *s.OwingThresholdMinor < 0 {
+		add("owingThresholdMinor", fault.OutOfRange, "must not be negative")
+	}
+	return wrong
+}
+
+// knownZone reports whether a name is of the IANA database. "Local" is not: it would mean the
+// server's own zone.
+func knownZone(name string) bool {
+	if name == "" || name == "Local" {
+		return false
+	}
+	_, err := time.LoadLocation(name)
+	return err == nil
+}
+
+// CreateProperty makes a property. It needs a name and a time zone.
+func CreateProperty(tx *db.Tx, s Settings) (*ent.Property, error) {
+	wrong := s.check()
+	if s.Name == nil {
+		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "is required"})
+	}
+	if s.TimeZone == nil {
+		wrong = append(wrong, fault.Field{Path: "timeZone", Reason: fault.Required, Message: "is required"})
+	}
+	if len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
+	row, err := tx.Property.Create().SetID(id.New(id.Property)).SetName(*s.Name).SetTimeZone(*s.TimeZone).
+		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
+		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).
+		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
+		SetCreatedAt(tx.Now()).Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store a property: %w", err)
+	}
+	return row, nil
+}
+
+// UpdateProperty changes settings of a property. Access that is issued does not follow by
+// itself: the caller replans the property's stays in the same transaction.
+func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
+	if wrong := s.check(); len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
+	row, err := tx.Property.UpdateOneID(propertyID).SetNillableName(s.Name).SetNillableTimeZone(s.TimeZone).
+		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
+		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).
+		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
+		Save(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, noProperty()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("change a property: %w", err)
+	}
+	return row, nil
+}
+
+// Property returns one property.
+func Property(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, error) {
+	row, err := c.Property.Get(ctx, propertyID)
+	if ent.IsNotFound(err) {
+		return nil, noProperty()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find a property: %w", err)
+	}
+	return row, nil
+}
+
+// Properties lists the properties of the installation, oldest first.
+func Properties(ctx context.Context, c *ent.Client, p Page) ([]*ent.Property, error) {
+	q := c.Property.Query()
+	if p.After != "" {
+		q = q.Where(property.IDGT(p.After))
+	}
+	return q.Order(property.ByID()).Limit(p.Size).All(ctx)
+}
+
+func noProperty() error {
+	return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
+}

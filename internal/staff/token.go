@@ -1,0 +1,99 @@
+package staff
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/property"
+	"latchkey.dev/ent/token"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/staff/credential"
+)
+
+// Roles of staff, in growing order: each may do all that the one before may.
+const (
+	Viewer   = "viewer"
+	Operator = "operator"
+	Owner    = "owner"
+)
+
+var roles = []string{Viewer, Operator, Owner}
+
+// AtLeast reports whether a role may do what needs another. A role that does not exist may
+// nothing.
+func AtLeast(have, need string) bool {
+	h, n := slices.Index(roles, have), slices.Index(roles, need)
+	return h >= 0 && n >= 0 && h >= n
+}
+
+// CreateToken makes a token for the staff or a script of a property: lkp_, shown once.
+// A zero ttl means until it is revoked.
+func CreateToken(tx *db.Tx, keys *keyring.Keyring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
+	if !slices.Contains(roles, role) {
+		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
+	}
+	if err := mustExist(tx, propertyID); err != nil {
+		return nil, "", err
+	}
+	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
+}
+
+// Tokens lists the valid staff tokens of a property.
+func Tokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) ([]*ent.Token, error) {
+	return credential.List(ctx, c, now, token.Kind(string(credential.Staff)), token.PropertyID(propertyID))
+}
+
+// RevokeToken stops a staff token of a property at once.
+func RevokeToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error) {
+	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Staff)), token.PropertyID(propertyID))
+}
+
+// CreateOperatorToken makes a token for whoever runs the installation: lko_, shown once.
+func CreateOperatorToken(tx *db.Tx, keys *keyring.Keyring, name string, ttl time.Duration) (*ent.Token, string, error) {
+	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Operator, Name: name, TTL: ttl})
+}
+
+// OperatorTokens lists the valid operator tokens.
+func OperatorTokens(ctx context.Context, c *ent.Client, now time.Time) ([]*ent.Token, error) {
+	return credential.List(ctx, c, now, token.Kind(string(credential.Operator)))
+}
+
+// RevokeOperatorToken stops an operator token at once.
+func RevokeOperatorToken(tx *db.Tx, tokenID string) (*ent.Token, error) {
+	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Operator)))
+}
+
+// Authenticate tells who shows a token of the property area (lkp_) or of the admin area
+// (lko_). The actor's Kind says which of the two it is; the caller compares it with the area
+// of the call. A credential of any other kind is refused.
+func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Keyring, secret string) (actor.Actor, error) {
+	kind, ok := credential.Of(secret)
+	if !ok || (kind != credential.Staff && kind != credential.Operator) {
+		return actor.Actor{}, credential.Refused()
+	}
+	row, err := credential.Find(ctx, d.Read(), keys, kind, secret, time.Now())
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	if kind == credential.Operator {
+		return actor.Actor{Kind: actor.Operator, ID: row.ID, TokenID: row.ID}, nil
+	}
+	return actor.Actor{Kind: actor.Staff, ID: row.ID, PropertyID: row.PropertyID, Role: row.Role, TokenID: row.ID}, nil
+}
+
+func mustExist(tx *db.Tx, propertyID string) error {
+	found, err := tx.Property.Query().Where(property.ID(propertyID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("find a property: %w", err)
+	}
+	if !found {
+		return noProperty()
+	}
+	return nil
+}
