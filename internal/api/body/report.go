@@ -1,0 +1,131 @@
+// Package body reads what REST callers send, a JSON body and a query string, into
+// protobuf messages, and keeps what protobuf cannot hold: which fields were named, and
+// every value of a wrong type. The [Report] rides in the call's context to validation and
+// handlers.
+package body
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"latchkey.dev/internal/fault"
+)
+
+// maxErrors bounds how many wrong values one report lists.
+const maxErrors = 2000
+
+// Report says what was found while reading a call's input. A nil report is that of a call
+// that came in as protobuf: nothing was found and no mask is known. A report belongs to
+// one call and is not changed once the call's handler runs.
+type Report struct {
+	// Field is the request field that the JSON body stands for, "" when the body is the
+	// whole request. Paths of errors begin inside it.
+	Field string
+	// Fault is set when the input could not be read at all.
+	Fault *fault.Fault
+
+	errors []fault.Field
+	mask   []string
+	items  map[string][]item // by the JSON name of a list at the top of the body
+	raw    []byte
+}
+
+type item struct {
+	mask       []string
+	start, end int
+}
+
+type key struct{}
+
+// With returns a context that carries the report.
+func With(ctx context.Context, r *Report) context.Context { return context.WithValue(ctx, key{}, r) }
+
+// From returns the report of a call, nil for one that came in as protobuf.
+func From(ctx context.Context) *Report {
+	r, _ := ctx.Value(key{}).(*Report)
+	return r
+}
+
+// Mask returns the fields that the body names, as field mask paths in proto spelling
+// ("pms_meta.space_id"), in the order sent. A path of "" asks about the body itself,
+// "reservations[2]" about one entry of a list at its top. A field named with null is in
+// the mask and unset in the message.
+func (r *Report) Mask(path string) []string {
+	if r == nil {
+		return nil
+	}
+	if path == "" {
+		return r.mask
+	}
+	if it := r.item(path); it != nil {
+		return it.mask
+	}
+	return nil
+}
+
+// Len returns how many entries of the list at the top of the body were read.
+func (r *Report) Len(list string) int {
+	if r == nil {
+		return 0
+	}
+	return len(r.items[list])
+}
+
+// TypeErrors returns the values of a wrong type at or below a path; "" stands for all.
+// Their paths begin at the body.
+func (r *Report) TypeErrors(prefix string) []fault.Field {
+	if r == nil || len(r.errors) == 0 {
+		return nil
+	}
+	if prefix == "" {
+		return r.errors
+	}
+	var found []fault.Field
+	for _, f := range r.errors {
+		if Within(f.Path, prefix) {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// Within reports whether a path is prefix or lies below it; every path lies below "".
+func Within(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (prefix == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// Sent returns one entry of a list at the top of the body as it was sent, with what is no
+// text replaced, and false when the call came in as protobuf.
+func (r *Report) Sent(path string) (*structpb.Struct, bool) {
+	if r == nil {
+		return nil, false
+	}
+	it := r.item(path)
+	if it == nil || it.end > len(r.raw) {
+		return nil, false
+	}
+	return lenientStruct(r.raw[it.start:it.end]), true
+}
+
+func (r *Report) item(path string) *item {
+	name, rest, ok := strings.Cut(path, "[")
+	digits, ok2 := strings.CutSuffix(rest, "]")
+	if !ok || !ok2 {
+		return nil
+	}
+	i, err := strconv.Atoi(digits)
+	if list := r.items[name]; err == nil && i >= 0 && i < len(list) {
+		return &list[i]
+	}
+	return nil
+}
+
+func (r *Report) add(f fault.Field) {
+	if len(r.errors) < maxErrors {
+		r.errors = append(r.errors, f)
+	}
+}

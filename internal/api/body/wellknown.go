@@ -1,0 +1,233 @@
+package body
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"latchkey.dev/internal/fault"
+)
+
+// wellKnown reads the types of google.protobuf that JSON writes as a string.
+func (d *reader) wellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
+	if raw.Kind() != '"' {
+		return zero, false, mustBe("a string")
+	}
+	text, ok := d.text(raw)
+	if !ok {
+		return zero, false, problem{}
+	}
+	m := zero.Message()
+	var p problem
+	switch f {
+	case formTimestamp:
+		p = setTimestamp(m, text)
+	case formDuration:
+		p = setDuration(m, text)
+	case formFieldMask:
+		p = setFieldMask(m, text)
+	}
+	return zero, p.message == "", p
+}
+
+// Bounds of google.protobuf.Timestamp.
+var (
+	firstInstant = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastInstant  = time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+)
+
+func setTimestamp(m protoreflect.Message, text string) problem {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	// time.Parse takes a comma for the point and any number of digits; RFC 3339 does not.
+	if err != nil || strings.Contains(text, ",") {
+		return problem{fault.BadFormat, "must be a date and time with an offset as in RFC 3339, such as 2026-11-20T15:00:00+01:00"}
+	}
+	if t.Before(firstInstant) || t.After(lastInstant) {
+		return problem{fault.OutOfRange, "must lie within the years 1 to 9999"}
+	}
+	setSeconds(m, t.Unix(), int32(t.Nanosecond())) //nolint:gosec // below one second
+	return problem{}
+}
+
+func setSeconds(m protoreflect.Message, seconds int64, nanos int32) {
+	fields := m.Descriptor().Fields()
+	m.Set(fields.ByNumber(1), protoreflect.ValueOfInt64(seconds))
+	m.Set(fields.ByNumber(2), protoreflect.ValueOfInt32(nanos))
+}
+
+func setDuration(m protoreflect.Message, text string) problem {
+	// protojson knows the exact grammar and range; one duration is not worth a second parser.
+	quoted, err := jsontext.AppendQuote(nil, text)
+	if err == nil {
+		err = protojson.Unmarshal(quoted, m.Interface())
+	}
+	if err != nil {
+		return problem{fault.BadFormat, "must be a number of seconds with an s, such as 1.5s"}
+	}
+	return problem{}
+}
+
+func setFieldMask(m protoreflect.Message, text string) problem {
+	quoted, err := jsontext.AppendQuote(nil, text)
+	mask := &fieldmaskpb.FieldMask{}
+	if err == nil {
+		err = protojson.Unmarshal(quoted, mask)
+	}
+	if err != nil {
+		return problem{fault.BadFormat, "must be a comma list of field names"}
+	}
+	list := m.Mutable(m.Descriptor().Fields().ByNumber(1)).List()
+	for _, p := range mask.GetPaths() {
+		list.Append(protoreflect.ValueOfString(p))
+	}
+	return problem{}
+}
+
+// dynamic reads google.protobuf.Struct, Value and ListValue.
+func (d *reader) dynamic(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
+	kind := d.dec.PeekKind()
+	switch {
+	case f.form == formStruct && kind != '{':
+		d.wrong(fault.WrongType, "must be an object")
+		return zero, false, d.dec.SkipValue()
+	case f.form == formListValue && kind != '[':
+		d.wrong(fault.WrongType, "must be a list")
+		return zero, false, d.dec.SkipValue()
+	}
+	before := len(d.report.errors)
+	value, err := d.value()
+	if err != nil || len(d.report.errors) > before {
+		return zero, false, err
+	}
+	switch f.form {
+	case formStruct:
+		return convert(zero, value.GetStructValue().ProtoReflect()), true, nil
+	case formListValue:
+		return convert(zero, value.GetListValue().ProtoReflect()), true, nil
+	default:
+		return convert(zero, value.ProtoReflect()), true, nil
+	}
+}
+
+// convert copies a message of a well-known type into the field's own Go type, which differs
+// only for dynamic messages.
+func convert(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
+	if zero.Message().Type() == src.Type() {
+		return protoreflect.ValueOfMessage(src)
+	}
+	dst := zero.Message()
+	b, err := protojson.Marshal(src.Interface())
+	if err == nil {
+		err = protojson.Unmarshal(b, dst.Interface())
+	}
+	if err != nil {
+		return protoreflect.ValueOfMessage(dst.Type().New())
+	}
+	return zero
+}
+
+// value reads any JSON value.
+func (d *reader) value() (*structpb.Value, error) {
+	switch d.dec.PeekKind() {
+	case '{':
+		s, err := d.object()
+		return structpb.NewStructValue(s), err
+	case '[':
+		l, err := d.array()
+		return structpb.NewListValue(l), err
+	}
+	raw, err := d.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	switch raw.Kind() {
+	case 't', 'f':
+		return structpb.NewBoolValue(raw.Kind() == 't'), nil
+	case '"':
+		s, _ := d.text(raw)
+		return structpb.NewStringValue(s), nil
+	case '0':
+		n, p := floating(protoreflect.DoubleKind, raw)
+		if p.message != "" {
+			d.wrong(p.reason, p.message)
+			return structpb.NewNullValue(), nil
+		}
+		return structpb.NewNumberValue(n.Float()), nil
+	default:
+		return structpb.NewNullValue(), nil
+	}
+}
+
+func (d *reader) object() (*structpb.Struct, error) {
+	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	if d.dec.StackDepth() >= maxDepth {
+		d.wrong(fault.WrongType, "is nested too deep")
+		return out, d.dec.SkipValue()
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for d.dec.PeekKind() != '}' {
+		raw, err := d.dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		name, ok := d.text(raw)
+		d.push(name)
+		if _, twice := out.Fields[name]; twice && ok {
+			d.wrong(fault.Duplicate, "is named twice")
+		}
+		v, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		out.Fields[name] = v
+		d.pop()
+	}
+	_, err := d.dec.ReadToken()
+	return out, err
+}
+
+func (d *reader) array() (*structpb.ListValue, error) {
+	out := &structpb.ListValue{}
+	if d.dec.StackDepth() >= maxDepth {
+		d.wrong(fault.WrongType, "is nested too deep")
+		return out, d.dec.SkipValue()
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for i := 0; d.dec.PeekKind() != ']'; i++ {
+		d.path = append(d.path, segment{index: i})
+		v, err := d.value()
+		if err != nil {
+			return nil, err
+		}
+		out.Values = append(out.Values, v)
+		d.pop()
+	}
+	_, err := d.dec.ReadToken()
+	return out, err
+}
+
+// lenientStruct reads a JSON value that was read before, whatever was wrong with it, to show
+// it to its sender. What is no object becomes {"value": it}.
+func lenientStruct(raw []byte) *structpb.Struct {
+	d := readers.Get().(*reader)
+	defer d.release()
+	d.start(bytes.ToValidUTF8(raw, []byte("\ufffd")), &Report{})
+	v, err := d.value()
+	if err != nil {
+		return &structpb.Struct{}
+	}
+	if s := v.GetStructValue(); s != nil {
+		return s
+	}
+	return &structpb.Struct{Fields: map[string]*structpb.Value{"value": v}}
+}
