@@ -2,7 +2,6 @@ package lock
 
 import (
 	"crypto"
-	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/ed25519"
 	"crypto/elliptic"
@@ -23,6 +22,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/keyring/pinseal"
 )
 
 // ServerName is the name in the bridge listener's certificate. Bridges expect it whatever address they dial.
@@ -50,11 +50,11 @@ type sealedAuthority struct {
 }
 
 // OpenAuthority reads the CA, or makes it the first time.
-func OpenAuthority(tx *db.Tx, keys *keyring.Keyring) (*Authority, error) {
+func OpenAuthority(tx *db.Tx, keys *keyring.Ring) (*Authority, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, authoritySecret)
 	if err == nil {
-		raw, err := keys.Open(ctx, "", "secret "+authoritySecret, row.Sealed)
+		raw, err := keys.Open(ctx, keyring.System, "secret "+authoritySecret, row.Sealed)
 		if err != nil {
 			return nil, fmt.Errorf("open the bridge CA's key: %w", err)
 		}
@@ -67,7 +67,7 @@ func OpenAuthority(tx *db.Tx, keys *keyring.Keyring) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	sealed, err := keys.Seal(ctx, "", "secret "+authoritySecret, raw)
+	sealed, err := keys.Seal(ctx, keyring.System, "secret "+authoritySecret, raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal the bridge CA's key: %w", err)
 	}
@@ -233,7 +233,7 @@ func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 }
 
 func checkHPKEKey(key []byte) error {
-	if _, err := ecdh.X25519().NewPublicKey(key); err != nil {
+	if err := pinseal.CheckPublicKey(key); err != nil {
 		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want an X25519 public key of 32 bytes"})
 	}
 	return nil

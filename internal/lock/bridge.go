@@ -31,7 +31,7 @@ const (
 )
 
 // CreateBridge makes a bridge of the property and its first join code, which is shown once.
-func CreateBridge(tx *db.Tx, keys *keyring.Keyring, ca *Authority, propertyID, name string) (*ent.Bridge, string, error) {
+func CreateBridge(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
 		return nil, "", err
@@ -43,7 +43,7 @@ func CreateBridge(tx *db.Tx, keys *keyring.Keyring, ca *Authority, propertyID, n
 
 // NewJoinCode lets a bridge be enrolled anew, also a revoked one; an older code of the bridge no longer counts. Until the
 // code is used nothing else changes.
-func NewJoinCode(tx *db.Tx, keys *keyring.Keyring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
+func NewJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil {
 		return nil, "", err
@@ -103,7 +103,7 @@ var errJoinCode = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "th
 
 // Enroll makes an applicant the bridge that its join code was made for. What the bridge was before no longer counts: not
 // its certificate, not its session, not its count of events. Its locks stay.
-func Enroll(tx *db.Tx, keys *keyring.Keyring, ca *Authority, a Application) (*Enrolment, error) {
+func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
 		return nil, err
@@ -191,8 +191,8 @@ func renewalDue(br *ent.Bridge, now time.Time) bool {
 
 const joinMAC = "join"
 
-func newJoinCode(keys *keyring.Keyring, ca *Authority) (code string, mac []byte, err error) {
-	secret := keyring.NewToken(JoinPrefix)
+func newJoinCode(keys *keyring.Ring, ca *Authority) (code string, mac []byte, err error) {
+	secret := keyring.NewToken(keyring.JoinCode)
 	return joinCode(secret, ca.Fingerprint()), keys.MAC(joinMAC, secret), nil
 }
 

@@ -94,7 +94,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 }
 
 // Desired is the wish as package slot has it, with its PIN.
-func (w Wish) Desired(ctx context.Context, keys *keyring.Keyring) (slot.Desired, error) {
+func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.row.Inherited,
 		NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
@@ -111,7 +111,7 @@ func (w Wish) Desired(ctx context.Context, keys *keyring.Keyring) (slot.Desired,
 }
 
 // OpenPIN is the PIN of a slot.
-func OpenPIN(ctx context.Context, keys *keyring.Keyring, s *ent.Slot) (slot.PIN, error) {
+func OpenPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
 }

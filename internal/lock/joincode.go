@@ -4,10 +4,9 @@ import (
 	"encoding/base64"
 	"strings"
 	"time"
-)
 
-// JoinPrefix begins the secret of a join code.
-const JoinPrefix = "lkj"
+	"latchkey.dev/internal/keyring"
+)
 
 // joinLife is how long a join code can be used.
 const joinLife = time.Hour
@@ -21,7 +20,7 @@ func joinCode(secret string, fingerprint [32]byte) string {
 // cutJoinCode is the secret of a join code. The fingerprint is the bridge's to check.
 func cutJoinCode(code string) (secret string, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
-	if !ok || !strings.HasPrefix(secret, JoinPrefix+"_") {
+	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
 		return "", false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(print)

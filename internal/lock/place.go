@@ -36,7 +36,7 @@ var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot w
 
 // Put gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that
 // is not known to be empty is nobody's to take.
-func Put(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, p Place) (*ent.Slot, error) {
+func Put(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p Place) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("put a code on lock %s: want a grant and a PIN", lk.ID)
 	}
@@ -60,7 +60,7 @@ func Put(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, p Place) (*ent.Slot, er
 
 // Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
 // back a Clear that is still under way.
-func Change(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, p Place) (*ent.Slot, error) {
+func Change(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Place) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || free(s) {
 		return nil, errSlotMoved
 	}
@@ -106,7 +106,7 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 }
 
 // place stores what a slot shall hold. A row without an id is new.
-func place(tx *db.Tx, keys *keyring.Keyring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
+func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter})
 	if !ok {

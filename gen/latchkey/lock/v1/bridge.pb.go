@@ -37,7 +37,7 @@ type EnrollRequest struct {
 	JoinCode string `protobuf:"bytes,1,opt,name=join_code,json=joinCode,proto3" json:"join_code,omitempty"`
 	// PKCS #10, DER.
 	CertificateRequest []byte `protobuf:"bytes,2,opt,name=certificate_request,json=certificateRequest,proto3" json:"certificate_request,omitempty"`
-	// HPKE public key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. PINs are sealed to it.
+	// HPKE public key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305. PINs are sealed to it.
 	HpkePublicKey []byte `protobuf:"bytes,3,opt,name=hpke_public_key,json=hpkePublicKey,proto3" json:"hpke_public_key,omitempty"`
 	// The bridge's software and its version.
 	Software      string `protobuf:"bytes,4,opt,name=software,proto3" json:"software,omitempty"`
@@ -1229,8 +1229,8 @@ type DesiredSlot struct {
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// A code shall be there; otherwise none of ours.
 	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
-	// The PIN, sealed to the bridge's HPKE key: encapsulated key followed by ciphertext; info "latchkey/pin/v1",
-	// associated data: bridge id, lock address, slot and generation, joined by a zero byte.
+	// The PIN, sealed to the bridge's HPKE key: encapsulated key followed by ciphertext; info: "latchkey pin/1", the length of
+	// the lock's address as a uvarint, the address, slot and generation as 64 bits each, big endian; no associated data.
 	SealedPin []byte `protobuf:"bytes,4,opt,name=sealed_pin,json=sealedPin,proto3" json:"sealed_pin,omitempty"`
 	// Opens from here.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
