@@ -126,7 +126,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	from, to := moment(p.NotBefore), moment(p.NotAfter)
 	if s.ID == "" {
 		s, err = tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(s.Number).
-			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
+			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetPinID(p.PINID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
 			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetClaimant(next.Claimant).
 			SetEvidence(string(slot.Queued)).SetChangedAt(tx.Now()).Save(ctx)
 		if err == nil {
@@ -135,7 +135,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 		return s, err
 	}
 	update := tx.Slot.Update().Where(unchanged(s)...).
-		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
+		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetPinID(p.PINID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
 		SetPin(sealed).SetClaimant(next.Claimant).SetInherited(next.Inherited).SetEvidence(string(slot.Queued)).
 		SetResult("").SetRule("").ClearUsedAt().ClearNotBefore().ClearNotAfter().SetChangedAt(tx.Now())
 	if from != nil {
