@@ -22,6 +22,7 @@ func (Slot) Fields() []ent.Field {
 		field.Int64("generation"),
 		field.Bool("present").Comment("A code shall sit there."),
 		field.String("grant_id").MaxLen(40).Default("").Comment("Whose it is, as long as it is not free."),
+		field.String("pin_id").MaxLen(40).Default(""),
 		field.String("door_id").MaxLen(40).Default(""),
 		field.String("stay_space_id").MaxLen(40).Default("").Comment("The space of the stay when the code was placed."),
 		field.Bytes("pin").Optional().Comment("Sealed under (slot, generation)."),

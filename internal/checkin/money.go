@@ -1,128 +1,20 @@
 package checkin
 
-import (
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
+import "latchkey.dev/internal/money"
 
-	"golang.org/x/text/currency"
-)
+// Money is an amount owed.
+type Money = money.Amount
 
-// Money is an amount in the smallest unit of its currency: {1250, "EUR"} is 12.50 euro.
-type Money struct {
-	Minor    int64
-	Currency string // ISO 4217, upper case
-}
-
-// maxMinor is the largest amount either way: every integer up to it survives a JSON
-// number that some program on the way reads as a double.
-const maxMinor = 1<<53 - 1
-
-// decimalsOfISO corrects golang.org/x/text/currency, which counts by CLDR 32: there some
-// currencies have lost their (still official) subunit, and newer codes are missing.
-var decimalsOfISO = map[string]int{
-	"AFN": 2, "ALL": 2, "AMD": 2, "COP": 2, "GYD": 2, "IDR": 2, "IQD": 3, "IRR": 2, "KPW": 2,
-	"LAK": 2, "LBP": 2, "MGA": 2, "MMK": 2, "MNT": 2, "MRU": 2, "MUR": 2, "PKR": 2, "RSD": 2,
-	"SLE": 2, "SOS": 2, "SYP": 2, "TZS": 2, "UZS": 2, "VED": 2, "VES": 2, "XCG": 2, "YER": 2, "ZWG": 2,
-}
-
-// Decimals returns how many decimals ISO 4217 gives a currency, and false for a code that
-// is no currency a guest could owe.
-func Decimals(code string) (int, bool) {
-	if len(code) != 3 || strings.ToUpper(code) != code || code == "XXX" || code == "XTS" {
-		return 0, false
-	}
-	if n, ok := decimalsOfISO[code]; ok {
-		return n, true
-	}
-	unit, err := currency.ParseISO(code)
-	if err != nil {
-		return 0, false
-	}
-	n, _ := currency.Standard.Rounding(unit)
-	return n, true
-}
-
-// Errors of [ParseMoney].
+// Errors of ParseMoney.
 var (
-	ErrCurrency  = errors.New("not an ISO 4217 currency code in capitals")
-	ErrPrecision = errors.New("more decimals than the currency has")
-	ErrAmount    = errors.New("not an amount of money")
-	ErrTooMuch   = errors.New("larger than any amount owed can be")
+	ErrCurrency  = money.ErrCurrency
+	ErrPrecision = money.ErrPrecision
+	ErrAmount    = money.ErrAmount
+	ErrTooMuch   = money.ErrTooMuch
 )
 
-// ParseMoney reads a JSON number literal exactly, without a float in between. Decimals
-// beyond the currency's own are refused unless they are zeros.
-func ParseMoney(literal, code string) (Money, error) {
-	decimals, ok := Decimals(code)
-	if !ok {
-		return Money{}, ErrCurrency
-	}
-	negative, digits, exponent, err := splitNumber(literal)
-	if err != nil {
-		return Money{}, err
-	}
-	digits = strings.TrimLeft(digits, "0")
-	for strings.HasSuffix(digits, "0") {
-		digits = digits[:len(digits)-1]
-		exponent++
-	}
-	if digits == "" {
-		return Money{Currency: code}, nil
-	}
-	shift := exponent + decimals
-	if shift < 0 {
-		return Money{}, ErrPrecision
-	}
-	if len(digits)+shift > 16 {
-		return Money{}, ErrTooMuch
-	}
-	minor, err := strconv.ParseInt(digits+strings.Repeat("0", shift), 10, 64)
-	if err != nil || minor > maxMinor {
-		return Money{}, ErrTooMuch
-	}
-	if negative {
-		minor = -minor
-	}
-	return Money{Minor: minor, Currency: code}, nil
-}
+// Decimals is money.Decimals.
+func Decimals(code string) (int, bool) { return money.Decimals(code) }
 
-// splitNumber takes a literal apart so that its value is digits × 10^exponent.
-func splitNumber(literal string) (negative bool, digits string, exponent int, err error) {
-	if len(literal) > 64 {
-		return false, "", 0, ErrAmount
-	}
-	rest, negative := strings.CutPrefix(literal, "-")
-	mantissa, power, hasPower := strings.Cut(strings.ToLower(rest), "e")
-	if hasPower {
-		exponent, err = strconv.Atoi(power)
-		if err != nil || exponent > 1000 || exponent < -1000 {
-			return false, "", 0, ErrAmount
-		}
-	}
-	whole, fraction, hasFraction := strings.Cut(mantissa, ".")
-	if !allDigits(whole) || hasFraction && !allDigits(fraction) {
-		return false, "", 0, ErrAmount
-	}
-	return negative, whole + fraction, exponent - len(fraction), nil
-}
-
-func allDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-// String writes the amount with its currency's decimals, such as "12.50 EUR".
-func (m Money) String() string {
-	decimals, _ := Decimals(m.Currency)
-	sign, minor := "", m.Minor
-	if minor < 0 {
-		sign, minor = "-", -minor
-	}
-	digits := fmt.Sprintf("%0*d", decimals+1, minor)
-	whole, fraction := digits[:len(digits)-decimals], digits[len(digits)-decimals:]
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	return sign + whole + " " + m.Currency
-}
+// ParseMoney is money.Parse.
+func ParseMoney(literal, code string) (Money, error) { return money.Parse(literal, code) }

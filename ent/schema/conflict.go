@@ -1,0 +1,35 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Conflict is a difference between a mapping and the partner's listing.
+type Conflict struct{ ent.Schema }
+
+func (Conflict) Annotations() []schema.Annotation { return table("conflicts") }
+
+func (Conflict) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("integration_id").MaxLen(40).Immutable(),
+		field.String("kind").MaxLen(32).Immutable(),
+		field.String("external_id").MaxLen(255).Immutable(),
+		field.String("detail").MaxLen(1024).Default(""),
+		field.Strings("reservation_ids"),
+		moment("opened_at"),
+		maybe("closed_at"),
+		field.String("open_key").MaxLen(400).Optional().Nillable().Unique().Comment("integration/kind/external id while open: one at a time."),
+	}
+}
+
+func (Conflict) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "closed_at"), index.Fields("integration_id", "closed_at"),
+	}
+}

@@ -1,0 +1,34 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Event is something that happened, written with the change itself.
+type Event struct{ ent.Schema }
+
+func (Event) Annotations() []schema.Annotation { return table("events") }
+
+func (Event) Fields() []ent.Field {
+	return []ent.Field{
+
+		field.Int64("id"),
+		property(),
+		field.String("subject").MaxLen(40).Immutable(),
+		field.Int64("subject_sequence").Immutable(),
+		field.String("kind").MaxLen(64).Immutable(),
+		field.JSON("body", map[string]any{}).Immutable(),
+		moment("occurred_at"),
+		maybe("dispatched_at"),
+		created(),
+	}
+}
+
+func (Event) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"), index.Fields("dispatched_at", "id"),
+	}
+}

@@ -1,0 +1,31 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Gate is the door of a common area.
+type Gate struct{ ent.Schema }
+
+func (Gate) Annotations() []schema.Annotation { return table("gates") }
+
+func (Gate) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("name").MaxLen(255),
+		field.String("floor").MaxLen(64).Default(""),
+		field.Strings("space_ids").Comment("The spaces whose guests it lets in; empty: those of all."),
+		created(),
+	}
+}
+
+func (Gate) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "name"),
+	}
+}

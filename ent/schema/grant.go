@@ -1,0 +1,39 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Grant is the access of one stay: a window, a PIN and a SmartKey.
+type Grant struct{ ent.Schema }
+
+func (Grant) Annotations() []schema.Annotation { return table("grants") }
+
+func (Grant) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("reservation_id").MaxLen(40).Immutable(),
+		field.String("space_id").MaxLen(40).Default("").Comment("The space of the stay, through the mapping."),
+		moment("not_before"),
+		moment("not_after"),
+		field.String("pin_id").MaxLen(40).Default("").Comment("The PIN for all doors; empty where each has its own."),
+		field.Int("redraws").Default(0).Comment("PINs drawn anew because a lock refused one as a duplicate."),
+		field.Int("key_generation").Default(1).Comment("SmartKeys of a lower generation no longer count."),
+		maybe("ended_at"),
+		field.String("end_reason").MaxLen(32).Default(""),
+		field.String("open_key").MaxLen(40).Optional().Nillable().Unique().Comment("The reservation while the grant is open: one at a time."),
+		maybe("released_at"),
+		created(),
+	}
+}
+
+func (Grant) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("reservation_id"), index.Fields("property_id", "ended_at"), index.Fields("space_id", "ended_at"),
+	}
+}

@@ -1,0 +1,34 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Idempotency remembers the answer to a call that carried an Idempotency-Key.
+type Idempotency struct{ ent.Schema }
+
+func (Idempotency) Annotations() []schema.Annotation { return table("idempotency_keys") }
+
+func (Idempotency) Fields() []ent.Field {
+	return []ent.Field{
+
+		field.Int64("id"),
+		field.String("holder").MaxLen(64).Immutable().Comment("The integration or token that called."),
+		field.String("method").MaxLen(128).Immutable(),
+		field.String("key").MaxLen(255).Immutable(),
+		field.Bytes("request_hash").Immutable(),
+		field.Bytes("answer").Comment("Sealed; without PIN and token."),
+		field.String("property_id").MaxLen(40).Default("").Immutable(),
+		moment("expires_at"),
+		created(),
+	}
+}
+
+func (Idempotency) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("holder", "method", "key").Unique(), index.Fields("expires_at"),
+	}
+}

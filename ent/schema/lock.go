@@ -1,0 +1,39 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Lock is a smart lock or a smart disc.
+type Lock struct{ ent.Schema }
+
+func (Lock) Annotations() []schema.Annotation { return table("locks") }
+
+func (Lock) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("name").MaxLen(255),
+		field.String("kind").MaxLen(8).Default("lock").Comment("lock or disc."),
+		field.String("bridge_id").MaxLen(40).Immutable(),
+		field.String("address").MaxLen(255).Immutable().Comment("As the driver of the bridge knows it."),
+		field.String("model").MaxLen(255).Default(""),
+		field.String("door_id").MaxLen(40).Optional().Nillable().Unique().Comment("The space or gate it locks."),
+		field.JSON("capabilities", slot.Capabilities{}),
+		field.JSON("status", LockStatus{}),
+		field.Int64("generation").Default(0).Comment("The last one drawn for a slot of this lock."),
+		created(),
+	}
+}
+
+func (Lock) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id"), index.Fields("bridge_id", "address").Unique(),
+	}
+}

@@ -1,0 +1,17 @@
+package schema
+
+import "time"
+
+// LockStatus is how a lock did when it was last heard.
+type LockStatus struct {
+	Bolt              string     `json:"bolt,omitempty"`
+	Door              string     `json:"door,omitempty"`
+	BatteryPercent    *int       `json:"batteryPercent,omitempty"`
+	BatteryObservedAt *time.Time `json:"batteryObservedAt,omitempty"`
+	Online            bool       `json:"online"`
+	RSSI              *int       `json:"rssi,omitempty"`
+	LastSeenAt        *time.Time `json:"lastSeenAt,omitempty"`
+	ClockOffsetMS     *int64     `json:"clockOffsetMs,omitempty"`
+	ClockObservedAt   *time.Time `json:"clockObservedAt,omitempty"`
+	Firmware          string     `json:"firmware,omitempty"`
+}

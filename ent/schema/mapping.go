@@ -1,0 +1,33 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Mapping ties one space of a partner to one of ours.
+type Mapping struct{ ent.Schema }
+
+func (Mapping) Annotations() []schema.Annotation { return table("mappings") }
+
+func (Mapping) Fields() []ent.Field {
+	return []ent.Field{
+
+		field.Int("id"),
+		property(),
+		field.String("integration_id").MaxLen(40).Immutable(),
+		field.String("external_id").MaxLen(255).Immutable(),
+		field.String("space_id").MaxLen(40),
+		field.String("name").MaxLen(255).Comment("As the partner called it when it was mapped."),
+		field.String("type").MaxLen(8).Comment("As the partner typed it when it was mapped."),
+		created(),
+	}
+}
+
+func (Mapping) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("integration_id", "external_id").Unique(), index.Fields("integration_id", "space_id").Unique(), index.Fields("space_id"),
+	}
+}

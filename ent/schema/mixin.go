@@ -1,0 +1,47 @@
+// Package schema holds the models, one file each. What is derived from other rows is not stored.
+package schema
+
+import (
+	"time"
+
+	"entgo.io/ent"
+	"entgo.io/ent/dialect"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+)
+
+// id is the typed, sortable identifier every model but the counters has.
+func id() ent.Field {
+	return field.String("id").MaxLen(40).Immutable()
+}
+
+// property is the tenant. Every query names it.
+func property() ent.Field {
+	return field.String("property_id").MaxLen(40).Immutable()
+}
+
+// moment is an instant in UTC with microseconds, the same in both databases.
+func moment(name string) ent.Field {
+	return field.Time(name).SchemaType(momentType)
+}
+
+// maybe is a moment that need not have come.
+func maybe(name string) ent.Field {
+	return field.Time(name).Optional().Nillable().SchemaType(momentType)
+}
+
+var momentType = map[string]string{dialect.SQLite: "datetime", dialect.Postgres: "timestamptz(6)"}
+
+// text is a string that may be absent, which differs from empty.
+func text(name string, most int) ent.Field {
+	return field.String(name).MaxLen(most).Optional().Nillable()
+}
+
+func table(name string) []schema.Annotation {
+	return []schema.Annotation{entsql.Annotation{Table: name}}
+}
+
+func created() ent.Field {
+	return field.Time("created_at").Immutable().Default(func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }).SchemaType(momentType)
+}

@@ -1,0 +1,33 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Notice tells staff what needs a person.
+type Notice struct{ ent.Schema }
+
+func (Notice) Annotations() []schema.Annotation { return table("notices") }
+
+func (Notice) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("kind").MaxLen(64).Immutable(),
+		field.String("subject").MaxLen(64).Immutable().Comment("The id it is about."),
+		field.String("text").MaxLen(1024),
+		field.String("once_key").MaxLen(400).Optional().Nillable().Unique().Comment("Told once while it stands."),
+		maybe("read_at"),
+		created(),
+	}
+}
+
+func (Notice) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "created_at"),
+	}
+}

@@ -1,0 +1,33 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Pin is a live code. The row goes when no lock can hold the code any more, and only then the code may be drawn again.
+type Pin struct{ ent.Schema }
+
+func (Pin) Annotations() []schema.Annotation { return table("pins") }
+
+func (Pin) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("grant_id").MaxLen(40).Immutable(),
+		field.String("door_id").MaxLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
+		field.Bytes("mac").Immutable().Comment("Keyed hash under the property."),
+		field.Bytes("sealed").Immutable(),
+		field.Bool("retired").Default(false).Comment("Another was drawn for its doors; reserved until no lock can hold it."),
+		created(),
+	}
+}
+
+func (Pin) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "mac").Unique(), index.Fields("grant_id"),
+	}
+}

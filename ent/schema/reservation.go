@@ -1,0 +1,58 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Reservation is one room or bed, booked. It is the PMS's: only what the PMS sends changes it.
+type Reservation struct{ ent.Schema }
+
+func (Reservation) Annotations() []schema.Annotation { return table("reservations") }
+
+func (Reservation) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("integration_id").MaxLen(40).Immutable(),
+		field.String("pms_id").MaxLen(255).Immutable(),
+		text("pms_group_id", 255),
+		text("pms_space_id", 255),
+		text("pms_parent_space_id", 255),
+		field.Strings("pms_companion_ids").Optional(),
+		maybe("pms_updated_at"),
+		field.String("pms_number").MaxLen(255),
+		text("booker_first_name", 255),
+		field.String("booker_last_name").MaxLen(255),
+		text("booker_email", 254),
+		text("booker_mobile", 64),
+		field.String("state").MaxLen(16),
+		text("from_date", 10),
+		text("to_date", 10),
+		moment("from_at"),
+		moment("to_at"),
+		field.Int("adult_count").Optional().Nillable(),
+		field.Int("child_count").Optional().Nillable(),
+		field.Int64("price_minor").Optional().Nillable(),
+		field.Int64("owing_minor").Optional().Nillable(),
+		text("owing_currency", 3),
+		text("source_name", 255),
+		text("channel_manager", 255),
+		text("channel_number", 255),
+		text("own_space_id", 40),
+		field.String("space_key").MaxLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
+		created(),
+		moment("updated_at"),
+	}
+}
+
+func (Reservation) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("integration_id", "pms_id").Unique(), index.Fields("integration_id", "updated_at", "id"), index.Fields("integration_id", "space_key"),
+		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
+	}
+}

@@ -1,0 +1,21 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+)
+
+// Secret is a named secret of the installation, sealed, such as the key of the CA for bridges.
+type Secret struct{ ent.Schema }
+
+func (Secret) Annotations() []schema.Annotation { return table("secrets") }
+
+func (Secret) Fields() []ent.Field {
+	return []ent.Field{
+
+		field.String("id").MaxLen(64).Immutable(),
+		field.Bytes("sealed"),
+		created(),
+	}
+}

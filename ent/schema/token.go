@@ -1,0 +1,37 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Token is a credential of a partner, a script, a member of staff or an operator.
+type Token struct{ ent.Schema }
+
+func (Token) Annotations() []schema.Annotation { return table("tokens") }
+
+func (Token) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		field.String("kind").MaxLen(16).Immutable().Comment("client, access, apiKey, operator or staff."),
+		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash. The token itself is shown once and not kept."),
+		field.String("hint").MaxLen(16).Immutable(),
+		field.String("name").MaxLen(255).Default(""),
+		field.String("property_id").MaxLen(40).Default("").Immutable(),
+		field.String("integration_id").MaxLen(40).Default("").Immutable(),
+		field.String("app_id").MaxLen(40).Default("").Immutable(),
+		field.String("role").MaxLen(16).Default("").Immutable(),
+		maybe("expires_at"),
+		maybe("revoked_at"),
+		created(),
+	}
+}
+
+func (Token) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "kind"), index.Fields("integration_id", "kind"), index.Fields("app_id", "kind"),
+	}
+}

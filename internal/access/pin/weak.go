@@ -1,0 +1,86 @@
+package pin
+
+import (
+	"strconv"
+	"time"
+)
+
+// Weak says whether people would guess the PIN: a digit three times in a row, a run of four, a part that repeats, a
+// year or a date. Characters other than digits are only looked at for repeats.
+func Weak(p string) bool {
+	return tripled(p) || periodic(p) || run(p, 4) || yearly(p) || dated(p)
+}
+
+func tripled(p string) bool {
+	for i := 2; i < len(p); i++ {
+		if p[i] == p[i-1] && p[i] == p[i-2] {
+			return true
+		}
+	}
+	return false
+}
+
+// periodic finds 1212, 123123 and 7777.
+func periodic(p string) bool {
+	for period := 1; period <= len(p)/2; period++ {
+		if len(p)%period != 0 {
+			continue
+		}
+		same := true
+		for i := period; i < len(p) && same; i++ {
+			same = p[i] == p[i-period]
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// run finds n digits that each are one more, or one less, than the one before.
+func run(p string, n int) bool {
+	up, down := 1, 1
+	for i := 1; i < len(p); i++ {
+		switch int(p[i]) - int(p[i-1]) {
+		case 1:
+			up, down = up+1, 1
+		case -1:
+			up, down = 1, down+1
+		default:
+			up, down = 1, 1
+		}
+		if up >= n || down >= n {
+			return true
+		}
+	}
+	return false
+}
+
+// yearly finds a year from 1900 to 2099 at either end: people use their own.
+func yearly(p string) bool {
+	if len(p) < 4 {
+		return false
+	}
+	return year(p[:4]) || year(p[len(p)-4:])
+}
+
+func year(p string) bool {
+	n, err := strconv.Atoi(p)
+	return err == nil && n >= 1900 && n <= 2099
+}
+
+// layouts are the ways in which people write a birthday as digits alone.
+var layouts = map[int][]string{
+	4: {"0201", "0102"},
+	6: {"020106", "010206", "060102"},
+	8: {"02012006", "01022006", "20060102"},
+}
+
+func dated(p string) bool {
+	for _, l := range layouts[len(p)] {
+		if t, err := time.Parse(l, p); err == nil && (len(p) < 8 || t.Year() >= 1900 && t.Year() <= 2099) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,102 @@
+package reservation
+
+import (
+	"time"
+
+	"latchkey.dev/internal/fault"
+)
+
+// The years a stay may lie in; beyond them a date is a slip of the pen.
+const (
+	firstYear = 2000
+	lastYear  = 2199
+)
+
+// dates sets the beginning and the end, each as an instant or as a day that the property's hours complete.
+func (m *merge) dates() {
+	wrong := len(m.wrong)
+	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
+	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
+	if len(m.wrong) == wrong && !m.out.From.Before(m.out.To) {
+		m.fail(From, fault.DatesNotValid, "must be before the end of the stay")
+	}
+}
+
+func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
+	at, atNamed := m.patch.text(instant)
+	date, dateNamed := m.patch.text(day)
+	switch {
+	case at != nil && date != nil:
+		m.fail(instant, fault.Conflicting, "and "+string(day)+" are the same: send one of the two")
+		return heldAt, heldDay
+	case at != nil:
+		return m.instant(instant, *at), nil
+	case date != nil:
+		return m.day(day, *date, hour), date
+	case atNamed && heldDay == nil, dateNamed && heldDay != nil, heldAt.IsZero():
+		m.fail(instant, fault.Required, "or "+string(day)+" is required")
+		return heldAt, heldDay
+	case heldDay != nil:
+		return complete(*heldDay, hour, m.house.Zone), heldDay
+	}
+	return heldAt, nil
+}
+
+func (m *merge) instant(f Field, s string) time.Time {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		m.fail(f, fault.BadFormat, "must be a date and time with an offset, such as 2026-07-01T15:00:00+02:00")
+		return time.Time{}
+	}
+	m.year(f, t)
+	return t.UTC().Truncate(time.Microsecond)
+}
+
+func (m *merge) day(f Field, s, hour string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		m.fail(f, fault.BadFormat, "must be a day such as 2026-07-01")
+		return time.Time{}
+	}
+	m.year(f, t)
+	return complete(s, hour, m.house.Zone)
+}
+
+func (m *merge) year(f Field, t time.Time) {
+	if t.Year() < firstYear || t.Year() > lastYear {
+		m.fail(f, fault.OutOfRange, "must lie between the years 2000 and 2199")
+	}
+}
+
+// complete puts the hour to a day in the property's zone. An hour that a change of the clocks skips becomes the moment
+// after the change; one that comes twice is the first.
+func complete(day, hour string, zone *time.Location) time.Time {
+	d, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return time.Time{}
+	}
+	h, err := time.Parse("15:04", hour)
+	if err != nil {
+		h = time.Time{}
+	}
+	t := time.Date(d.Year(), d.Month(), d.Day(), h.Hour(), h.Minute(), 0, 0, zone)
+	if t.Hour() != h.Hour() || t.Minute() != h.Minute() {
+		t = afterGap(t)
+	} else if e := t.Add(-time.Hour); e.Day() == t.Day() && e.Hour() == t.Hour() && e.Minute() == t.Minute() {
+		t = e
+	}
+	return t.UTC()
+}
+
+// afterGap is the first moment after the change of clocks that t fell into.
+func afterGap(t time.Time) time.Time {
+	_, end := t.ZoneBounds()
+	start, _ := t.ZoneBounds()
+	if !start.IsZero() && t.Sub(start) < 3*time.Hour {
+		return start
+	}
+	if !end.IsZero() {
+		return end
+	}
+	return t
+}

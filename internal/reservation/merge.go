@@ -1,0 +1,189 @@
+package reservation
+
+import (
+	"net/mail"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/fault"
+)
+
+// House is what the property adds to a reservation.
+type House struct {
+	Zone     *time.Location
+	CheckIn  string // HH:MM, completes a day of arrival
+	CheckOut string // HH:MM, completes a day of departure
+}
+
+// ahead is how far the PMS's clock may be before ours.
+const ahead = 5 * time.Minute
+
+// Merge applies a patch to what is held, nil for nothing, and names every wrong field. The result is whole only without
+// wrong fields. A named field without a value is cleared; a date replaces either form of its pair.
+func Merge(held *Record, p Patch, h House, now time.Time) (Record, []fault.Field) {
+	m := &merge{patch: p, house: h, now: now}
+	if held != nil {
+		m.out = *held
+	}
+	before := m.out
+	m.identity()
+	m.booker()
+	m.texts()
+	m.state()
+	m.space()
+	m.dates()
+	m.counts()
+	m.money(before)
+	return m.out, m.wrong
+}
+
+type merge struct {
+	patch Patch
+	house House
+	now   time.Time
+	out   Record
+	wrong []fault.Field
+}
+
+func (m *merge) fail(f Field, reason fault.Reason, message string) {
+	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
+}
+
+// required sets a field that every reservation has.
+func (m *merge) required(f Field, to *string, what string) {
+	if v, named := m.patch.text(f); named {
+		*to = strings.TrimSpace(deref(v))
+	}
+	if *to == "" {
+		m.fail(f, fault.Required, "is required: "+what)
+	}
+}
+
+// optional sets a field that may be absent; an empty string is no value.
+func (m *merge) optional(f Field, to **string) {
+	v, named := m.patch.text(f)
+	if !named {
+		return
+	}
+	if v != nil && *v == "" {
+		v = nil
+	}
+	*to = v
+}
+
+func (m *merge) identity() {
+	m.required(PMSID, &m.out.PMSID, "the id of the reservation in the PMS")
+	m.required(Number, &m.out.Number, "the reservation number that people use")
+	m.optional(GroupID, &m.out.GroupID)
+	if v, named := m.patch[CompanionIDs]; named {
+		ids, _ := v.([]string)
+		m.out.CompanionIDs = ids
+	}
+	if v, named := m.patch[PMSUpdatedAt]; named {
+		m.out.PMSUpdatedAt = nil
+		if t, ok := v.(time.Time); ok {
+			t = t.UTC().Truncate(time.Microsecond)
+			m.out.PMSUpdatedAt = &t
+			if t.After(m.now.Add(ahead)) {
+				m.fail(PMSUpdatedAt, fault.InFuture, "is more than 5 minutes ahead of our clock; set the PMS's clock, or leave it out")
+			}
+		}
+	}
+}
+
+func (m *merge) booker() {
+	m.optional(FirstName, &m.out.FirstName)
+	m.required(LastName, &m.out.LastName, "the name of who booked")
+	m.optional(Mobile, &m.out.Mobile)
+	if v, named := m.patch.text(Email); named && deref(v) != "" {
+		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
+			m.fail(Email, fault.BadFormat, "is not an email address such as ada@example.com")
+		}
+	}
+	m.optional(Email, &m.out.Email)
+}
+
+func (m *merge) texts() {
+	m.optional(SourceName, &m.out.SourceName)
+	m.optional(ChannelManager, &m.out.ChannelManager)
+	m.optional(ChannelNumber, &m.out.ChannelNumber)
+}
+
+const states = "enquired, requested, optional, confirmed, started, processed or canceled"
+
+func (m *merge) state() {
+	if v, named := m.patch.text(State); named {
+		m.out.State = access.State(deref(v))
+	}
+	switch {
+	case m.out.State == "":
+		m.fail(State, fault.Required, "is required: one of "+states)
+	case !m.out.State.Known():
+		m.fail(State, fault.WrongValue, "must be one of "+states)
+	}
+}
+
+// space sets the partner's space, under either of its names, or ours. One form replaces the other; both at once are a
+// contradiction.
+func (m *merge) space() {
+	bed, bedNamed := m.alias(SpaceID, BedID)
+	room, roomNamed := m.alias(ParentID, RoomID)
+	own, ownNamed := m.patch.text(OwnSpaceID)
+	if own != nil && *own == "" {
+		own = nil
+	}
+	if bedNamed {
+		m.out.SpaceID = bed
+	}
+	if roomNamed {
+		m.out.ParentID = room
+	}
+	if ownNamed {
+		m.out.OwnSpaceID = own
+	}
+	theirs := bed != nil || room != nil
+	switch {
+	case own != nil && theirs:
+		m.fail(OwnSpaceID, fault.Conflicting, "names a space of ours, and pmsMeta.spaceId, pmsMeta.parentSpaceId, roomId or bedId one of yours: send one of the two")
+	case own != nil:
+		m.out.SpaceID, m.out.ParentID = nil, nil
+	case theirs:
+		m.out.OwnSpaceID = nil
+	}
+}
+
+// alias reads a field that has two names.
+func (m *merge) alias(f, other Field) (value *string, named bool) {
+	a, aNamed := m.patch.text(f)
+	b, bNamed := m.patch.text(other)
+	if a != nil && *a == "" {
+		a = nil
+	}
+	if b != nil && *b == "" {
+		b = nil
+	}
+	if a != nil && b != nil && *a != *b {
+		m.fail(other, fault.Conflicting, "means the same as "+string(f)+", which says otherwise")
+	}
+	if a == nil {
+		a = b
+	}
+	return a, aNamed || bNamed
+}
+
+func (m *merge) counts() {
+	m.count(Adults, &m.out.Adults)
+	m.count(Children, &m.out.Children)
+}
+
+func (m *merge) count(f Field, to **int) {
+	v, named := m.patch[f]
+	if !named {
+		return
+	}
+	*to = nil
+	if n, ok := v.(int); ok {
+		*to = &n
+	}
+}

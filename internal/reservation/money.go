@@ -1,0 +1,103 @@
+package reservation
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/money"
+)
+
+// decimals of an amount whose currency is not given: as many as any common currency has.
+const decimals = 3
+
+// money sets price, owing and their currency. Amounts are kept in minor units; when only the currency changes they are
+// carried over with their value.
+func (m *merge) money(before Record) {
+	wrong := len(m.wrong)
+	if v, named := m.patch.text(Currency); named {
+		if v != nil && *v == "" {
+			v = nil
+		}
+		m.out.Currency = v
+	}
+	if m.out.Currency != nil {
+		if _, ok := money.Decimals(*m.out.Currency); !ok {
+			m.fail(Currency, fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
+		}
+	}
+	if len(m.wrong) > wrong {
+		return
+	}
+	m.out.Price = m.amount(Price, before.Price, before.Currency)
+	m.out.Owing = m.amount(Owing, before.Owing, before.Currency)
+	if m.out.Owing != nil && m.out.Currency == nil {
+		m.fail(Currency, fault.Required, "is required with owing: an ISO 4217 code such as EUR")
+	}
+}
+
+func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
+	v, named := m.patch[f]
+	amount, ok := v.(float64)
+	switch {
+	case named && !ok:
+		return nil
+	case named:
+		return m.minor(f, strconv.FormatFloat(amount, 'f', -1, 64))
+	case held == nil || deref(heldCurrency) == deref(m.out.Currency):
+		return held
+	}
+	return m.minor(f, Decimal(*held, deref(heldCurrency)))
+}
+
+func (m *merge) minor(f Field, literal string) *int64 {
+	if m.out.Currency == nil {
+		n, ok := shift(literal, decimals)
+		if !ok {
+			m.fail(f, fault.OutOfRange, "has too many digits")
+			return nil
+		}
+		return &n
+	}
+	a, err := money.Parse(literal, *m.out.Currency)
+	switch {
+	case errors.Is(err, money.ErrPrecision):
+		m.fail(f, fault.OutOfRange, "has more decimals than "+*m.out.Currency+" has")
+		return nil
+	case err != nil:
+		m.fail(f, fault.OutOfRange, "is no amount of money: "+err.Error())
+		return nil
+	}
+	return &a.Minor
+}
+
+// shift reads a decimal as an integer of so many decimals.
+func shift(literal string, places int) (int64, bool) {
+	whole, fraction, _ := strings.Cut(literal, ".")
+	if len(fraction) > places || len(whole) > 14 {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", places-len(fraction)), 10, 64)
+	return n, err == nil
+}
+
+// Decimal writes minor units of a currency, "" for none, as a decimal number.
+func Decimal(minor int64, currency string) string {
+	places := decimals
+	if currency != "" {
+		places, _ = money.Decimals(currency)
+	}
+	sign := ""
+	if minor < 0 {
+		sign, minor = "-", -minor
+	}
+	s := strconv.FormatInt(minor, 10)
+	if len(s) <= places {
+		s = strings.Repeat("0", places-len(s)+1) + s
+	}
+	if places == 0 {
+		return sign + s
+	}
+	return sign + strings.TrimRight(strings.TrimRight(s[:len(s)-places]+"."+s[len(s)-places:], "0"), ".")
+}

@@ -1,0 +1,116 @@
+package reservation
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/predicate"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+func (s Scope) within() predicate.Reservation {
+	if s.IntegrationID == "" {
+		return entreservation.PropertyID(s.PropertyID)
+	}
+	return entreservation.And(entreservation.PropertyID(s.PropertyID), entreservation.IntegrationID(s.IntegrationID))
+}
+
+func notFound() error {
+	return fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
+}
+
+// Get finds a reservation by our id.
+func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
+	row, err := tx.Reservation.Query().Where(s.within(), entreservation.ID(reservationID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, notFound()
+	}
+	return row, err
+}
+
+// Find finds a reservation by the PMS's id. Read across integrations, one id may name several.
+func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
+	where := []predicate.Reservation{s.within(), entreservation.PmsID(pmsID)}
+	if s.IntegrationID == "" {
+		where = append(where, entreservation.IntegrationIDIn(integrations...))
+	}
+	rows, err := tx.Reservation.Query().Where(where...).Limit(2).All(tx.Context())
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look for a reservation: %w", err)
+	case len(rows) == 0:
+		return nil, notFound()
+	case len(rows) > 1:
+		return nil, fault.New(fault.Precondition, fault.Ambiguous, "more than one integration has a reservation with this pmsId: say which with integrationId")
+	}
+	return rows[0], nil
+}
+
+// Query narrows a list.
+type Query struct {
+	Size  int
+	Token string
+	Since time.Time
+	State access.State
+}
+
+// List pages through reservations, those changed first at the beginning, and gives the token of the next page.
+func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
+	where := []predicate.Reservation{s.within()}
+	if q.State != "" {
+		where = append(where, entreservation.State(string(q.State)))
+	}
+	if !q.Since.IsZero() {
+		where = append(where, entreservation.UpdatedAtGTE(q.Since))
+	}
+	if q.Token != "" {
+		at, after, ok := openToken(q.Token)
+		if !ok {
+			return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "is not a nextPageToken of this list"})
+		}
+		where = append(where, entreservation.Or(entreservation.UpdatedAtGT(at),
+			entreservation.And(entreservation.UpdatedAtEQ(at), entreservation.IDGT(after))))
+	}
+	rows, err = tx.Reservation.Query().Where(where...).
+		Order(entreservation.ByUpdatedAt(), entreservation.ByID(sql.OrderAsc())).Limit(q.Size + 1).All(tx.Context())
+	if err != nil {
+		return nil, "", fmt.Errorf("list reservations: %w", err)
+	}
+	if len(rows) > q.Size {
+		rows = rows[:q.Size]
+		last := rows[q.Size-1]
+		next = pageToken(last.UpdatedAt, last.ID)
+	}
+	return rows, next, nil
+}
+
+func pageToken(at time.Time, id string) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()))
+	return base64.RawURLEncoding.EncodeToString(append(b, id...))
+}
+
+func openToken(s string) (at time.Time, id string, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) <= 8 || len(b) > 8+40 {
+		return time.Time{}, "", false
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]), true
+}
+
+// Plan says what the access of a reservation is, and changes nothing.
+func (k Keeper) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return access.Plan{}, err
+	}
+	return access.Show(tx, k.Keys, stayOf(row, false), mustRules(house, zone))
+}

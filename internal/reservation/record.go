@@ -1,0 +1,108 @@
+// Package reservation keeps what the PMS says of its reservations, and nothing else: no path of ours changes a field the
+// PMS owns. Storing a change and planning the access it gives are one transaction.
+package reservation
+
+import (
+	"time"
+
+	"latchkey.dev/internal/access"
+)
+
+// Record is a reservation as the PMS last described it.
+type Record struct {
+	PMSID        string
+	GroupID      *string
+	SpaceID      *string // the partner's bed or room
+	ParentID     *string // the partner's room of a bed; alone: a private room
+	CompanionIDs []string
+	PMSUpdatedAt *time.Time
+
+	Number    string
+	FirstName *string
+	LastName  string
+	Email     *string
+	Mobile    *string
+
+	State    access.State
+	FromDate *string // YYYY-MM-DD where the PMS gave a day
+	ToDate   *string
+	From, To time.Time // zero: not given
+
+	Adults, Children *int
+	Price, Owing     *int64 // minor units of Currency
+	Currency         *string
+
+	SourceName     *string
+	ChannelManager *string
+	ChannelNumber  *string
+
+	OwnSpaceID *string // a space of ours, named instead of the partner's
+}
+
+// SpaceKey is the partner's space that counts.
+func (r Record) SpaceKey() string {
+	if r.SpaceID != nil {
+		return *r.SpaceID
+	}
+	return deref(r.ParentID)
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
+// Field names a field of a reservation as the wire spells it.
+type Field string
+
+// The fields the PMS may send.
+const (
+	PMSID          Field = "pmsMeta.id"
+	GroupID        Field = "pmsMeta.groupId"
+	SpaceID        Field = "pmsMeta.spaceId"
+	ParentID       Field = "pmsMeta.parentSpaceId"
+	CompanionIDs   Field = "pmsMeta.companionIds"
+	PMSUpdatedAt   Field = "pmsMeta.updatedAt"
+	Number         Field = "pmsNumber"
+	FirstName      Field = "booker.firstName"
+	LastName       Field = "booker.lastName"
+	Email          Field = "booker.email"
+	Mobile         Field = "booker.mobile"
+	State          Field = "state"
+	From           Field = "from"
+	To             Field = "to"
+	FromDate       Field = "fromDate"
+	ToDate         Field = "toDate"
+	Adults         Field = "adultCount"
+	Children       Field = "childCount"
+	Price          Field = "price"
+	Owing          Field = "owing"
+	Currency       Field = "owingCurrency"
+	SourceName     Field = "sourceName"
+	ChannelManager Field = "channelManager"
+	ChannelNumber  Field = "channelNumber"
+	OwnSpaceID     Field = "parentSpaceId"
+	RoomID         Field = "roomId" // the same as ParentID
+	BedID          Field = "bedId"  // the same as SpaceID
+)
+
+// Patch is one change the PMS sent: the fields it named, each with a value or, to clear it, without.
+type Patch map[Field]any
+
+// The types of a Patch's values: string for all fields but these.
+//
+//	CompanionIDs    []string
+//	PMSUpdatedAt    time.Time
+//	Adults Children int
+//	Price Owing     float64
+
+// text is a named string: present, and nil when it is to be cleared.
+func (p Patch) text(f Field) (value *string, named bool) {
+	v, named := p[f]
+	if s, ok := v.(string); ok {
+		return &s, named
+	}
+	return nil, named
+}

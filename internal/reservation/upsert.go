@@ -1,0 +1,176 @@
+package reservation
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	entreservation "latchkey.dev/ent/reservation"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/space"
+)
+
+// Scope is whose reservations a call is about. No query leaves it.
+type Scope struct {
+	PropertyID    string
+	IntegrationID string // empty: all integrations of the property, for reading
+}
+
+// Stored is a reservation with the access it gives.
+type Stored struct {
+	Row   *ent.Reservation
+	House *ent.Property
+	Plan  access.Plan
+	Stale bool // the patch was older than what is held; nothing changed
+}
+
+// Keeper stores reservations. Keys seal the PINs of the access they give.
+type Keeper struct {
+	Keys *keyring.Ring
+}
+
+// Upsert creates the reservation a patch names, or merges the patch into it, and plans its access anew. wrong are the
+// fields that the caller found wrong before; the error names them together with those found here.
+func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
+	house, err := tx.Property.Get(tx.Context(), s.PropertyID)
+	if err != nil {
+		return Stored{}, fmt.Errorf("load the property: %w", err)
+	}
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return Stored{}, err
+	}
+	row, err := k.held(tx, s, p)
+	if err != nil {
+		return Stored{}, err
+	}
+	var held *Record
+	if row != nil {
+		r := recordOf(row)
+		held = &r
+	}
+	merged, more := Merge(held, p, House{zone, house.CheckInTime, house.CheckOutTime}, tx.Now())
+	if err := refuse(wrong, more); err != nil {
+		return Stored{}, err
+	}
+	if row != nil && older(p, row) {
+		plan, err := access.Show(tx, k.Keys, stayOf(row, false), mustRules(house, zone))
+		return Stored{Row: row, House: house, Plan: plan, Stale: true}, err
+	}
+	if err := ownSpace(tx, s, merged); err != nil {
+		return Stored{}, err
+	}
+	fresh := row == nil
+	if fresh {
+		row, err = create(tx, s, merged)
+	} else if !reflect.DeepEqual(*held, merged) {
+		row, err = update(tx, row, merged)
+	}
+	if err != nil {
+		return Stored{}, err
+	}
+	plan, err := access.Apply(tx, k.Keys, stayOf(row, fresh), mustRules(house, zone))
+	return Stored{Row: row, House: house, Plan: plan}, err
+}
+
+// mustRules are the rules of a property whose zone is known to load.
+func mustRules(p *ent.Property, zone *time.Location) access.Rules {
+	return access.Rules{
+		Zone: zone, EarlyIn: time.Duration(p.EarlyInMinutes) * time.Minute, LateOut: time.Duration(p.LateOutMinutes) * time.Minute,
+		PINLength: p.PinLength, GatesAlone: p.GatesAlone,
+	}
+}
+
+func (k Keeper) held(tx *db.Tx, s Scope, p Patch) (*ent.Reservation, error) {
+	pmsID, _ := p.text(PMSID)
+	if deref(pmsID) == "" {
+		return nil, nil
+	}
+	row, err := tx.Reservation.Query().Where(entreservation.PropertyID(s.PropertyID),
+		entreservation.IntegrationID(s.IntegrationID), entreservation.PmsID(*pmsID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for a reservation: %w", err)
+	}
+	return row, nil
+}
+
+// refuse makes one error of all wrong fields. A field that was wrong before is not told again.
+func refuse(wrong, more []fault.Field) error {
+	for _, f := range more {
+		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path }) {
+			wrong = append(wrong, f)
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	err := fault.Fields(wrong...)
+	if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Reason != fault.DatesNotValid }) {
+		err.Reason = fault.DatesNotValid
+	}
+	return err
+}
+
+// older says whether the PMS made the patch before what is held.
+func older(p Patch, row *ent.Reservation) bool {
+	at, ok := p[PMSUpdatedAt].(time.Time)
+	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
+}
+
+// ownSpace refuses a space of ours that this property does not have.
+func ownSpace(tx *db.Tx, s Scope, r Record) error {
+	if r.OwnSpaceID == nil {
+		return nil
+	}
+	ok, err := tx.Space.Query().Where(entspace.PropertyID(s.PropertyID), entspace.ID(*r.OwnSpaceID)).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for a space: %w", err)
+	}
+	if !ok {
+		return fault.New(fault.NotFound, fault.SpaceNotFound, "no space %q at this property: parentSpaceId takes an id of GET /v1/spaces", *r.OwnSpaceID)
+	}
+	return nil
+}
+
+func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
+	c := tx.Reservation.Create().SetID(id.New("rsv")).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
+		SetPmsID(r.PMSID).SetCreatedAt(tx.Now())
+	write(c.Mutation(), r, tx.Now())
+	row, err := c.Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store a reservation: %w", err)
+	}
+	return row, nil
+}
+
+func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
+	u := tx.Reservation.UpdateOne(row)
+	write(u.Mutation(), r, tx.Now())
+	row, err := u.Save(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store a reservation: %w", err)
+	}
+	return row, nil
+}
+
+// stayOf is what access needs to know of a reservation.
+func stayOf(row *ent.Reservation, fresh bool) access.Stay {
+	return access.Stay{
+		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, Fresh: fresh,
+		Space: space.Request{
+			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
+			ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
+		},
+	}
+}
