@@ -169,7 +169,7 @@ func (c *Client) CheckURL(raw string) error {
 	return fieldsError(c.rules.CheckURL(raw))
 }
 
-// Close ends idle connections. Calls under way end within their own limits.
+// Close drops what the client holds. Calls under way end within their own limits.
 func (c *Client) Close() { c.lines.close() }
 
 // Partner is the PMS of one integration.

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"io"
+	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,12 +23,11 @@ const testToken = "tok+secret/42=&?"
 // zoo is a partner's server, listed as allowed, whose handler each test chooses.
 type zoo struct {
 	*httptest.Server
-	client  *Client
-	logs    *strings.Builder
-	mu      sync.Mutex
-	seen    []*http.Request
-	bodies  []string
-	dialled []string
+	client *Client
+	logs   *strings.Builder
+	mu     sync.Mutex
+	seen   []*http.Request
+	bodies []string
 }
 
 // quick are limits that hold for a test: short where something hangs on purpose.
@@ -51,7 +51,7 @@ func newZoo(t *testing.T, limits Limits, h http.HandlerFunc) *zoo {
 		z.mu.Unlock()
 		h(w, r)
 	}))
-	z.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	z.Config.ErrorLog = quietLog()
 	z.Start()
 	t.Cleanup(z.Close)
 	z.client = z.newClient(t, limits, nil, z.host())
@@ -64,14 +64,16 @@ func (z *zoo) newClient(t *testing.T, limits Limits, roots *x509.CertPool, hosts
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := slog.New(slog.NewTextHandler(&locked{mu: &z.mu, w: z.logs}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c, err := New(Options{Rules: rules, Limits: limits, Log: log, RootCAs: roots})
+	logger := slog.New(slog.NewTextHandler(&locked{mu: &z.mu, w: z.logs}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c, err := New(Options{Rules: rules, Limits: limits, Log: logger, RootCAs: roots})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
 	return c
 }
+
+func quietLog() *log.Logger { return slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) }
 
 type locked struct {
 	mu *sync.Mutex

@@ -144,8 +144,6 @@ func (e *CallError) transient() bool {
 func classify(action string, parent, limited context.Context, err error) *CallError {
 	e := &CallError{Action: action}
 	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
@@ -155,8 +153,8 @@ func classify(action string, parent, limited context.Context, err error) *CallEr
 		e.Cause, e.detail = CauseAddress, errAddress.Error()
 	case errors.As(err, &certificate):
 		e.Cause, e.detail = CauseTLS, certificateText(certificate)
-	case errors.As(err, &record), errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		e.Cause, e.detail = CauseTLS, "the handshake failed"
+	case errors.Is(err, errHandshake):
+		e.Cause, e.detail = CauseTLS, errHandshake.Error()
 	case limited.Err() != nil, errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		e.Cause, e.detail = CauseTimeout, timeoutText(err)
 	case errors.As(err, &dns):
@@ -192,7 +190,7 @@ func timeoutText(err error) string {
 		return errLookup.Error()
 	case errors.As(err, &op) && op.Op == "dial":
 		return "no connection within the limit"
-	case strings.Contains(err.Error(), "TLS handshake"):
+	case errors.Is(err, errHandshakeTime):
 		return "no TLS handshake within the limit"
 	case strings.Contains(err.Error(), "awaiting response headers"):
 		return "no answer began within the limit"

@@ -1,7 +1,6 @@
 package pms
 
 import (
-	"crypto/tls"
 	"net/http"
 	"sync"
 
@@ -24,9 +23,8 @@ func (c *Client) newLine() *line {
 	return &line{
 		transport: &http.Transport{
 			Proxy:                  nil,
-			DialContext:            c.dial,
-			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.roots},
-			TLSHandshakeTimeout:    c.limits.TLS,
+			DialContext:            c.connect,
+			DialTLSContext:         c.connectTLS,
 			ResponseHeaderTimeout:  c.limits.FirstByte,
 			MaxResponseHeaderBytes: c.limits.Headers,
 			MaxConnsPerHost:        int(c.limits.Concurrency),
