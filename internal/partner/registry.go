@@ -18,13 +18,13 @@ import (
 // never older than the last change made here, nor than a second. Safe for concurrent use.
 type Registry struct {
 	db    *db.DB
-	keys  *keyring.Keyring
+	keys  *keyring.Ring
 	clock clock.Clock
 	known *callers
 }
 
 // New returns the registry of an installation. One per process.
-func New(d *db.DB, keys *keyring.Keyring, c clock.Clock) *Registry {
+func New(d *db.DB, keys *keyring.Ring, c clock.Clock) *Registry {
 	return &Registry{db: d, keys: keys, clock: c, known: newCallers()}
 }
 

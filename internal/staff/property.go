@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
 )
 
 // What an unpaid stay does to self check-in.
@@ -85,8 +86,19 @@ func knownZone(name string) bool {
 	return err == nil
 }
 
-// CreateProperty makes a property. It needs a name and a time zone.
-func CreateProperty(tx *db.Tx, s Settings) (*ent.Property, error) {
+// NewPropertyID draws the id of a property to create and makes its data key, which must be
+// there before the first change that seals something. Not within a transaction.
+func NewPropertyID(ctx context.Context, keys *keyring.Ring) (string, error) {
+	propertyID := id.New(id.Property)
+	if err := keys.EnsureKey(ctx, propertyID); err != nil {
+		return "", fmt.Errorf("make the key of a property: %w", err)
+	}
+	return propertyID, nil
+}
+
+// CreateProperty makes a property under an id of [NewPropertyID]. It needs a name and a time
+// zone.
+func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	wrong := s.check()
 	if s.Name == nil {
 		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "is required"})
@@ -97,7 +109,7 @@ func CreateProperty(tx *db.Tx, s Settings) (*ent.Property, error) {
 	if len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
 	}
-	row, err := tx.Property.Create().SetID(id.New(id.Property)).SetName(*s.Name).SetTimeZone(*s.TimeZone).
+	row, err := tx.Property.Create().SetID(propertyID).SetName(*s.Name).SetTimeZone(*s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
 		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
 		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).

@@ -34,7 +34,7 @@ func AtLeast(have, need string) bool {
 
 // CreateToken makes a token for the staff or a script of a property: lkp_, shown once.
 // A zero ttl means until it is revoked.
-func CreateToken(tx *db.Tx, keys *keyring.Keyring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
+func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
 	}
@@ -55,7 +55,7 @@ func RevokeToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error) {
 }
 
 // CreateOperatorToken makes a token for whoever runs the installation: lko_, shown once.
-func CreateOperatorToken(tx *db.Tx, keys *keyring.Keyring, name string, ttl time.Duration) (*ent.Token, string, error) {
+func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Duration) (*ent.Token, string, error) {
 	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Operator, Name: name, TTL: ttl})
 }
 
@@ -72,7 +72,7 @@ func RevokeOperatorToken(tx *db.Tx, tokenID string) (*ent.Token, error) {
 // Authenticate tells who shows a token of the property area (lkp_) or of the admin area
 // (lko_). The actor's Kind says which of the two it is; the caller compares it with the area
 // of the call. A credential of any other kind is refused.
-func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Keyring, secret string) (actor.Actor, error) {
+func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret string) (actor.Actor, error) {
 	kind, ok := credential.Of(secret)
 	if !ok || (kind != credential.Staff && kind != credential.Operator) {
 		return actor.Actor{}, credential.Refused()

@@ -5,7 +5,6 @@ package credential
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -28,26 +27,27 @@ const (
 	Staff    Kind = "staff"    // the staff of one property
 )
 
-// kinds holds what differs: the prefix that leak scanners look for, and how many may be valid
-// at a time for one owner.
+// kinds holds what differs: how the token is drawn, and how many may be valid at a time for
+// one owner.
 var kinds = map[Kind]struct {
-	prefix string
-	most   int
+	draw keyring.Kind
+	most int
 }{
-	Client:   {"lkc_", 10},
-	Access:   {"lka_", 10},
-	APIKey:   {"lkk_", 10},
-	Operator: {"lko_", 100},
-	Staff:    {"lkp_", 1000},
+	Client:   {keyring.ClientToken, 10},
+	Access:   {keyring.AccessToken, 10},
+	APIKey:   {keyring.APIKey, 10},
+	Operator: {keyring.OperatorToken, 100},
+	Staff:    {keyring.StaffToken, 1000},
 }
 
-// Prefix is how every token of the kind begins.
-func (k Kind) Prefix() string { return kinds[k].prefix }
-
-// Of tells the kind of a token by its prefix.
+// Of tells the kind of a whole token; false for anything that was mistyped or is not ours.
 func Of(secret string) (Kind, bool) {
+	drawn, ok := keyring.ParseToken(secret)
+	if !ok {
+		return "", false
+	}
 	for k, v := range kinds {
-		if strings.HasPrefix(secret, v.prefix) {
+		if v.draw == drawn {
 			return k, true
 		}
 	}
@@ -82,11 +82,8 @@ func Valid(now time.Time) predicate.Token {
 	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
 }
 
-// hintLength is how much of a token people may see afterwards: its prefix and 20 of 160 bits.
-const hintLength = 8
-
 // Mint makes a token and returns its secret, which is not kept.
-func Mint(tx *db.Tx, keys *keyring.Keyring, s Spec) (*ent.Token, string, error) {
+func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
 	valid, err := tx.Token.Query().Where(s.owner(), Valid(tx.Now())).Count(ctx)
 	if err != nil {
@@ -95,9 +92,9 @@ func Mint(tx *db.Tx, keys *keyring.Keyring, s Spec) (*ent.Token, string, error) 
 	if most := kinds[s.Kind].most; valid >= most {
 		return nil, "", fault.New(fault.Precondition, fault.InUse, "there are %d valid tokens of this kind already; revoke one first", valid)
 	}
-	secret := keyring.NewToken(s.Kind.Prefix())
+	secret := keyring.NewToken(kinds[s.Kind].draw)
 	create := tx.Token.Create().SetID(id.New(id.Token)).SetKind(string(s.Kind)).SetMAC(mac(keys, s.Kind, secret)).
-		SetHint(secret[:hintLength]).SetName(s.Name).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
+		SetHint(keyring.Hint(secret)).SetName(s.Name).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
 		SetAppID(s.AppID).SetRole(s.Role).SetCreatedAt(tx.Now())
 	if s.TTL > 0 {
 		create.SetExpiresAt(tx.Now().Add(s.TTL))
@@ -110,7 +107,7 @@ func Mint(tx *db.Tx, keys *keyring.Keyring, s Spec) (*ent.Token, string, error) 
 }
 
 // Rotate makes a token and ends all others of the same owner: at once, or after the overlap.
-func Rotate(tx *db.Tx, keys *keyring.Keyring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
+func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
 	if _, err := End(tx, overlap, s.owner()); err != nil {
 		return nil, "", err
 	}
@@ -160,8 +157,8 @@ func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.
 }
 
 // Find returns the valid token of a kind with this secret; [Refused] for anything else.
-func Find(ctx context.Context, c *ent.Client, keys *keyring.Keyring, k Kind, secret string, now time.Time) (*ent.Token, error) {
-	if !keyring.ValidToken(k.Prefix(), secret) {
+func Find(ctx context.Context, c *ent.Client, keys *keyring.Ring, k Kind, secret string, now time.Time) (*ent.Token, error) {
+	if !keyring.IsToken(secret, kinds[k].draw) {
 		return nil, Refused()
 	}
 	row, err := c.Token.Query().Where(token.MAC(mac(keys, k, secret)), token.Kind(string(k)), Valid(now)).Only(ctx)
@@ -184,6 +181,6 @@ func Sweep(tx *db.Tx, before time.Time) (int, error) {
 	return n, nil
 }
 
-func mac(keys *keyring.Keyring, k Kind, secret string) []byte {
+func mac(keys *keyring.Ring, k Kind, secret string) []byte {
 	return keys.MAC("token/"+string(k), secret)
 }

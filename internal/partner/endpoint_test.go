@@ -1,0 +1,195 @@
+package partner
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
+)
+
+func anyURL(string) error { return nil }
+
+func (x *fixture) register(e Endpoint) (Endpoint, string) {
+	x.Helper()
+	e.PropertyID, e.IntegrationID = x.p1, x.int1
+	var got Endpoint
+	var secret string
+	x.write(func(tx *db.Tx) error {
+		var err error
+		got, secret, err = x.r.Register(tx, e, anyURL)
+		return err
+	})
+	return got, secret
+}
+
+func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
+	each(t, func(x *fixture) {
+		e, secret := x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces", Token: "s3cret"})
+		want := Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: GetSpaces, URL: "https://pms.example/spaces", Method: "GET", Token: "s3cret", TokenIn: InQuery}
+		if diff := cmp.Diff(want, e); diff != "" || !strings.HasPrefix(secret, "whsec_") {
+			t.Fatalf("secret %d bytes, %s", len(secret), diff)
+		}
+		if e, again := x.register(Endpoint{Action: CheckIn, URL: "https://pms.example/in"}); again != "" || e.Method != "POST" {
+			t.Errorf("second registration: method %s, a secret of %d bytes", e.Method, len(again))
+		}
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/v2", Method: "POST", Token: "n3w", TokenIn: InHeader})
+		got, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		want.URL, want.Method, want.Token, want.TokenIn = "https://pms.example/v2", "POST", "n3w", InHeader
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v %s", err, diff)
+		}
+		list, err := Endpoints(x.Context(), x.d.Read(), x.p1, x.int1)
+		if err != nil || len(list) != 2 || list[0].Action != GetSpaces || list[1].Action != CheckIn || list[0].Token != "" {
+			t.Errorf("list %+v, %v", list, err)
+		}
+		own, err := x.r.OwnEndpoints(x.Context(), x.d.Read(), x.p1, x.int1)
+		if err != nil || len(own) != 2 || own[0].Token != "n3w" {
+			t.Errorf("own list %+v, %v", own, err)
+		}
+		if other, err := EndpointsOf(x.Context(), x.d.Read(), x.p2); err != nil || len(other) != 0 {
+			t.Errorf("another property lists %v, %v", other, err)
+		}
+		row := x.d.Read().Endpoint.Query().AllX(x.Context())
+		for _, r := range row {
+			if strings.Contains(string(r.SealedToken), "n3w") {
+				t.Error("the token is stored as it is")
+			}
+		}
+		secrets, err := x.r.SigningSecrets(x.Context(), x.d.Read(), x.p1, x.int1)
+		if diff := cmp.Diff([]string{secret}, secrets); err != nil || diff != "" {
+			t.Errorf("%v: the secret shown is not the one that signs", err)
+		}
+	})
+}
+
+func TestRegisterNamesEveryWrongField(t *testing.T) {
+	each(t, func(x *fixture) {
+		refuse := func(string) error {
+			return fault.Fields(fault.Field{Path: "url", Reason: fault.BadFormat, Message: "no"})
+		}
+		err := x.d.Write(x.Context(), func(tx *db.Tx) error {
+			_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: "open", URL: "x", Method: "PUT", TokenIn: "body", Token: strings.Repeat("t", 1025)}, refuse)
+			return err
+		})
+		f, _ := fault.Of(err)
+		var paths []string
+		for _, field := range f.Fields {
+			paths = append(paths, field.Path)
+		}
+		if diff := cmp.Diff([]string{"action", "url", "method", "token", "tokenIn"}, paths); diff != "" {
+			t.Error(diff)
+		}
+		x.fails(fault.InvalidFields, func(tx *db.Tx) error {
+			_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: CheckIn, URL: "https://a.example", Method: "GET"}, anyURL)
+			return err
+		})
+		if n := x.d.Read().Endpoint.Query().CountX(x.Context()); n != 0 {
+			t.Errorf("%d stored", n)
+		}
+	})
+}
+
+func TestSigningSecretRotates(t *testing.T) {
+	each(t, func(x *fixture) {
+		_, first := x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		rotate := func(drop bool) (secret string) {
+			x.write(func(tx *db.Tx) error {
+				var err error
+				secret, err = x.r.RotateSigningSecret(tx, x.p1, x.int1, drop)
+				return err
+			})
+			return secret
+		}
+		signing := func(want ...string) {
+			t.Helper()
+			got, err := x.r.SigningSecrets(x.Context(), x.d.Read(), x.p1, x.int1)
+			if err != nil || !cmp.Equal(want, got) {
+				t.Errorf("%v: signs with %d other secrets", err, len(got))
+			}
+		}
+		second := rotate(false)
+		signing(second, first)
+		third := rotate(false)
+		signing(third, second)
+		fourth := rotate(true)
+		signing(fourth)
+	})
+}
+
+func TestRecordCallTellsStaffOnceUntilItGoesWell(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		call := func(failure string) {
+			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failure) })
+		}
+		state := func() string {
+			e, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.Health.State()
+		}
+		notices := func() int {
+			rows, err := staff.Notices(x.Context(), x.d.Read(), x.p1, false, staff.Page{Size: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(rows)
+		}
+		if state() != "unknown" {
+			t.Errorf("before any call: %s", state())
+		}
+		call("HTTP 500")
+		call("HTTP 500")
+		if state() != "failing" || notices() != 0 {
+			t.Errorf("after two failures: %s, %d notices", state(), notices())
+		}
+		for range 5 {
+			call("HTTP 500")
+		}
+		if notices() != 1 {
+			t.Errorf("after seven failures: %d notices", notices())
+		}
+		call("")
+		if state() != "ok" {
+			t.Errorf("after a success: %s", state())
+		}
+		for range 3 {
+			call("timeout")
+		}
+		if notices() != 2 {
+			t.Errorf("failing anew: %d notices", notices())
+		}
+		if n := x.d.Read().Event.Query().CountX(x.Context()); n != 2 {
+			t.Errorf("%d events, want 2", n)
+		}
+		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p2, x.int1, GetSpaces, "") })
+		if state() != "failing" {
+			t.Error("another property's call counted")
+		}
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/new"})
+		if state() != "unknown" {
+			t.Errorf("a new address: %s", state())
+		}
+	})
+}
+
+func TestUnregister(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces", Token: "s3cret"})
+		x.fails(fault.EndpointNotFound, func(tx *db.Tx) error { _, err := x.r.Unregister(tx, x.p2, x.int1, GetSpaces); return err })
+		x.fails(fault.EndpointNotFound, func(tx *db.Tx) error { _, err := x.r.Unregister(tx, x.p1, x.int1, CheckIn); return err })
+		x.write(func(tx *db.Tx) error {
+			e, err := x.r.Unregister(tx, x.p1, x.int1, GetSpaces)
+			if err == nil && e.Token != "s3cret" {
+				t.Error("the answer lacks the token")
+			}
+			return err
+		})
+		x.fails(fault.EndpointNotFound, func(tx *db.Tx) error { _, err := x.r.Unregister(tx, x.p1, x.int1, GetSpaces); return err })
+	})
+}
