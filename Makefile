@@ -102,6 +102,11 @@ migration: ## Write the next migration of both engines: make migration NAME=what
 	@scripts/need go gcc postgresql
 	go run ./internal/db/migrationgen $(NAME)
 
+.PHONY: migration-init
+migration-init: ## Write 0001_init anew and drop the others: only before the first release
+	@scripts/need go gcc postgresql
+	@go run ./internal/db/migrationgen -fresh
+
 .PHONY: prepare
 prepare: tools proto-imports
 	@:

@@ -34,6 +34,7 @@ type postgres struct {
 
 	limit   int64
 	waiting atomic.Int64
+	slots   chan struct{} // changes under way: fewer than connections, so that a closure may read beside
 
 	mu     sync.Mutex
 	closed bool
@@ -62,7 +63,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	}
 	return &postgres{
 		pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: cfg.WriteTimeout, clock: cfg.Clock,
-		limit: int64(cfg.MaxConns + cfg.QueueSize),
+		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
 	}, nil
 }
 
@@ -80,6 +81,14 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	defer p.leave()
 	ours, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 	defer cancel()
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-ours.Done():
+		return errBusy
+	}
 	for attempt := range retryMax {
 		if err := ctx.Err(); err != nil {
 			return err

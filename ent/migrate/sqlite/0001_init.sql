@@ -4,6 +4,8 @@ CREATE TABLE `acts` (`id` text NOT NULL, `property_id` text NOT NULL, `lock_id` 
 CREATE INDEX `act_property_id_created_at` ON `acts` (`property_id`, `created_at`);
 -- create index "act_lock_id_created_at" to table: "acts"
 CREATE INDEX `act_lock_id_created_at` ON `acts` (`lock_id`, `created_at`);
+-- create index "act_state_deadline" to table: "acts"
+CREATE INDEX `act_state_deadline` ON `acts` (`state`, `deadline`);
 -- create "apps" table
 CREATE TABLE `apps` (`id` text NOT NULL, `name` text NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "apps_name_key" to table: "apps"
@@ -104,6 +106,8 @@ CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`inte
 CREATE INDEX `reservation_integration_id_updated_at_id` ON `reservations` (`integration_id`, `updated_at`, `id`);
 -- create index "reservation_integration_id_space_key" to table: "reservations"
 CREATE INDEX `reservation_integration_id_space_key` ON `reservations` (`integration_id`, `space_key`);
+-- create index "reservation_property_id_state" to table: "reservations"
+CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "secrets" table
 CREATE TABLE `secrets` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "slots" table

@@ -1,0 +1,63 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/propertykey"
+)
+
+// KeyStore keeps the keyring's sealed data keys in the database.
+type KeyStore struct{ DB *DB }
+
+// LoadKey implements keyring.Store.
+func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
+	k, err := s.DB.Read().PropertyKey.Get(ctx, id)
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return k.Sealed, nil
+}
+
+// CreateKey implements keyring.Store.
+func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error) {
+	var stored []byte
+	err := s.DB.Write(ctx, func(tx *Tx) error {
+		err := tx.PropertyKey.Create().SetID(id).SetSealed(sealed).SetCreatedAt(tx.Now()).
+			OnConflictColumns(propertykey.FieldID).Ignore().Exec(tx.Context())
+		if err != nil {
+			return err
+		}
+		k, err := tx.PropertyKey.Get(tx.Context(), id)
+		if err != nil {
+			return err
+		}
+		stored = k.Sealed
+		return nil
+	})
+	return stored, err
+}
+
+// KeyIDs implements keyring.Store.
+func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
+	return s.DB.Read().PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
+}
+
+// ReplaceKey implements keyring.Store.
+func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {
+	return s.DB.Write(ctx, func(tx *Tx) error {
+		k, err := tx.PropertyKey.Get(tx.Context(), id)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(k.Sealed, old) {
+			return fmt.Errorf("data key %q was changed by another", id)
+		}
+		return tx.PropertyKey.UpdateOneID(id).SetSealed(sealed).Exec(tx.Context())
+	})
+}

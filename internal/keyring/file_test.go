@@ -1,0 +1,121 @@
+package keyring_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/keyring"
+)
+
+func TestFirstStartMakesAPrivateKeyFile(t *testing.T) {
+	p, store := newPlace(t), memory{}
+	open(t, p.source(), store)
+	st, err := os.Stat(p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Mode().Perm() != 0o600 {
+		t.Errorf("mode %04o, want 0600", st.Mode().Perm())
+	}
+	if err := os.Chmod(p.key, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keyring.Open(t.Context(), p.source(), store); err == nil || !strings.Contains(err.Error(), "chmod") {
+		t.Errorf("a key file that others may read: %v", err)
+	}
+}
+
+func TestALostKeyFileIsNotReplaced(t *testing.T) {
+	p, store := newPlace(t), memory{}
+	open(t, p.source(), store)
+	if err := os.Remove(p.key); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keyring.Open(t.Context(), p.source(), store); err == nil || !strings.Contains(err.Error(), "restore") {
+		t.Errorf("error = %v, want what to do", err)
+	}
+	if _, err := os.Stat(p.key); err == nil {
+		t.Error("a new key file was made over a database that it cannot open")
+	}
+}
+
+func TestTheKeyFileStaysOutOfTheData(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(data, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, inside := range []string{"data/key", "data/sub/key", "link/key", "data/../data/key"} {
+		if _, err := keyring.CreateFile(filepath.Join(dir, inside), data); err == nil {
+			t.Errorf("%s was accepted", inside)
+		}
+	}
+	for _, outside := range []string{"key", "data2/key", "data/../key2"} {
+		if _, err := keyring.CreateFile(filepath.Join(dir, outside), data); err != nil {
+			t.Errorf("%s: %v", outside, err)
+		}
+	}
+}
+
+func TestOtherSourcesOfTheKey(t *testing.T) {
+	p, store := newPlace(t), memory{}
+	open(t, p.source(), store)
+	text, err := os.ReadFile(p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, keyring.Source{Text: string(text)}, store)
+	open(t, keyring.Source{Command: []string{"cat", p.key}}, store)
+	for name, src := range map[string]keyring.Source{
+		"none":        {},
+		"bad text":    {Text: "lkkek_short"},
+		"bad command": {Command: []string{"false"}},
+		"another key": {File: newPlace(t).key, Text: mustText(t)},
+	} {
+		if _, err := keyring.Open(t.Context(), src, store); err == nil {
+			t.Errorf("%s: opened", name)
+		}
+	}
+}
+
+func mustText(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "key")
+	if _, err := keyring.CreateFile(path, ""); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestKeysDoNotPrint(t *testing.T) {
+	text := mustText(t)
+	keys, err := keyring.ParseKEKs(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := text[strings.LastIndex(text, "lkkek_")+len("lkkek_"):]
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if strings.Contains(fmt.Sprintf(verb, keys), strings.TrimSpace(secret)) {
+			t.Errorf("%s prints the key", verb)
+		}
+	}
+}
+
+func TestParseKEKsRefuses(t *testing.T) {
+	for _, text := range []string{"", "# only a comment\n", "lkkek_", "x", "lkkek_" + strings.Repeat("A", 42), "lkkek_" + strings.Repeat("!", 43)} {
+		if _, err := keyring.ParseKEKs(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}

@@ -1,0 +1,303 @@
+// Package keyring keeps secrets at rest sealed. Each property has a data key of its own
+// (a Tink AES-256-GCM keyset); the data keys are stored sealed by a key-encryption key
+// that is kept outside the database. It also draws and reads tokens and computes the
+// keyed hashes under which tokens and PINs are stored.
+package keyring
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/tink"
+)
+
+// System is the property id of secrets that belong to no property.
+const System = ""
+
+// macKey is the name under which the key of the keyed hashes is stored.
+const macKey = "mac"
+
+// Store keeps sealed keys by property id; besides properties there are the names
+// [System] and "mac".
+type Store interface {
+	// LoadKey returns the sealed key, or nil if there is none.
+	LoadKey(ctx context.Context, id string) ([]byte, error)
+	// CreateKey stores sealed unless there is a key, and returns the one that is stored.
+	CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error)
+	// KeyIDs lists what is stored.
+	KeyIDs(ctx context.Context) ([]string, error)
+	// ReplaceKey stores sealed in place of old; it is an error if old is not what is stored.
+	ReplaceKey(ctx context.Context, id string, old, sealed []byte) error
+}
+
+// Ring seals and opens. It is safe for concurrent use.
+type Ring struct {
+	store Store
+	mac   []byte
+
+	mu   sync.RWMutex
+	keks KEKs
+	open map[string]tink.AEAD
+}
+
+// Source says where the key-encryption key comes from: the first of these that is set.
+type Source struct {
+	Keys    KEKs     // given by the caller, such as a KMS
+	Text    string   // from the environment, as ParseKEKs reads it
+	Command []string // a program that prints the keys
+	File    string   // made at the first start
+	DataDir string   // where File must not lie
+}
+
+// Open gets the key-encryption key, makes what a first start needs, and loads every
+// data key. A missing key file is made only while nothing is sealed yet.
+func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
+	keks, err := src.keys(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	r := &Ring{store: store, keks: keks, open: map[string]tink.AEAD{}}
+	if r.mac, err = r.load(ctx, macKey, newMACKey); err != nil {
+		return nil, err
+	}
+	if err := r.EnsureKey(ctx, System); err != nil {
+		return nil, err
+	}
+	return r, r.warm(ctx)
+}
+
+func (s Source) keys(ctx context.Context, store Store) (KEKs, error) {
+	switch {
+	case len(s.Keys) > 0:
+		return s.Keys, nil
+	case s.Text != "":
+		return ParseKEKs(s.Text)
+	case len(s.Command) > 0:
+		return CommandKEKs(ctx, s.Command)
+	case s.File == "":
+		return nil, errors.New("no source of a key-encryption key: set --key-file, LATCHKEY_KEY or --key-command")
+	}
+	keys, err := LoadFile(s.File)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return keys, err
+	}
+	sealed, err := store.KeyIDs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) > 0 {
+		return nil, fmt.Errorf("key file %s is missing and the database holds what it sealed: restore the file from its copy", s.File)
+	}
+	return CreateFile(s.File, s.DataDir)
+}
+
+// warm loads every data key there is, so that sealing inside a transaction seldom has
+// to read.
+func (r *Ring) warm(ctx context.Context) error {
+	ids, err := r.store.KeyIDs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if id == macKey {
+			continue
+		}
+		if _, err := r.aead(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EnsureKey makes the property's data key if it has none. It writes to the database:
+// call it before the transaction that needs the key, not in it.
+func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
+	raw, err := r.load(ctx, propertyID, newKeyset)
+	if err != nil {
+		return err
+	}
+	_, err = r.keep(propertyID, raw)
+	return err
+}
+
+// Seal encrypts plaintext with the property's data key. Open needs the same purpose,
+// which says what the secret is and where it belongs, as in "pin/slt_...".
+func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
+	a, err := r.aead(ctx, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return a.Encrypt(plaintext, associated(propertyID, purpose))
+}
+
+// Open decrypts what Seal made for the same property and purpose.
+func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []byte) ([]byte, error) {
+	a, err := r.aead(ctx, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := a.Decrypt(sealed, associated(propertyID, purpose))
+	if err != nil {
+		return nil, fmt.Errorf("keyring: %s of property %q does not open: it was changed, moved, or sealed with another key", purpose, propertyID)
+	}
+	return plain, nil
+}
+
+// MAC is the keyed hash, 32 bytes, under which a secret of some kind can be stored and
+// found again without being readable. Equal kinds and values, equal hash.
+func (r *Ring) MAC(kind string, values ...string) []byte {
+	h := hmac.New(sha256.New, r.mac)
+	h.Write(framed(append([]string{kind}, values...)...))
+	return h.Sum(nil)
+}
+
+// framed joins strings so that no two lists of them look alike.
+func framed(parts ...string) []byte {
+	var b []byte
+	for _, p := range parts {
+		b = binary.AppendUvarint(b, uint64(len(p)))
+		b = append(b, p...)
+	}
+	return b
+}
+
+func associated(propertyID, purpose string) []byte { return framed("latchkey/1", propertyID, purpose) }
+
+// aead is the property's cipher, loaded if need be.
+func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
+	r.mu.RLock()
+	a, ok := r.open[id]
+	r.mu.RUnlock()
+	if ok {
+		return a, nil
+	}
+	sealed, err := r.store.LoadKey(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if sealed == nil {
+		return nil, fmt.Errorf("keyring: property %q has no data key; EnsureKey makes it before the first secret", id)
+	}
+	raw, err := r.unwrap(ctx, id, sealed)
+	if err != nil {
+		return nil, err
+	}
+	return r.keep(id, raw)
+}
+
+// load returns the opened key of that name, made by draw and stored if there is none.
+func (r *Ring) load(ctx context.Context, id string, draw func() ([]byte, error)) ([]byte, error) {
+	sealed, err := r.store.LoadKey(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if sealed == nil {
+		raw, err := draw()
+		if err != nil {
+			return nil, err
+		}
+		mine, err := r.wrap(ctx, id, raw)
+		if err != nil {
+			return nil, err
+		}
+		if sealed, err = r.store.CreateKey(ctx, id, mine); err != nil {
+			return nil, err
+		}
+	}
+	return r.unwrap(ctx, id, sealed)
+}
+
+func (r *Ring) keep(id string, raw []byte) (tink.AEAD, error) {
+	h, err := keyset.Read(keyset.NewBinaryReader(bytes.NewReader(raw)), plain{})
+	if err != nil {
+		return nil, err
+	}
+	a, err := aead.New(h)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	r.open[id] = a
+	r.mu.Unlock()
+	return a, nil
+}
+
+func newKeyset() ([]byte, error) {
+	h, err := keyset.NewHandle(aead.AES256GCMKeyTemplate())
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = h.Write(keyset.NewBinaryWriter(&b), plain{})
+	return b.Bytes(), err
+}
+
+func newMACKey() ([]byte, error) {
+	raw := make([]byte, 32)
+	rand.Read(raw)
+	return raw, nil
+}
+
+// plain lets Tink write a keyset that wrap seals as a whole; a keyset never leaves
+// this package without that.
+type plain struct{}
+
+func (plain) Encrypt(plaintext, _ []byte) ([]byte, error)  { return bytes.Clone(plaintext), nil }
+func (plain) Decrypt(ciphertext, _ []byte) ([]byte, error) { return bytes.Clone(ciphertext), nil }
+
+// A stored key is: version 1, the KEK's id (8 bytes), what the KEK sealed.
+const (
+	sealVersion = 1
+	sealHeader  = 1 + 8
+)
+
+func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) {
+	r.mu.RLock()
+	kek := r.keks[0]
+	r.mu.RUnlock()
+	kekID, err := hex.DecodeString(kek.ID())
+	if err != nil || len(kekID) != sealHeader-1 {
+		return nil, fmt.Errorf("keyring: key id %q: want 16 hex digits", kek.ID())
+	}
+	sealed, err := kek.Wrap(ctx, raw, associated(id, "data key"))
+	if err != nil {
+		return nil, err
+	}
+	return append(append([]byte{sealVersion}, kekID...), sealed...), nil
+}
+
+func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, error) {
+	kekID, err := sealedBy(sealed)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.RLock()
+	kek, ok := r.keks.byID(kekID)
+	r.mu.RUnlock()
+	if !ok {
+		return nil, fmt.Errorf("keyring: the data key of %q was sealed by key %s, which is not at hand: restore the key file", id, kekID)
+	}
+	raw, err := kek.Unwrap(ctx, sealed[sealHeader:], associated(id, "data key"))
+	if err != nil {
+		return nil, fmt.Errorf("keyring: the data key of %q does not open with key %s: it was changed or moved", id, kekID)
+	}
+	return raw, nil
+}
+
+func sealedBy(sealed []byte) (string, error) {
+	if len(sealed) <= sealHeader || sealed[0] != sealVersion {
+		return "", errors.New("keyring: stored key of an unknown form")
+	}
+	return hex.EncodeToString(sealed[1:sealHeader]), nil
+}

@@ -1,0 +1,88 @@
+package keyring
+
+import (
+	"context"
+	"fmt"
+)
+
+// Rotate seals every data key with kek and goes on with kek. It may be stopped at any
+// point and run again: until it returns, both the old keys and kek are needed. It
+// returns how many data keys it sealed anew.
+func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
+	r.mu.Lock()
+	old := r.keks
+	if old[0].ID() != kek.ID() {
+		r.keks = append(KEKs{kek}, old...)
+	}
+	r.mu.Unlock()
+	ids, err := r.store.KeyIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, id := range ids {
+		changed, err := r.reseal(ctx, id, kek)
+		if err != nil {
+			return n, fmt.Errorf("data key of %q: %w", id, err)
+		}
+		if changed {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (r *Ring) reseal(ctx context.Context, id string, kek KEK) (bool, error) {
+	sealed, err := r.store.LoadKey(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	by, err := sealedBy(sealed)
+	if err != nil || by == kek.ID() {
+		return false, err
+	}
+	raw, err := r.unwrap(ctx, id, sealed)
+	if err != nil {
+		return false, err
+	}
+	again, err := r.wrap(ctx, id, raw)
+	if err != nil {
+		return false, err
+	}
+	return true, r.store.ReplaceKey(ctx, id, sealed, again)
+}
+
+// RotateFile draws a new key, seals every data key with it and leaves it alone in the
+// key file. The file holds both keys in between, so that a crash loses nothing; run it
+// again then. Servers that run must be started anew afterwards.
+func RotateFile(ctx context.Context, path string, store Store) (int, error) {
+	keys, err := LoadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	if len(keys) > 1 {
+		// An earlier rotation stopped: finish with the key that it drew.
+		return rotateTo(ctx, path, keys, keys[0], store)
+	}
+	kek, err := NewKEK()
+	if err != nil {
+		return 0, err
+	}
+	both := append(KEKs{kek}, keys...)
+	if err := replaceFile(path, both); err != nil {
+		return 0, err
+	}
+	return rotateTo(ctx, path, both, kek, store)
+}
+
+func rotateTo(ctx context.Context, path string, keys KEKs, kek KEK, store Store) (int, error) {
+	r, err := Open(ctx, Source{Keys: keys}, store)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.Rotate(ctx, kek)
+	if err != nil {
+		return n, err
+	}
+	return n, replaceFile(path, KEKs{kek})
+}
