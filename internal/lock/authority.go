@@ -192,11 +192,12 @@ func (a *Authority) Identify(cert *x509.Certificate, now time.Time) (who Identit
 	if err != nil {
 		return who, expired, fmt.Errorf("not a certificate of ours: %w", err)
 	}
-	who, err = identityOf(cert)
+	who, err = IdentityOf(cert)
 	return who, expired, err
 }
 
-func identityOf(cert *x509.Certificate) (Identity, error) {
+// IdentityOf reads who a certificate names, without checking it.
+func IdentityOf(cert *x509.Certificate) (Identity, error) {
 	if len(cert.URIs) == 1 && cert.URIs[0].Scheme == "latchkey" && cert.URIs[0].Host == "property" {
 		part := strings.Split(cert.URIs[0].Path, "/")
 		if len(part) == 4 && part[0] == "" && part[1] != "" && part[2] == "bridge" && part[3] != "" {

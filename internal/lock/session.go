@@ -31,14 +31,16 @@ type Session struct {
 	EventSequence int64  // events are stored up to here
 	RenewalDue    bool   // the bridge should renew its certificate
 	Locks         []Driven
+	Before        string   // the node that held the session before; empty: none does
 	Stale         []string // ids of the locks of which bridge and service do not know the same
 	enrolment     string
 }
 
 // Driven is a lock that a bridge drives.
 type Driven struct {
-	ID      string
-	Address string // on the bridge
+	ID         string
+	Address    string // on the bridge
+	Generation int64  // the last one drawn when the session was opened
 }
 
 // ErrSuperseded is the answer to whatever a session does whose epoch is no longer the bridge's. It had no effect.
@@ -51,6 +53,10 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	br, err := Admit(ctx, tx.Client, who, shown)
 	if err != nil {
 		return nil, err
+	}
+	before := ""
+	if br.Online {
+		before = br.Node
 	}
 	update := tx.Bridge.Update().
 		Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch), entbridge.RevokedAtIsNil()).
@@ -75,14 +81,14 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	differ, err := stale(tx, br, locks, h.Locks)
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: differ, enrolment: enrolment(br),
+		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: differ, Before: before, enrolment: enrolment(br),
 	}, err
 }
 
 func driven(locks []*ent.Lock) []Driven {
 	out := make([]Driven, len(locks))
 	for i, lk := range locks {
-		out[i] = Driven{ID: lk.ID, Address: lk.Address}
+		out[i] = Driven{ID: lk.ID, Address: lk.Address, Generation: lk.Generation}
 	}
 	return out
 }

@@ -1670,7 +1670,9 @@ type Act struct {
 	// unlock.
 	Operation string `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
 	// Not after this much time since it was received, in milliseconds; at most 10000.
-	DeadlineMs    uint32 `protobuf:"varint,4,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
+	DeadlineMs uint32 `protobuf:"varint,4,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
+	// Nor after this, by the service's clock: it may have lain on the way.
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1731,6 +1733,13 @@ func (x *Act) GetDeadlineMs() uint32 {
 		return x.DeadlineMs
 	}
 	return 0
+}
+
+func (x *Act) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
 }
 
 // ActReport says what became of an act.
@@ -2291,13 +2300,14 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12F\n" +
 	"\fcapabilities\x18\x02 \x01(\v2\".latchkey.lock.v1.LockCapabilitiesR\fcapabilities\x124\n" +
 	"\x06status\x18\x03 \x01(\v2\x1c.latchkey.lock.v1.LockStatusR\x06status\x12\x14\n" +
-	"\x05model\x18\x04 \x01(\tR\x05model\"n\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\"\xa6\x01\n" +
 	"\x03Act\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
 	"\toperation\x18\x03 \x01(\tR\toperation\x12\x1f\n" +
 	"\vdeadline_ms\x18\x04 \x01(\rR\n" +
-	"deadlineMs\"\x8a\x01\n" +
+	"deadlineMs\x126\n" +
+	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\"\x8a\x01\n" +
 	"\tActReport\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
@@ -2406,21 +2416,22 @@ var file_latchkey_lock_v1_bridge_proto_depIdxs = []int32{
 	25, // 28: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
 	8,  // 29: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
 	9,  // 30: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	25, // 31: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
-	25, // 32: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	19, // 33: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	25, // 34: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
-	0,  // 35: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
-	4,  // 36: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
-	2,  // 37: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
-	1,  // 38: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
-	5,  // 39: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
-	3,  // 40: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
-	38, // [38:41] is the sub-list for method output_type
-	35, // [35:38] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	25, // 31: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	25, // 32: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
+	25, // 33: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	19, // 34: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
+	25, // 35: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
+	0,  // 36: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
+	4,  // 37: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
+	2,  // 38: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
+	1,  // 39: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
+	5,  // 40: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
+	3,  // 41: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
+	39, // [39:42] is the sub-list for method output_type
+	36, // [36:39] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_bridge_proto_init() }
