@@ -2,15 +2,12 @@ package space
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
-
-	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/gate"
-	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/partnerspace"
-	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/fault"
 )
 
@@ -42,29 +39,11 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason
 	case r.ExternalID == "" && r.ExternalParentID == "":
 		return Place{}, fault.RoomNotAssigned, nil
 	}
-	ids := make([]string, 0, 2)
-	for _, id := range []string{r.ExternalID, r.ExternalParentID} {
-		if id != "" {
-			ids = append(ids, id)
-		}
-	}
-	var rows []placeRow
-	err := c.Mapping.Query().
-		Where(mapping.PropertyID(r.PropertyID), mapping.IntegrationID(r.IntegrationID), mapping.ExternalIDIn(ids...)).
-		Modify(func(s *sql.Selector) {
-			own := sql.Table(entspace.Table).As("own")
-			s.Join(own).On(own.C(entspace.FieldID), s.C(mapping.FieldSpaceID))
-			s.Where(sql.EQ(own.C(entspace.FieldPropertyID), r.PropertyID))
-			selectPlace(s, own, sql.As(s.C(mapping.FieldExternalID), "external_id"))
-		}).Scan(ctx, &rows)
+	mapped, err := places(ctx, c, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
 	if err != nil {
-		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
+		return Place{}, "", err
 	}
-	byExternal := make(map[string]placeRow, len(rows))
-	for _, row := range rows {
-		byExternal[row.ExternalID] = row
-	}
-	if place, ok := choose(r, byExternal); ok {
+	if place, ok := choose(r, mapped); ok {
 		return place, place.reason(), nil
 	}
 	reason, err := whyUnmapped(ctx, c, r)
@@ -73,18 +52,20 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason
 
 // choose picks among the mapped spaces a stay names. A bed that is not mapped falls back to
 // its room only where that is let as a whole: in a dorm it would be someone else's bed.
-func choose(r Request, mapped map[string]placeRow) (Place, bool) {
-	if row, ok := mapped[r.ExternalID]; ok && r.ExternalID != "" {
-		return row.place(r.PropertyID), true
+func choose(r Request, mapped []found) (Place, bool) {
+	var room *found
+	for i, m := range mapped {
+		switch m.externalID {
+		case r.ExternalID:
+			return m.Place, true
+		case r.ExternalParentID:
+			room = &mapped[i]
+		}
 	}
-	row, ok := mapped[r.ExternalParentID]
-	if !ok || r.ExternalParentID == "" {
+	if room == nil || r.ExternalID != "" && !room.Space.IsPrivate {
 		return Place{}, false
 	}
-	if r.ExternalID != "" && !row.IsPrivate {
-		return Place{}, false
-	}
-	return row.place(r.PropertyID), true
+	return room.Place, true
 }
 
 // reason is spaceInactive where the space, or the dorm of a bed, is switched off.
@@ -114,19 +95,14 @@ func whyUnmapped(ctx context.Context, c *ent.Client, r Request) (fault.Reason, e
 }
 
 func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
-	var rows []placeRow
-	err := c.Space.Query().
-		Where(entspace.PropertyID(r.PropertyID), entspace.ID(r.OwnID)).
-		Modify(func(s *sql.Selector) { selectPlace(s, s.Table()) }).
-		Scan(ctx, &rows)
+	own, err := places(ctx, c, placesOwn, r.PropertyID, r.OwnID)
 	if err != nil {
-		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
+		return Place{}, "", err
 	}
-	if len(rows) == 0 {
+	if len(own) == 0 {
 		return Place{}, fault.SpaceUnknown, nil
 	}
-	place := rows[0].place(r.PropertyID)
-	return place, place.reason(), nil
+	return own[0].Place, own[0].reason(), nil
 }
 
 // GatesOf lists the gates that let the guests of a place in, by id: those that name its space
@@ -157,55 +133,52 @@ func serves(g *ent.Gate, p Place) bool {
 	return false
 }
 
-// placeRow is a space with its parent, as one row. Parent columns are NULL without one.
-type placeRow struct {
-	ExternalID      string  `sql:"external_id"`
-	ID              string  `sql:"own_id"`
-	Type            string  `sql:"own_type"`
-	Name            string  `sql:"own_name"`
-	Floor           string  `sql:"own_floor"`
-	ParentID        string  `sql:"own_parent_id"`
-	IsPrivate       bool    `sql:"own_is_private"`
-	IsActive        bool    `sql:"own_is_active"`
-	ParentType      *string `sql:"dorm_type"`
-	ParentName      *string `sql:"dorm_name"`
-	ParentFloor     *string `sql:"dorm_floor"`
-	ParentIsPrivate *bool   `sql:"dorm_is_private"`
-	ParentIsActive  *bool   `sql:"dorm_is_active"`
+// found is a place and the partner's id that led to it.
+type found struct {
+	externalID string
+	Place
 }
 
-// selectPlace joins the dorm of a bed to its space and selects the columns of a placeRow.
-func selectPlace(s *sql.Selector, own *sql.SelectTable, more ...string) {
-	dorm := sql.Table(entspace.Table).As("dorm")
-	s.LeftJoin(dorm).OnP(sql.And(
-		sql.ColumnsEQ(dorm.C(entspace.FieldID), own.C(entspace.FieldParentID)),
-		sql.ColumnsEQ(dorm.C(entspace.FieldPropertyID), own.C(entspace.FieldPropertyID)),
-	))
-	columns := more
-	for _, f := range []string{
-		entspace.FieldID, entspace.FieldType, entspace.FieldName, entspace.FieldFloor,
-		entspace.FieldParentID, entspace.FieldIsPrivate, entspace.FieldIsActive,
-	} {
-		columns = append(columns, sql.As(own.C(f), "own_"+f))
-	}
-	for _, f := range []string{
-		entspace.FieldType, entspace.FieldName, entspace.FieldFloor, entspace.FieldIsPrivate, entspace.FieldIsActive,
-	} {
-		columns = append(columns, sql.As(dorm.C(f), "dorm_"+f))
-	}
-	s.Select(columns...)
-}
+// Written by hand, because each change of a reservation runs one of these: ent takes three
+// times as long to build and scan them. An id that is not given is "", which no row has.
+const (
+	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active,
+		dorm.id, dorm.type, dorm.name, dorm.floor, dorm.is_private, dorm.is_active`
+	joinDorm     = ` LEFT JOIN spaces AS dorm ON dorm.id = own.parent_id AND dorm.property_id = own.property_id`
+	placesMapped = `SELECT m.external_id, ` + placeColumns + ` FROM mappings AS m
+		JOIN spaces AS own ON own.id = m.space_id AND own.property_id = m.property_id` + joinDorm + `
+		WHERE m.property_id = $1 AND m.integration_id = $2 AND m.external_id IN ($3, $4)`
+	placesOwn = `SELECT '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
+		WHERE own.property_id = $1 AND own.id = $2`
+)
 
-func (r placeRow) place(propertyID string) Place {
-	p := Place{Space: &ent.Space{
-		ID: r.ID, PropertyID: propertyID, Type: r.Type, Name: r.Name, Floor: r.Floor,
-		ParentID: r.ParentID, IsPrivate: r.IsPrivate, IsActive: r.IsActive,
-	}}
-	if r.ParentID != "" && r.ParentType != nil {
-		p.Parent = &ent.Space{
-			ID: r.ParentID, PropertyID: propertyID, Type: *r.ParentType, Name: *r.ParentName, Floor: *r.ParentFloor,
-			IsPrivate: *r.ParentIsPrivate, IsActive: *r.ParentIsActive,
+func places(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]found, error) {
+	rows, err := c.QueryContext(ctx, query, append([]any{propertyID}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("resolve a space: %w", err)
+	}
+	defer rows.Close()
+	var all []found
+	for rows.Next() {
+		f, own := found{}, &ent.Space{PropertyID: propertyID}
+		var dormID, dormType, dormName, dormFloor sql.NullString
+		var dormPrivate, dormActive sql.NullBool
+		err := rows.Scan(&f.externalID, &own.ID, &own.Type, &own.Name, &own.Floor, &own.ParentID, &own.IsPrivate, &own.IsActive,
+			&dormID, &dormType, &dormName, &dormFloor, &dormPrivate, &dormActive)
+		if err != nil {
+			return nil, fmt.Errorf("resolve a space: %w", err)
 		}
+		f.Space = own
+		if dormID.Valid {
+			f.Parent = &ent.Space{
+				ID: dormID.String, PropertyID: propertyID, Type: dormType.String, Name: dormName.String, Floor: dormFloor.String,
+				IsPrivate: dormPrivate.Bool, IsActive: dormActive.Bool,
+			}
+		}
+		all = append(all, f)
 	}
-	return p
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("resolve a space: %w", err)
+	}
+	return all, nil
 }
