@@ -578,9 +578,7 @@ func (x *DeleteEndpointResponse) GetData() *Endpoint {
 type TestEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
-	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// getCheckInStatus and checkIn need the pmsMeta.id of a reservation to ask about; checkIn really asks for check-in.
-	ReservationId string `protobuf:"bytes,2,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
+	Action        string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -618,13 +616,6 @@ func (*TestEndpointRequest) Descriptor() ([]byte, []int) {
 func (x *TestEndpointRequest) GetAction() string {
 	if x != nil {
 		return x.Action
-	}
-	return ""
-}
-
-func (x *TestEndpointRequest) GetReservationId() string {
-	if x != nil {
-		return x.ReservationId
 	}
 	return ""
 }
@@ -790,10 +781,9 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\x15DeleteEndpointRequest\x12C\n" +
 	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"K\n" +
 	"\x16DeleteEndpointResponse\x121\n" +
-	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.partner.v1.EndpointR\x04data\"\x8b\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1d.latchkey.partner.v1.EndpointR\x04data\"Z\n" +
 	"\x13TestEndpointRequest\x12C\n" +
-	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\x12/\n" +
-	"\x0ereservation_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\rreservationId\"M\n" +
+	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"M\n" +
 	"\x14TestEndpointResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.partner.v1.EndpointTestR\x04data\"u\n" +
 	"\fEndpointTest\x12\x0e\n" +

@@ -38,7 +38,7 @@ type EndpointServiceClient interface {
 	ListEndpoints(ctx context.Context, in *ListEndpointsRequest, opts ...grpc.CallOption) (*ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays.
 	DeleteEndpoint(ctx context.Context, in *DeleteEndpointRequest, opts ...grpc.CallOption) (*DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract.
+	// Calls the endpoint once, now, with the reservation id "latchkey-test", and reports status, latency and each violation of the contract.
 	TestEndpoint(ctx context.Context, in *TestEndpointRequest, opts ...grpc.CallOption) (*TestEndpointResponse, error)
 }
 
@@ -103,7 +103,7 @@ type EndpointServiceServer interface {
 	ListEndpoints(context.Context, *ListEndpointsRequest) (*ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays.
 	DeleteEndpoint(context.Context, *DeleteEndpointRequest) (*DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract.
+	// Calls the endpoint once, now, with the reservation id "latchkey-test", and reports status, latency and each violation of the contract.
 	TestEndpoint(context.Context, *TestEndpointRequest) (*TestEndpointResponse, error)
 	mustEmbedUnimplementedEndpointServiceServer()
 }

@@ -458,7 +458,7 @@ func (x *ListBridgesResponse) GetData() *BridgeList {
 // BridgeList is the whole list.
 type BridgeList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
+	// Oldest first.
 	List []*Bridge `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// How many there are.
 	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`

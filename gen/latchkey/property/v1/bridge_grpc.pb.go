@@ -35,7 +35,7 @@ type BridgeServiceClient interface {
 	CreateBridge(ctx context.Context, in *CreateBridgeRequest, opts ...grpc.CallOption) (*CreateBridgeResponse, error)
 	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
 	CreateJoinCode(ctx context.Context, in *CreateJoinCodeRequest, opts ...grpc.CallOption) (*CreateJoinCodeResponse, error)
-	// Lists bridges by name.
+	// Lists bridges, oldest first.
 	ListBridges(ctx context.Context, in *ListBridgesRequest, opts ...grpc.CallOption) (*ListBridgesResponse, error)
 	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
 	RevokeBridge(ctx context.Context, in *RevokeBridgeRequest, opts ...grpc.CallOption) (*RevokeBridgeResponse, error)
@@ -99,7 +99,7 @@ type BridgeServiceServer interface {
 	CreateBridge(context.Context, *CreateBridgeRequest) (*CreateBridgeResponse, error)
 	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
 	CreateJoinCode(context.Context, *CreateJoinCodeRequest) (*CreateJoinCodeResponse, error)
-	// Lists bridges by name.
+	// Lists bridges, oldest first.
 	ListBridges(context.Context, *ListBridgesRequest) (*ListBridgesResponse, error)
 	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
 	RevokeBridge(context.Context, *RevokeBridgeRequest) (*RevokeBridgeResponse, error)

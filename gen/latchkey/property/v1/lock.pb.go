@@ -586,7 +586,7 @@ type ListLocksRequest struct {
 	BridgeId string `protobuf:"bytes,1,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
 	// Only those without a door.
 	UnassignedOnly bool `protobuf:"varint,2,opt,name=unassigned_only,json=unassignedOnly,proto3" json:"unassigned_only,omitempty"`
-	// Entries a page, 1 to 1000; left out: 200.
+	// Entries a page, 1 to 200; left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -701,7 +701,7 @@ func (x *ListLocksResponse) GetData() *LockList {
 // LockList is one page of locks.
 type LockList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By name.
+	// Oldest first.
 	List []*Lock `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -863,15 +863,13 @@ func (x *GetLockResponse) GetSlots() []*LockSlot {
 	return nil
 }
 
-// UpdateLockRequest changes what it names.
+// UpdateLockRequest carries the new name.
 type UpdateLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// 1 to 255 characters.
-	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// lock or disc.
-	Kind          *string `protobuf:"bytes,3,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -914,15 +912,8 @@ func (x *UpdateLockRequest) GetId() string {
 }
 
 func (x *UpdateLockRequest) GetName() string {
-	if x != nil && x.Name != nil {
-		return *x.Name
-	}
-	return ""
-}
-
-func (x *UpdateLockRequest) GetKind() string {
-	if x != nil && x.Kind != nil {
-		return *x.Kind
+	if x != nil {
+		return x.Name
 	}
 	return ""
 }
@@ -1237,7 +1228,7 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\tbridge_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\bbridgeId\x12'\n" +
 	"\x0funassigned_only\x18\x02 \x01(\bR\x0eunassignedOnly\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"G\n" +
 	"\x11ListLocksResponse\x122\n" +
@@ -1250,14 +1241,11 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"w\n" +
 	"\x0fGetLockResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\x124\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.property.v1.LockSlotR\x05slots\"\x91\x01\n" +
+	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.property.v1.LockSlotR\x05slots\"N\n" +
 	"\x11UpdateLockRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12*\n" +
-	"\x04kind\x18\x03 \x01(\tB\x11\xbaH\x0er\fR\x04lockR\x04discH\x01R\x04kind\x88\x01\x01B\a\n" +
-	"\x05_nameB\a\n" +
-	"\x05_kind\"D\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"D\n" +
 	"\x12UpdateLockResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"P\n" +
 	"\x11AssignLockRequest\x12\x19\n" +
@@ -1356,7 +1344,6 @@ func file_latchkey_property_v1_lock_proto_init() {
 	file_latchkey_property_v1_lock_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[3].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[4].OneofWrappers = []any{}
-	file_latchkey_property_v1_lock_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

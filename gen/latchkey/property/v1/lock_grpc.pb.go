@@ -32,11 +32,11 @@ const (
 //
 // LockService shows the locks that bridges report and says which door each one locks.
 type LockServiceClient interface {
-	// Lists locks by name.
+	// Lists locks, oldest first.
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
 	// Answers with one lock and its slots. A PIN is never in it.
 	GetLock(ctx context.Context, in *GetLockRequest, opts ...grpc.CallOption) (*GetLockResponse, error)
-	// Renames a lock or corrects its kind.
+	// Renames a lock.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(ctx context.Context, in *AssignLockRequest, opts ...grpc.CallOption) (*AssignLockResponse, error)
@@ -108,11 +108,11 @@ func (c *lockServiceClient) UnlockLock(ctx context.Context, in *UnlockLockReques
 //
 // LockService shows the locks that bridges report and says which door each one locks.
 type LockServiceServer interface {
-	// Lists locks by name.
+	// Lists locks, oldest first.
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
 	// Answers with one lock and its slots. A PIN is never in it.
 	GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error)
-	// Renames a lock or corrects its kind.
+	// Renames a lock.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *AssignLockRequest) (*AssignLockResponse, error)

@@ -52,8 +52,10 @@ type PartnerSpace struct {
 	SuggestedSpaceId *string `protobuf:"bytes,11,opt,name=suggested_space_id,json=suggestedSpaceId,proto3,oneof" json:"suggested_space_id,omitempty"`
 	// What the suggested space is called.
 	SuggestedSpaceName *string `protobuf:"bytes,12,opt,name=suggested_space_name,json=suggestedSpaceName,proto3,oneof" json:"suggested_space_name,omitempty"`
+	// exact: the names differ in case, punctuation and leading zeros at most; likely: words such as room were left out.
+	Confidence *string `protobuf:"bytes,13,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// When the partner last listed it.
-	SeenAt        *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
+	SeenAt        *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -172,6 +174,13 @@ func (x *PartnerSpace) GetSuggestedSpaceName() string {
 	return ""
 }
 
+func (x *PartnerSpace) GetConfidence() string {
+	if x != nil && x.Confidence != nil {
+		return *x.Confidence
+	}
+	return ""
+}
+
 func (x *PartnerSpace) GetSeenAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.SeenAt
@@ -239,9 +248,9 @@ type ListPartnerSpacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// Only this state: mapped, unmapped or gone.
-	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// Entries a page, 1 to 1000; left out: 200.
+	// Only those that are not mapped.
+	UnmappedOnly bool `protobuf:"varint,2,opt,name=unmapped_only,json=unmappedOnly,proto3" json:"unmapped_only,omitempty"`
+	// Entries a page, 1 to 200; left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -286,11 +295,11 @@ func (x *ListPartnerSpacesRequest) GetIntegrationId() string {
 	return ""
 }
 
-func (x *ListPartnerSpacesRequest) GetState() string {
+func (x *ListPartnerSpacesRequest) GetUnmappedOnly() bool {
 	if x != nil {
-		return x.State
+		return x.UnmappedOnly
 	}
-	return ""
+	return false
 }
 
 func (x *ListPartnerSpacesRequest) GetPageSize() int32 {
@@ -789,6 +798,8 @@ type ApplySuggestionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	// Only suggestions whose confidence is exact.
+	ExactOnly     bool `protobuf:"varint,2,opt,name=exact_only,json=exactOnly,proto3" json:"exact_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -828,6 +839,13 @@ func (x *ApplySuggestionsRequest) GetIntegrationId() string {
 		return x.IntegrationId
 	}
 	return ""
+}
+
+func (x *ApplySuggestionsRequest) GetExactOnly() bool {
+	if x != nil {
+		return x.ExactOnly
+	}
+	return false
 }
 
 // ApplySuggestionsResponse answers with what was mapped.
@@ -992,7 +1010,7 @@ type ListConflictsRequest struct {
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// Those that are healed, too.
 	IncludeClosed bool `protobuf:"varint,2,opt,name=include_closed,json=includeClosed,proto3" json:"include_closed,omitempty"`
-	// Entries a page, 1 to 1000; left out: 200.
+	// Entries a page, 1 to 200; left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1172,7 +1190,7 @@ var File_latchkey_property_v1_mapping_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb8\x04\n" +
+	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xec\x04\n" +
 	"\fPartnerSpace\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
@@ -1189,23 +1207,27 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"space_name\x18\n" +
 	" \x01(\tH\x02R\tspaceName\x88\x01\x01\x121\n" +
 	"\x12suggested_space_id\x18\v \x01(\tH\x03R\x10suggestedSpaceId\x88\x01\x01\x125\n" +
-	"\x14suggested_space_name\x18\f \x01(\tH\x04R\x12suggestedSpaceName\x88\x01\x01\x123\n" +
-	"\aseen_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAtB\x15\n" +
+	"\x14suggested_space_name\x18\f \x01(\tH\x04R\x12suggestedSpaceName\x88\x01\x01\x12#\n" +
+	"\n" +
+	"confidence\x18\r \x01(\tH\x05R\n" +
+	"confidence\x88\x01\x01\x123\n" +
+	"\aseen_at\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAtB\x15\n" +
 	"\x13_parent_external_idB\v\n" +
 	"\t_space_idB\r\n" +
 	"\v_space_nameB\x15\n" +
 	"\x13_suggested_space_idB\x17\n" +
-	"\x15_suggested_space_name\"Z\n" +
+	"\x15_suggested_space_nameB\r\n" +
+	"\v_confidence\"Z\n" +
 	"\aMapping\x12+\n" +
 	"\vexternal_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
 	"externalId\x12\"\n" +
-	"\bspace_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\"\xd5\x01\n" +
+	"\bspace_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\"\xc3\x01\n" +
 	"\x18ListPartnerSpacesRequest\x120\n" +
-	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x125\n" +
-	"\x05state\x18\x02 \x01(\tB\x1f\xbaH\x1cr\x1aR\x00R\x06mappedR\bunmappedR\x04goneR\x05state\x12'\n" +
+	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12#\n" +
+	"\runmapped_only\x18\x02 \x01(\bR\funmappedOnly\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"W\n" +
 	"\x19ListPartnerSpacesResponse\x12:\n" +
@@ -1236,9 +1258,11 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\"V\n" +
 	"\vMappingList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.MappingR\x04list\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x05R\x05total\"K\n" +
+	"\x05total\x18\x02 \x01(\x05R\x05total\"j\n" +
 	"\x17ApplySuggestionsRequest\x120\n" +
-	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\"Q\n" +
+	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12\x1d\n" +
+	"\n" +
+	"exact_only\x18\x02 \x01(\bR\texactOnly\"Q\n" +
 	"\x18ApplySuggestionsResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MappingListR\x04data\"\xa9\x02\n" +
 	"\bConflict\x12\x0e\n" +
@@ -1255,7 +1279,7 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"O\n" +
 	"\x15ListConflictsResponse\x126\n" +

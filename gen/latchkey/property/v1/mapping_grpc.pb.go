@@ -42,7 +42,7 @@ type MappingServiceClient interface {
 	UnsetMapping(ctx context.Context, in *UnsetMappingRequest, opts ...grpc.CallOption) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
-	// Maps everything that has an unambiguous suggestion by name.
+	// Maps everything that has a suggestion by name. Where two could be meant there is none.
 	ApplySuggestions(ctx context.Context, in *ApplySuggestionsRequest, opts ...grpc.CallOption) (*ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(ctx context.Context, in *ListConflictsRequest, opts ...grpc.CallOption) (*ListConflictsResponse, error)
@@ -131,7 +131,7 @@ type MappingServiceServer interface {
 	UnsetMapping(context.Context, *UnsetMappingRequest) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)
-	// Maps everything that has an unambiguous suggestion by name.
+	// Maps everything that has a suggestion by name. Where two could be meant there is none.
 	ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *ListConflictsRequest) (*ListConflictsResponse, error)

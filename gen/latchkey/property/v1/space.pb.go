@@ -157,9 +157,7 @@ type NewSpace struct {
 	// The dorm of a bed by its name, of this call or of the property.
 	ParentName string `protobuf:"bytes,5,opt,name=parent_name,json=parentName,proto3" json:"parent_name,omitempty"`
 	// Left out: true for a Room, false for a Dorm or Bed.
-	IsPrivate *bool `protobuf:"varint,6,opt,name=is_private,json=isPrivate,proto3,oneof" json:"is_private,omitempty"`
-	// Left out: true.
-	IsActive      *bool `protobuf:"varint,7,opt,name=is_active,json=isActive,proto3,oneof" json:"is_active,omitempty"`
+	IsPrivate     *bool `protobuf:"varint,6,opt,name=is_private,json=isPrivate,proto3,oneof" json:"is_private,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -236,13 +234,6 @@ func (x *NewSpace) GetIsPrivate() bool {
 	return false
 }
 
-func (x *NewSpace) GetIsActive() bool {
-	if x != nil && x.IsActive != nil {
-		return *x.IsActive
-	}
-	return false
-}
-
 // ListSpacesRequest narrows and pages.
 type ListSpacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -250,7 +241,7 @@ type ListSpacesRequest struct {
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// Only beds of this dorm.
 	ParentSpaceId string `protobuf:"bytes,2,opt,name=parent_space_id,json=parentSpaceId,proto3" json:"parent_space_id,omitempty"`
-	// Entries a page, 1 to 1000; left out: 200.
+	// Entries a page, 1 to 200; left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -702,7 +693,7 @@ func (x *BatchCreateSpacesResponse) GetData() *SpaceList {
 	return nil
 }
 
-// UpdateSpaceRequest changes what it names. The type and the dorm of a bed do not change.
+// UpdateSpaceRequest changes what it names.
 type UpdateSpaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -714,7 +705,11 @@ type UpdateSpaceRequest struct {
 	// Let as a whole to one party.
 	IsPrivate *bool `protobuf:"varint,4,opt,name=is_private,json=isPrivate,proto3,oneof" json:"is_private,omitempty"`
 	// Switched on.
-	IsActive      *bool `protobuf:"varint,5,opt,name=is_active,json=isActive,proto3,oneof" json:"is_active,omitempty"`
+	IsActive *bool `protobuf:"varint,5,opt,name=is_active,json=isActive,proto3,oneof" json:"is_active,omitempty"`
+	// Room or Dorm. A bed stays a bed.
+	Type *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
+	// Another dorm for a bed.
+	ParentSpaceId *string `protobuf:"bytes,7,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +777,20 @@ func (x *UpdateSpaceRequest) GetIsActive() bool {
 		return *x.IsActive
 	}
 	return false
+}
+
+func (x *UpdateSpaceRequest) GetType() string {
+	if x != nil && x.Type != nil {
+		return *x.Type
+	}
+	return ""
+}
+
+func (x *UpdateSpaceRequest) GetParentSpaceId() string {
+	if x != nil && x.ParentSpaceId != nil {
+		return *x.ParentSpaceId
+	}
+	return ""
 }
 
 // UpdateSpaceResponse answers with the space as it is now.
@@ -941,7 +950,7 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\x12\n" +
 	"\x10_parent_space_idB\n" +
 	"\n" +
-	"\b_lock_id\"\xb4\x02\n" +
+	"\b_lock_id\"\x84\x02\n" +
 	"\bNewSpace\x12*\n" +
 	"\x04type\x18\x01 \x01(\tB\x16\xbaH\x13r\x11R\x04RoomR\x04DormR\x03BedR\x04type\x12\x1e\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -951,16 +960,13 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\vparent_name\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\n" +
 	"parentName\x12\"\n" +
 	"\n" +
-	"is_private\x18\x06 \x01(\bH\x00R\tisPrivate\x88\x01\x01\x12 \n" +
-	"\tis_active\x18\a \x01(\bH\x01R\bisActive\x88\x01\x01B\r\n" +
-	"\v_is_privateB\f\n" +
-	"\n" +
-	"_is_active\"\xc4\x01\n" +
+	"is_private\x18\x06 \x01(\bH\x00R\tisPrivate\x88\x01\x01B\r\n" +
+	"\v_is_private\"\xc4\x01\n" +
 	"\x11ListSpacesRequest\x12,\n" +
 	"\x04type\x18\x01 \x01(\tB\x18\xbaH\x15r\x13R\x00R\x04RoomR\x04DormR\x03BedR\x04type\x12/\n" +
 	"\x0fparent_space_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\rparentSpaceId\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"I\n" +
 	"\x12ListSpacesResponse\x123\n" +
@@ -980,7 +986,7 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x18BatchCreateSpacesRequest\x12C\n" +
 	"\x06spaces\x18\x01 \x03(\v2\x1e.latchkey.property.v1.NewSpaceB\v\xbaH\b\x92\x01\x05\b\x01\x10\xf4\x03R\x06spaces\"P\n" +
 	"\x19BatchCreateSpacesResponse\x123\n" +
-	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SpaceListR\x04data\"\xee\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1f.latchkey.property.v1.SpaceListR\x04data\"\xf4\x02\n" +
 	"\x12UpdateSpaceRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12#\n" +
 	"\x04name\x18\x02 \x01(\tB\n" +
@@ -988,12 +994,16 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x05floor\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@H\x01R\x05floor\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"is_private\x18\x04 \x01(\bH\x02R\tisPrivate\x88\x01\x01\x12 \n" +
-	"\tis_active\x18\x05 \x01(\bH\x03R\bisActive\x88\x01\x01B\a\n" +
+	"\tis_active\x18\x05 \x01(\bH\x03R\bisActive\x88\x01\x01\x12/\n" +
+	"\x04type\x18\x06 \x01(\tB\x16\xbaH\x13r\x11R\x04RoomR\x04DormR\x03BedH\x04R\x04type\x88\x01\x01\x126\n" +
+	"\x0fparent_space_id\x18\a \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@H\x05R\rparentSpaceId\x88\x01\x01B\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_floorB\r\n" +
 	"\v_is_privateB\f\n" +
 	"\n" +
-	"_is_active\"F\n" +
+	"_is_activeB\a\n" +
+	"\x05_typeB\x12\n" +
+	"\x10_parent_space_id\"F\n" +
 	"\x13UpdateSpaceResponse\x12/\n" +
 	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\"/\n" +
 	"\x12DeleteSpaceRequest\x12\x19\n" +

@@ -33,7 +33,7 @@ const (
 //
 // SpaceService keeps the rooms, dorms and beds of the property.
 type SpaceServiceClient interface {
-	// Lists spaces by name, dorms followed by their beds.
+	// Lists spaces by name.
 	ListSpaces(ctx context.Context, in *ListSpacesRequest, opts ...grpc.CallOption) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(ctx context.Context, in *GetSpaceRequest, opts ...grpc.CallOption) (*GetSpaceResponse, error)
@@ -121,7 +121,7 @@ func (c *spaceServiceClient) DeleteSpace(ctx context.Context, in *DeleteSpaceReq
 //
 // SpaceService keeps the rooms, dorms and beds of the property.
 type SpaceServiceServer interface {
-	// Lists spaces by name, dorms followed by their beds.
+	// Lists spaces by name.
 	ListSpaces(context.Context, *ListSpacesRequest) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *GetSpaceRequest) (*GetSpaceResponse, error)

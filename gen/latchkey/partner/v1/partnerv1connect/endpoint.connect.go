@@ -56,7 +56,7 @@ type EndpointServiceClient interface {
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract.
+	// Calls the endpoint once, now, with the reservation id "latchkey-test", and reports status, latency and each violation of the contract.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }
 
@@ -151,7 +151,7 @@ type EndpointServiceHandler interface {
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract.
+	// Calls the endpoint once, now, with the reservation id "latchkey-test", and reports status, latency and each violation of the contract.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }
 

@@ -53,7 +53,7 @@ type BridgeServiceClient interface {
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
 	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)
-	// Lists bridges by name.
+	// Lists bridges, oldest first.
 	ListBridges(context.Context, *v1.ListBridgesRequest) (*v1.ListBridgesResponse, error)
 	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
 	RevokeBridge(context.Context, *v1.RevokeBridgeRequest) (*v1.RevokeBridgeResponse, error)
@@ -147,7 +147,7 @@ type BridgeServiceHandler interface {
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
 	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)
-	// Lists bridges by name.
+	// Lists bridges, oldest first.
 	ListBridges(context.Context, *v1.ListBridgesRequest) (*v1.ListBridgesResponse, error)
 	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
 	RevokeBridge(context.Context, *v1.RevokeBridgeRequest) (*v1.RevokeBridgeResponse, error)

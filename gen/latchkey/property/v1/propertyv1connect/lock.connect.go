@@ -47,11 +47,11 @@ const (
 
 // LockServiceClient is a client for the latchkey.property.v1.LockService service.
 type LockServiceClient interface {
-	// Lists locks by name.
+	// Lists locks, oldest first.
 	ListLocks(context.Context, *v1.ListLocksRequest) (*v1.ListLocksResponse, error)
 	// Answers with one lock and its slots. A PIN is never in it.
 	GetLock(context.Context, *v1.GetLockRequest) (*v1.GetLockResponse, error)
-	// Renames a lock or corrects its kind.
+	// Renames a lock.
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *v1.AssignLockRequest) (*v1.AssignLockResponse, error)
@@ -159,11 +159,11 @@ func (c *lockServiceClient) UnlockLock(ctx context.Context, req *v1.UnlockLockRe
 
 // LockServiceHandler is an implementation of the latchkey.property.v1.LockService service.
 type LockServiceHandler interface {
-	// Lists locks by name.
+	// Lists locks, oldest first.
 	ListLocks(context.Context, *v1.ListLocksRequest) (*v1.ListLocksResponse, error)
 	// Answers with one lock and its slots. A PIN is never in it.
 	GetLock(context.Context, *v1.GetLockRequest) (*v1.GetLockResponse, error)
-	// Renames a lock or corrects its kind.
+	// Renames a lock.
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *v1.AssignLockRequest) (*v1.AssignLockResponse, error)

@@ -63,7 +63,7 @@ type MappingServiceClient interface {
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
-	// Maps everything that has an unambiguous suggestion by name.
+	// Maps everything that has a suggestion by name. Where two could be meant there is none.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)
@@ -193,7 +193,7 @@ type MappingServiceHandler interface {
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
-	// Maps everything that has an unambiguous suggestion by name.
+	// Maps everything that has a suggestion by name. Where two could be meant there is none.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)

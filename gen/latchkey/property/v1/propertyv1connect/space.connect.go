@@ -53,7 +53,7 @@ const (
 
 // SpaceServiceClient is a client for the latchkey.property.v1.SpaceService service.
 type SpaceServiceClient interface {
-	// Lists spaces by name, dorms followed by their beds.
+	// Lists spaces by name.
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)
@@ -183,7 +183,7 @@ func (c *spaceServiceClient) DeleteSpace(ctx context.Context, req *v1.DeleteSpac
 
 // SpaceServiceHandler is an implementation of the latchkey.property.v1.SpaceService service.
 type SpaceServiceHandler interface {
-	// Lists spaces by name, dorms followed by their beds.
+	// Lists spaces by name.
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)

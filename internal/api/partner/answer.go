@@ -1,0 +1,103 @@
+package partner
+
+import (
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"latchkey.dev/ent"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/reservation"
+)
+
+// answer is a reservation as partners read it, its times in the property's offset.
+func answer(r *ent.Reservation, house *ent.Property) (*partnerv1.Reservation, error) {
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	from, to := instant(r.FromAt, zone), instant(r.ToAt, zone)
+	out := &partnerv1.Reservation{
+		Id: r.ID, PropertyId: r.PropertyID, HostelId: r.PropertyID,
+		PmsMeta: &partnerv1.PmsMeta{
+			Id: r.PmsID, GroupId: r.PmsGroupID, SpaceId: r.PmsSpaceID, ParentSpaceId: r.PmsParentSpaceID, CompanionIds: r.PmsCompanionIds,
+		},
+		PmsNumber: r.PmsNumber,
+		Booker:    &partnerv1.Booker{FirstName: r.BookerFirstName, LastName: r.BookerLastName, Email: r.BookerEmail, Mobile: r.BookerMobile},
+		State:     r.State, From: &from, To: &to, FromDate: r.FromDate, ToDate: r.ToDate,
+		AdultCount: number(r.AdultCount), ChildCount: number(r.ChildCount),
+		Price: decimal(r.PriceMinor, r.OwingCurrency), Owing: decimal(r.OwingMinor, r.OwingCurrency), OwingCurrency: r.OwingCurrency,
+		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber,
+		ParentSpaceId: r.OwnSpaceID, RoomId: r.PmsParentSpaceID, BedId: r.PmsSpaceID,
+		CreatedAt: timestamppb.New(r.CreatedAt), UpdatedAt: timestamppb.New(r.UpdatedAt),
+	}
+	if r.PmsUpdatedAt != nil {
+		out.PmsMeta.UpdatedAt = timestamppb.New(*r.PmsUpdatedAt)
+	}
+	return out, nil
+}
+
+// stored is the answer to a change.
+func stored(s reservation.Stored) (*partnerv1.Reservation, error) {
+	out, err := answer(s.Row, s.House)
+	if err != nil {
+		return nil, err
+	}
+	if s.Stale {
+		out.Stale = &s.Stale
+	}
+	out.Access, err = plan(s.Plan, s.House)
+	return out, err
+}
+
+func plan(p access.Plan, house *ent.Property) (*partnerv1.AccessPlan, error) {
+	out := &partnerv1.AccessPlan{Status: string(p.Status)}
+	if p.Window != nil {
+		zone, err := clock.Zone(house.TimeZone)
+		if err != nil {
+			return nil, err
+		}
+		out.Window = &partnerv1.AccessWindow{From: instant(p.Window.From, zone), To: instant(p.Window.To, zone), TimeZone: house.TimeZone}
+	}
+	for _, d := range p.Doors {
+		door := &partnerv1.AccessDoor{DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey)}
+		if d.Reason != "" {
+			reason := string(d.Reason)
+			door.Reason = &reason
+		}
+		out.Doors = append(out.Doors, door)
+	}
+	for _, r := range p.Reasons {
+		out.Reasons = append(out.Reasons, string(r))
+	}
+	return out, nil
+}
+
+// instant is RFC 3339 in the property's offset, to the second.
+func instant(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
+
+func number(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	v := int32(*n)
+	return &v
+}
+
+func decimal(minor *int64, currency *string) *float64 {
+	if minor == nil {
+		return nil
+	}
+	code := ""
+	if currency != nil {
+		code = *currency
+	}
+	v, err := strconv.ParseFloat(reservation.Decimal(*minor, code), 64)
+	if err != nil {
+		return nil
+	}
+	return &v
+}

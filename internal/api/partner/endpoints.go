@@ -1,0 +1,186 @@
+package partner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/pms"
+)
+
+// UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read at once.
+func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertEndpointResponse, error) {
+		e, secret, err := s.Registry.Register(tx, partner.Endpoint{
+			PropertyID: a.PropertyID, IntegrationID: a.IntegrationID, Action: req.GetAction(), URL: req.GetUrl(),
+			Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn(),
+		}, s.PMS.CheckURL)
+		if err != nil {
+			return nil, err
+		}
+		if e.Action == partner.GetSpaces && s.ReadSpaces != nil {
+			if err := s.ReadSpaces(tx, a.PropertyID, a.IntegrationID); err != nil {
+				return nil, err
+			}
+		}
+		out := &partnerv1.UpsertEndpointResponse{Data: endpoint(e, true)}
+		if secret != "" {
+			out.SigningSecret = &secret
+		}
+		return out, nil
+	})
+}
+
+// ListEndpoints lists the caller's endpoints with their tokens: they are its own.
+func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsRequest) (*partnerv1.ListEndpointsResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.Registry.OwnEndpoints(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
+	if err != nil {
+		return nil, err
+	}
+	list := &partnerv1.EndpointList{Total: int32(len(all))}
+	for _, e := range all {
+		list.List = append(list.List, endpoint(e, true))
+	}
+	return &partnerv1.ListEndpointsResponse{Data: list}, nil
+}
+
+// DeleteEndpoint removes the endpoint of one action.
+func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpointRequest) (*partnerv1.DeleteEndpointResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.DeleteEndpointResponse, error) {
+		e, err := s.Registry.Unregister(tx, a.PropertyID, a.IntegrationID, req.GetAction())
+		if err != nil {
+			return nil, err
+		}
+		return &partnerv1.DeleteEndpointResponse{Data: endpoint(e, true)}, nil
+	})
+}
+
+// TestEndpoint calls an endpoint once, now, outside of any transaction.
+func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.target(ctx, a, req.GetAction())
+	if err != nil {
+		return nil, err
+	}
+	report, err := s.PMS.Probe(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	out := &partnerv1.EndpointTest{Ok: report.OK, Status: int32(report.Status), LatencyMs: float64(report.Latency) / float64(time.Millisecond)}
+	for _, v := range report.Violations {
+		out.Violations = append(out.Violations, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
+	}
+	if report.Message != "" {
+		out.Violations = append(out.Violations, report.Message)
+	}
+	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
+}
+
+// target is the endpoint of one action, ready to be called.
+func (s *Service) target(ctx context.Context, a actor.Actor, action string) (pms.Target, error) {
+	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, action)
+	if err != nil {
+		return pms.Target{}, err
+	}
+	secrets, err := s.Registry.SigningSecrets(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
+	if err != nil {
+		return pms.Target{}, err
+	}
+	return pms.Target{
+		IntegrationID: a.IntegrationID, Action: action, URL: e.URL, Method: e.Method, Token: e.Token,
+		TokenIn: e.TokenIn, SigningSecrets: secrets,
+	}, nil
+}
+
+func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, t *partnerv1.EndpointTest) error {
+	failure := ""
+	if !t.GetOk() && len(t.GetViolations()) > 0 {
+		failure = t.GetViolations()[0]
+	}
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		return partner.RecordCall(tx, a.PropertyID, a.IntegrationID, action, failure)
+	})
+}
+
+// RenderEndpoint puts the token and the signing secret back into a remembered answer to a registration.
+func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
+	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
+	a, err := caller(ctx)
+	if !ok || err != nil {
+		return errors.Join(errors.New("render an endpoint: not one"), err)
+	}
+	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, out.GetData().GetAction())
+	if fault.Has(err, fault.EndpointNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out.Data.Token = &e.Token
+	return nil
+}
+
+// RenderReset puts the codes back into a remembered answer to a reset.
+func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
+	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
+	a, err := caller(ctx)
+	if !ok || err != nil {
+		return errors.Join(errors.New("render a reset: not one"), err)
+	}
+	tx := s.DB.View(ctx)
+	row, err := getOwn(tx, a, out.GetData().GetReservation().GetId())
+	if err != nil {
+		return err
+	}
+	out.Data.Reservation, err = s.extended(tx, a, row, resetExtends(a))
+	return err
+}
+
+func endpoint(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
+	out := &partnerv1.Endpoint{
+		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
+		Health: &partnerv1.EndpointHealth{
+			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
+			LastSuccessAt: timestamp(e.Health.LastSuccessAt), LastFailureAt: timestamp(e.Health.LastFailureAt),
+		},
+	}
+	if withToken {
+		out.Token = &e.Token
+	}
+	if e.Health.LastError != "" {
+		out.Health.LastError = &e.Health.LastError
+	}
+	return out
+}
+
+func timestamp(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}

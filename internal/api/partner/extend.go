@@ -1,0 +1,110 @@
+package partner
+
+import (
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entintegration "latchkey.dev/ent/integration"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
+)
+
+// What extend may name.
+const (
+	extendPIN    = "pin"
+	extendGates  = "gatePins"
+	extendSpace  = "space"
+	extendAccess = "access"
+)
+
+// extended is a reservation with what the caller asked for beside it.
+func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, extend []string) (*partnerv1.Reservation, error) {
+	house, err := tx.Property.Get(tx.Context(), a.PropertyID)
+	if err != nil {
+		return nil, fmt.Errorf("load the property: %w", err)
+	}
+	out, err := answer(row, house)
+	if err != nil {
+		return nil, err
+	}
+	wants := func(what string) bool { return slices.Contains(extend, what) }
+	if wants(extendPIN) || wants(extendGates) {
+		if err := s.addPINs(tx, a, row, out, wants); err != nil {
+			return nil, err
+		}
+	}
+	if wants(extendSpace) {
+		if out.Space, err = s.spaceOf(tx, row); err != nil {
+			return nil, err
+		}
+	}
+	if wants(extendAccess) {
+		p, err := s.keeper().Plan(tx, row, house)
+		if err != nil {
+			return nil, err
+		}
+		if out.Access, err = plan(p, house); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *partnerv1.Reservation, wants func(string) bool) error {
+	if !a.Has(actor.PINsRead) {
+		return fault.New(fault.Denied, fault.ScopeMissing, "reading PINs needs the scope pins:read; the property's owner can grant it").Put("scope", actor.PINsRead)
+	}
+	shown, err := access.PINs(access.Settler{Tx: tx, Keys: s.Keys}, a.PropertyID, row.ID)
+	if err != nil {
+		return err
+	}
+	if wants(extendPIN) && shown.PIN != "" {
+		out.Pin = &shown.PIN
+	}
+	if wants(extendGates) {
+		for _, g := range shown.Gates {
+			out.GatesPins = append(out.GatesPins, &partnerv1.GatePin{GateId: g.ID, GateName: g.Name, Pin: g.PIN})
+		}
+	}
+	return nil
+}
+
+// spaceOf is the space of ours a reservation is in, nil if there is none.
+func (s *Service) spaceOf(tx *db.Tx, row *ent.Reservation) (*partnerv1.Space, error) {
+	place, _, err := space.Resolve(tx.Context(), tx.Client, space.Request{
+		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: text0(row.PmsSpaceID),
+		ExternalParentID: text0(row.PmsParentSpaceID), OwnID: text0(row.OwnSpaceID),
+	})
+	if err != nil || place.Space == nil {
+		return nil, err
+	}
+	list, err := s.spaces(tx, row.PropertyID, row.IntegrationID, []*ent.Space{place.Space})
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func text0(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func integrationsOf(tx *db.Tx, propertyID string) ([]string, error) {
+	return tx.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(tx.Context())
+}
+
+// size of a page that the caller left open.
+func size(n int32) int {
+	if n <= 0 {
+		return 50
+	}
+	return int(n)
+}

@@ -1,0 +1,58 @@
+// Package partner is the partners' area of the API: protobuf to domain and back, and the transaction around each change.
+package partner
+
+import (
+	"context"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/reservation"
+)
+
+// Service implements the services of latchkey.partner.v1.
+type Service struct {
+	partnerv1.UnimplementedReservationServiceServer
+	partnerv1.UnimplementedEndpointServiceServer
+	partnerv1.UnimplementedSpaceServiceServer
+	partnerv1.UnimplementedIntegrationServiceServer
+
+	DB       *db.DB
+	Keys     *keyring.Ring
+	Memory   *idem.Memory
+	Registry *partner.Registry
+	PMS      *pms.Client
+	// ReadSpaces has getSpaces of an integration read soon, from within the transaction that made it worth it.
+	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
+}
+
+func (s *Service) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }
+
+// caller is the integration behind a call; the interceptors let no other in.
+func caller(ctx context.Context) (actor.Actor, error) {
+	a, ok := actor.From(ctx)
+	if !ok || a.Kind != actor.Integration || a.PropertyID == "" {
+		return actor.Actor{}, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+	}
+	return a, nil
+}
+
+// own is the scope of what a caller writes.
+func own(a actor.Actor) reservation.Scope {
+	return reservation.Scope{PropertyID: a.PropertyID, IntegrationID: a.IntegrationID}
+}
+
+// readable is the scope of what a caller reads: a property's own scripts read all of the property.
+func readable(a actor.Actor) reservation.Scope {
+	if scripts(a) {
+		return reservation.Scope{PropertyID: a.PropertyID}
+	}
+	return own(a)
+}
+
+func scripts(a actor.Actor) bool { return a.AppID == "" }

@@ -1,0 +1,128 @@
+package partner
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// ListSpaces lists rooms and beds.
+func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := s.DB.View(ctx)
+	f := space.Filter{
+		Type: req.GetFilter().GetType(), Floor: req.GetFilter().GetFloor(), ParentID: req.GetFilter().GetParentSpaceId(),
+		Page: page(req.GetPage()),
+	}
+	rows, total, err := space.List(ctx, tx.Client, a.PropertyID, f)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.spaces(tx, a.PropertyID, a.IntegrationID, rows)
+	return &partnerv1.ListSpacesResponse{Data: &partnerv1.SpaceList{List: list, Total: int32(total)}}, err
+}
+
+func page(p *partnerv1.Page) space.Page {
+	return space.Page{Limit: int(p.GetLimit()), Number: int(p.GetOffset())}
+}
+
+// spaces are spaces as an integration reads them, with its own ids for them.
+func (s *Service) spaces(tx *db.Tx, propertyID, integrationID string, rows []*ent.Space) ([]*partnerv1.Space, error) {
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	locks, err := lock.AtDoors(tx, propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := space.ExternalIDs(tx.Context(), tx.Client, propertyID, integrationID, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*partnerv1.Space, len(rows))
+	for i, r := range rows {
+		out[i] = &partnerv1.Space{
+			Id: r.ID, Type: r.Type, Name: r.Name, Floor: filled(r.Floor), ParentSpaceId: filled(r.ParentID),
+			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != nil, PmsSpaceId: filled(theirs[r.ID]),
+		}
+	}
+	return out, nil
+}
+
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// ListGates lists the doors of common areas.
+func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest) (*partnerv1.ListGatesResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := s.DB.View(ctx)
+	rows, total, err := space.ListGates(ctx, tx.Client, a.PropertyID, space.GateFilter{Floor: req.GetFilter().GetFloor(), Page: page(req.GetPage())})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	locks, err := lock.AtDoors(tx, a.PropertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	list := &partnerv1.GateList{Total: int32(total)}
+	for _, r := range rows {
+		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: filled(r.Floor), HasLock: locks[r.ID] != nil})
+	}
+	return &partnerv1.ListGatesResponse{Data: list}, nil
+}
+
+// GetIntegration says who is calling.
+func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegrationRequest) (*partnerv1.GetIntegrationResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := s.DB.View(ctx)
+	row, err := partner.Integration(ctx, tx.Client, a.PropertyID, a.IntegrationID)
+	if err != nil {
+		return nil, err
+	}
+	house, err := tx.Property.Get(ctx, a.PropertyID)
+	if err != nil {
+		return nil, fmt.Errorf("load the property: %w", err)
+	}
+	out := &partnerv1.Integration{
+		Id: row.ID, AppId: row.AppID, Name: row.Name, PropertyId: house.ID, PropertyName: house.Name, TimeZone: house.TimeZone,
+		CheckInTime: house.CheckInTime, CheckOutTime: house.CheckOutTime, Scopes: row.Scopes,
+	}
+	endpoints, err := partner.Endpoints(ctx, tx.Client, a.PropertyID, a.IntegrationID)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range endpoints {
+		out.Endpoints = append(out.Endpoints, endpoint(e, false))
+	}
+	return &partnerv1.GetIntegrationResponse{Data: out}, nil
+}
+
+func getOwn(tx *db.Tx, a actor.Actor, id string) (*ent.Reservation, error) {
+	return reservation.Get(tx, own(a), id)
+}
