@@ -129,3 +129,11 @@ func (r *Report) add(f fault.Field) {
 		r.errors = append(r.errors, f)
 	}
 }
+
+// EntryMask returns the mask of one entry of the list at the top of the body; see [Report.Mask].
+func (r *Report) EntryMask(list string, i int) []string {
+	if r == nil || i < 0 || i >= len(r.items[list]) {
+		return nil
+	}
+	return r.items[list][i].mask
+}

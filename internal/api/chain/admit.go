@@ -1,0 +1,105 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/fault"
+)
+
+// admission is what every call, unary or stream, must pass before its handler sees it.
+var admission = []func(*Chain, context.Context, *Call) (context.Context, error){
+	(*Chain).route,
+	(*Chain).address,
+	(*Chain).authenticate,
+	(*Chain).limit,
+	(*Chain).authorize,
+	(*Chain).key,
+}
+
+func (c *Chain) admit(ctx context.Context, call *Call) (context.Context, error) {
+	var err error
+	for _, step := range admission {
+		if ctx, err = step(c, ctx, call); err != nil {
+			return ctx, err
+		}
+	}
+	return ctx, nil
+}
+
+func (c *Chain) route(ctx context.Context, call *Call) (context.Context, error) {
+	if call.method == nobody {
+		return ctx, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", call.Method)
+	}
+	return ctx, nil
+}
+
+func (c *Chain) address(ctx context.Context, call *Call) (context.Context, error) {
+	call.Client = clientAddr(ctx, call.md[HeaderForwardedFor], c.proxies)
+	return ctx, nil
+}
+
+func (c *Chain) authenticate(ctx context.Context, call *Call) (context.Context, error) {
+	if call.method.public || call.method.access.GetAnonymous() {
+		return ctx, nil
+	}
+	a, err := c.auth[call.method.area](ctx, call.credentials(ctx))
+	if err != nil {
+		return ctx, err
+	}
+	if a.Kind == "" {
+		return ctx, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+	}
+	call.who = a
+	return actor.With(ctx, a), nil
+}
+
+// limit counts the calls of integrations, and of callers that have no credential by their
+// address, since what they try may be guesses.
+func (c *Chain) limit(ctx context.Context, call *Call) (context.Context, error) {
+	if call.method.public {
+		return ctx, nil
+	}
+	var subject string
+	switch a, ok := actor.From(ctx); {
+	case ok && a.Kind == actor.Integration:
+		subject = a.Subject()
+	case !ok && call.Client.IsValid():
+		subject = "address:" + network(call.Client)
+	default:
+		return ctx, nil
+	}
+	l := c.calls
+	if call.method.access.GetBatch() {
+		l = c.batches
+	}
+	return ctx, l.take(c.clock.Now(), subject, call.header)
+}
+
+// ranks of staff roles, in growing order.
+var ranks = map[string]int{"viewer": 1, "operator": 2, "owner": 3}
+
+func (c *Chain) authorize(ctx context.Context, call *Call) (context.Context, error) {
+	a, ok := actor.From(ctx)
+	rule := call.method.access
+	if !ok || rule == nil {
+		return ctx, nil
+	}
+	if rule.GetScope() != "" && a.Kind == actor.Integration && !a.Has(rule.GetScope()) {
+		return ctx, fault.New(fault.Denied, fault.ScopeMissing, "the scope %s is needed for this call: ask the property to grant it to this integration", rule.GetScope()).
+			Put("scope", rule.GetScope())
+	}
+	if rule.GetRole() != "" && a.Kind == actor.Staff && ranks[a.Role] < cmp.Or(ranks[rule.GetRole()], len(ranks)+1) {
+		return ctx, fault.New(fault.Denied, fault.RoleMissing, "the role %s is needed for this call", rule.GetRole()).
+			Put("role", rule.GetRole())
+	}
+	return ctx, nil
+}
+
+func (c *Chain) key(ctx context.Context, call *Call) (context.Context, error) {
+	if call.method.access.GetMutates() {
+		return ctx, call.readKey()
+	}
+	return ctx, nil
+}

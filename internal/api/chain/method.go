@@ -1,0 +1,179 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"buf.build/go/protovalidate"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
+	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/fault"
+)
+
+// method is what the chain knows of one RPC before it is called.
+type method struct {
+	service string // "latchkey.partner.v1.ReservationService"
+	area    string // "latchkey.partner.v1"
+	public  bool
+	access  *rpcv1.Access
+	own     string // JSON name of the field that the handler validates, "" for none
+	options []protovalidate.ValidationOption
+}
+
+var nobody = &method{}
+
+func (c *Chain) method(full string) *method {
+	if m := c.methods[full]; m != nil {
+		return m
+	}
+	service, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
+	if c.public[service] {
+		return &method{service: service, public: true}
+	}
+	return nobody
+}
+
+// Registrar registers services of generated code with every protocol at once.
+type Registrar struct {
+	chain *Chain
+	to    []grpc.ServiceRegistrar
+	err   error
+}
+
+// Registrar returns a registrar that passes each service on to the given ones. Ask Err when
+// done.
+func (c *Chain) Registrar(to ...grpc.ServiceRegistrar) *Registrar {
+	return &Registrar{chain: c, to: to}
+}
+
+// Err returns why a service could not be registered: an RPC without an access rule, or an
+// area without an authenticator.
+func (r *Registrar) Err() error { return r.err }
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	if err := r.chain.learn(desc); err != nil {
+		if r.err == nil {
+			r.err = err
+		}
+		return
+	}
+	wrapped := wrap(desc)
+	for _, to := range r.to {
+		to.RegisterService(wrapped, impl)
+	}
+}
+
+// learn looks up the rules of a service's RPCs.
+func (c *Chain) learn(desc *grpc.ServiceDesc) error {
+	if c.public[desc.ServiceName] {
+		return nil
+	}
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
+	if err != nil {
+		return fmt.Errorf("chain: service %s: %w", desc.ServiceName, err)
+	}
+	sd, ok := d.(protoreflect.ServiceDescriptor)
+	if !ok {
+		return fmt.Errorf("chain: %s is no service", desc.ServiceName)
+	}
+	for i := range sd.Methods().Len() {
+		md := sd.Methods().Get(i)
+		m := &method{service: desc.ServiceName, area: string(sd.ParentFile().Package())}
+		full := fmt.Sprintf("/%s/%s", desc.ServiceName, md.Name())
+		if !proto.HasExtension(md.Options(), rpcv1.E_Access) {
+			return fmt.Errorf("chain: %s has no (latchkey.rpc.v1.access) rule", full)
+		}
+		m.access, _ = proto.GetExtension(md.Options(), rpcv1.E_Access).(*rpcv1.Access)
+		if !m.access.GetAnonymous() && c.auth[m.area] == nil {
+			return fmt.Errorf("chain: %s: nobody authenticates callers of %s", full, m.area)
+		}
+		if err := m.leave(c.own[full], md.Input()); err != nil {
+			return fmt.Errorf("chain: %s: %w", full, err)
+		}
+		c.methods[full] = m
+	}
+	return nil
+}
+
+// leave takes a field out of the chain's validation.
+func (m *method) leave(name string, input protoreflect.MessageDescriptor) error {
+	if name == "" {
+		return nil
+	}
+	fd := input.Fields().ByName(protoreflect.Name(name))
+	if fd == nil {
+		return fmt.Errorf("%s has no field %s", input.FullName(), name)
+	}
+	m.own = fd.JSONName()
+	left := fd.FullName()
+	m.options = append(m.options, protovalidate.WithFilter(protovalidate.FilterFunc(
+		func(_ protoreflect.Message, d protoreflect.Descriptor) bool {
+			return d.FullName() != left || fd.IsList()
+		},
+	)))
+	return nil
+}
+
+// wrap lets calls whose message cannot be decoded pass the chain as well, so that they are
+// authenticated, logged and refused like any other.
+func wrap(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
+	w := *desc
+	w.Methods = make([]grpc.MethodDesc, len(desc.Methods))
+	for i, m := range desc.Methods {
+		inner := m.Handler
+		m.Handler = func(srv any, ctx context.Context, dec func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
+			report := &decoded{}
+			return inner(srv, context.WithValue(ctx, decodedKey{}, report), func(v any) error {
+				report.err = dec(v)
+				return nil
+			}, chain)
+		}
+		w.Methods[i] = m
+	}
+	return &w
+}
+
+// decoded remembers how the decoding of a unary request went.
+type decoded struct{ err error }
+
+type decodedKey struct{}
+
+// decodeFault returns why a request could not be read, by any protocol.
+func decodeFault(ctx context.Context) error {
+	if r := body.From(ctx); r != nil && r.Fault != nil {
+		return r.Fault
+	}
+	if d, ok := ctx.Value(decodedKey{}).(*decoded); ok && d.err != nil {
+		return malformed(d.err)
+	}
+	return nil
+}
+
+// malformed is the fault of a message that protobuf cannot read. Broken UTF-8 is the fault
+// of one field, which protobuf names in its text only.
+func malformed(err error) error {
+	const marker = " contains invalid UTF-8"
+	if before, _, ok := strings.Cut(err.Error(), marker); ok {
+		name := before[strings.LastIndexAny(before, ". ")+1:]
+		return fault.Fields(fault.Field{Path: camel(name), Reason: fault.NotPrintable, Message: "is not valid UTF-8"}).With(err)
+	}
+	return fault.New(fault.Invalid, fault.InvalidFields, "the message is not a valid protobuf message of this method").With(err)
+}
+
+// camel turns the proto name of a field into its JSON name.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words {
+		if i > 0 && w != "" {
+			words[i] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
+}

@@ -1,0 +1,108 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"latchkey.dev/internal/fault"
+)
+
+type metrics struct {
+	calls    *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	panics   *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer) (*metrics, error) {
+	m := &metrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "latchkey_rpc_calls_total", Help: "Calls answered, by method, protocol and gRPC code.",
+		}, []string{"method", "protocol", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "latchkey_rpc_duration_seconds", Help: "Time from a call's arrival to its answer.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"method"}),
+		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "latchkey_rpc_panics_total", Help: "Calls that ended in a panic.",
+		}, []string{"method"}),
+	}
+	return m, errors.Join(r.Register(m.calls), r.Register(m.duration), r.Register(m.panics))
+}
+
+// finish turns a call's error into what the caller gets, nil for success, and writes down
+// how the call went. What it writes holds no personal data.
+func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Status {
+	took := time.Since(call.started)
+	code, reason := codes.OK, fault.Reason("")
+	var st *status.Status
+	if err != nil {
+		f := c.explain(ctx, call, err)
+		st = Status(f, call.RequestID)
+		code, reason = st.Code(), f.Reason
+		for k, v := range errorHeader(f) {
+			call.header[k] = v
+		}
+	}
+	label := call.Method
+	if call.method == nobody {
+		label = "unknown" // a caller's own words would be labels without end
+	}
+	c.metrics.calls.WithLabelValues(label, string(call.Protocol), code.String()).Inc()
+	c.metrics.duration.WithLabelValues(label).Observe(took.Seconds())
+	level := slog.LevelInfo
+	if call.method.public {
+		level = slog.LevelDebug
+	}
+	if !c.log.Enabled(ctx, level) {
+		return st
+	}
+	attrs := make([]slog.Attr, 0, 9)
+	attrs = append(attrs, slog.String("method", call.Method), slog.String("protocol", string(call.Protocol)),
+		slog.String("code", code.String()), slog.Duration("took", took), slog.String("requestId", call.RequestID))
+	if reason != "" {
+		attrs = append(attrs, slog.String("reason", string(reason)))
+	}
+	if call.who.Kind != "" {
+		attrs = append(attrs, slog.String("actor", string(call.who.Kind)), slog.String("subject", call.who.Subject()), slog.String("property", call.who.PropertyID))
+	}
+	c.log.LogAttrs(ctx, level, "call", attrs...)
+	return st
+}
+
+// explain finds the fault in an error. An error that has none is logged and stays inside.
+func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault {
+	f, ok := fault.Of(err)
+	if !ok {
+		f = foreign(ctx, err)
+	}
+	if f.Kind == fault.Internal {
+		c.log.ErrorContext(ctx, "call failed", "method", call.Method, "requestId", call.RequestID, "error", err.Error())
+		return fault.New(fault.Internal, fault.InternalError, "internal error")
+	}
+	return f
+}
+
+// foreign gives a fault to errors of the context and of gRPC itself; any other is internal.
+func foreign(ctx context.Context, err error) *fault.Fault {
+	code := status.Code(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) || code == codes.DeadlineExceeded:
+		return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not done in time: ask what became of it, or try again").With(err)
+	case errors.Is(err, context.Canceled) || code == codes.Canceled:
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not done in time: ask what became of it, or try again").With(err)
+		}
+		return fault.New(fault.Canceled, fault.CanceledReason, "the caller went away").With(err)
+	case code == codes.Unimplemented:
+		return fault.New(fault.Unimplemented, fault.UnimplementedReason, "this method is not offered here").With(err)
+	case code == codes.ResourceExhausted:
+		return fault.New(fault.Exhausted, fault.BodyTooLarge, "a message is larger than %d bytes", MaxRequestBytes).With(err)
+	}
+	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
+}

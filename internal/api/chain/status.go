@@ -1,0 +1,202 @@
+package chain
+
+import (
+	"context"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// Domain is the domain of every ErrorInfo.
+const Domain = "latchkey.dev"
+
+// retryUnavailable is when a caller should try again where nothing better is known.
+const retryUnavailable = 5 * time.Second
+
+// maxViolations bounds how many wrong fields one answer names.
+const maxViolations = 200
+
+// Codes of REST beyond those of gRPC.
+const (
+	CodeMethodNotAllowed = 17
+	CodeNotAcceptable    = 18
+)
+
+// kinds is the one table of what a kind of fault is called over gRPC and when its maker
+// gave no reason.
+var kinds = map[fault.Kind]struct {
+	code   codes.Code
+	reason fault.Reason
+}{
+	fault.Internal:         {codes.Internal, fault.InternalError},
+	fault.Invalid:          {codes.InvalidArgument, fault.InvalidFields},
+	fault.Unauthenticated:  {codes.Unauthenticated, fault.InvalidCredentials},
+	fault.Denied:           {codes.PermissionDenied, fault.ScopeMissing},
+	fault.NotFound:         {codes.NotFound, fault.NotFoundReason},
+	fault.Exists:           {codes.AlreadyExists, fault.AlreadyExists},
+	fault.Aborted:          {codes.Aborted, fault.EtagMismatch},
+	fault.Precondition:     {codes.FailedPrecondition, fault.InUse},
+	fault.Exhausted:        {codes.ResourceExhausted, fault.RateLimited},
+	fault.Unavailable:      {codes.Unavailable, fault.UnavailableReason},
+	fault.Deadline:         {codes.DeadlineExceeded, fault.DeadlineExceeded},
+	fault.Canceled:         {codes.Canceled, fault.CanceledReason},
+	fault.Unimplemented:    {codes.Unimplemented, fault.UnimplementedReason},
+	fault.MethodNotAllowed: {codes.Unimplemented, fault.MethodNotAllowedReason},
+	fault.NotAcceptable:    {codes.InvalidArgument, fault.NotAcceptableReason},
+}
+
+// titles is the one table of what a code is called and its HTTP status.
+var titles = map[int32]struct {
+	title string
+	http  int
+}{
+	int32(codes.Canceled):           {"CANCELED", 499},
+	int32(codes.Unknown):            {"UNKNOWN", http.StatusInternalServerError},
+	int32(codes.InvalidArgument):    {"INVALID_ARGUMENT", http.StatusBadRequest},
+	int32(codes.DeadlineExceeded):   {"DEADLINE_EXCEEDED", http.StatusGatewayTimeout},
+	int32(codes.NotFound):           {"NOT_FOUND", http.StatusNotFound},
+	int32(codes.AlreadyExists):      {"ALREADY_EXISTS", http.StatusConflict},
+	int32(codes.PermissionDenied):   {"PERMISSION_DENIED", http.StatusForbidden},
+	int32(codes.ResourceExhausted):  {"RESOURCE_EXHAUSTED", http.StatusTooManyRequests},
+	int32(codes.FailedPrecondition): {"FAILED_PRECONDITION", http.StatusConflict},
+	int32(codes.Aborted):            {"ABORTED", http.StatusConflict},
+	int32(codes.OutOfRange):         {"OUT_OF_RANGE", http.StatusBadRequest},
+	int32(codes.Unimplemented):      {"UNIMPLEMENTED", http.StatusNotImplemented},
+	int32(codes.Internal):           {"INTERNAL", http.StatusInternalServerError},
+	int32(codes.Unavailable):        {"UNAVAILABLE", http.StatusServiceUnavailable},
+	int32(codes.DataLoss):           {"DATA_LOSS", http.StatusInternalServerError},
+	int32(codes.Unauthenticated):    {"UNAUTHORIZED", http.StatusUnauthorized},
+	CodeMethodNotAllowed:            {"METHOD_NOT_ALLOWED", http.StatusMethodNotAllowed},
+	CodeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
+}
+
+// Status makes the gRPC status of a fault, details included.
+func Status(f *fault.Fault, requestID string) *status.Status {
+	row := kinds[f.Kind]
+	reason := f.Reason
+	if reason == "" {
+		reason = row.reason
+	}
+	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(&errdetails.ErrorInfo{Reason: string(reason), Domain: Domain, Metadata: f.Meta})}
+	if len(f.Fields) > 0 {
+		details = append(details, protoadapt.MessageV1Of(badRequest(f.Fields)))
+	}
+	if d := retryAfter(f); d > 0 {
+		details = append(details, protoadapt.MessageV1Of(&errdetails.RetryInfo{RetryDelay: durationpb.New(d)}))
+	}
+	if reason == fault.RateLimited {
+		details = append(details, protoadapt.MessageV1Of(&errdetails.QuotaFailure{
+			Violations: []*errdetails.QuotaFailure_Violation{{Subject: f.Meta["quota"], Description: f.Message}},
+		}))
+	}
+	if requestID != "" {
+		details = append(details, protoadapt.MessageV1Of(&errdetails.RequestInfo{RequestId: requestID}))
+	}
+	st := status.New(row.code, f.Message)
+	if full, err := st.WithDetails(details...); err == nil {
+		return full
+	}
+	return st
+}
+
+func badRequest(fields []fault.Field) *errdetails.BadRequest {
+	br := &errdetails.BadRequest{}
+	for _, f := range fields[:min(len(fields), maxViolations)] {
+		br.FieldViolations = append(br.FieldViolations, &errdetails.BadRequest_FieldViolation{
+			Field: f.Path, Description: f.Message, Reason: string(f.Reason),
+		})
+	}
+	return br
+}
+
+func retryAfter(f *fault.Fault) time.Duration {
+	if f.RetryAfter == 0 && f.Kind == fault.Unavailable {
+		return retryUnavailable
+	}
+	return f.RetryAfter
+}
+
+// errorHeader is what headers say of a fault.
+func errorHeader(f *fault.Fault) metadata.MD {
+	md := metadata.MD{}
+	if d := retryAfter(f); d > 0 {
+		md[HeaderRetryAfter] = []string{strconv.Itoa(int(math.Ceil(d.Seconds())))}
+	}
+	if f.Kind == fault.Unauthenticated {
+		md["www-authenticate"] = []string{"Bearer"}
+	}
+	return md
+}
+
+// Failure makes the error of the REST envelope out of what a handler's step returned, for
+// answers that hold errors next to results. What is no fault is logged and stays inside.
+func Failure(ctx context.Context, err error) *errorsv1.Error {
+	call := From(ctx)
+	if call == nil {
+		f, ok := fault.Of(err)
+		if !ok || f.Kind == fault.Internal {
+			f = fault.New(fault.Internal, fault.InternalError, "internal error")
+		}
+		return Envelope(f, "")
+	}
+	return Envelope(call.chain.explain(ctx, call, err), call.RequestID)
+}
+
+// Envelope makes the REST form of a fault.
+func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
+	e := EnvelopeOf(Status(f, requestID))
+	switch f.Kind {
+	case fault.MethodNotAllowed:
+		e.Code = CodeMethodNotAllowed
+	case fault.NotAcceptable:
+		e.Code = CodeNotAcceptable
+	default:
+		return e
+	}
+	row := titles[e.GetCode()]
+	e.Title, e.Status = row.title, int32(row.http) //nolint:gosec // three digits
+	return e
+}
+
+// EnvelopeOf makes the REST form of a status that [Status] made.
+func EnvelopeOf(st *status.Status) *errorsv1.Error {
+	row, ok := titles[int32(st.Code())] //nolint:gosec // codes are below 20
+	if !ok {
+		row = titles[int32(codes.Unknown)]
+	}
+	e := &errorsv1.Error{
+		Code: int32(st.Code()), Title: row.title, Message: st.Message(), Status: int32(row.http), //nolint:gosec // small numbers
+		Details: st.Proto().GetDetails(),
+	}
+	for _, d := range e.GetDetails() {
+		readDetail(e, d)
+	}
+	if e.GetReason() == string(fault.BodyTooLarge) {
+		e.Status = http.StatusRequestEntityTooLarge
+	}
+	return e
+}
+
+func readDetail(e *errorsv1.Error, d *anypb.Any) {
+	var reason errdetails.ErrorInfo
+	var request errdetails.RequestInfo
+	switch {
+	case d.MessageIs(&reason) && proto.Unmarshal(d.GetValue(), &reason) == nil:
+		e.Reason = reason.GetReason()
+	case d.MessageIs(&request) && proto.Unmarshal(d.GetValue(), &request) == nil:
+		e.RequestId = request.GetRequestId()
+	}
+}

@@ -1,0 +1,56 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"latchkey.dev/internal/fault"
+)
+
+// Unary runs one unary call; it is a grpc.UnaryServerInterceptor.
+func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	ctx, call := c.begin(ctx, info.FullMethod)
+	resp, err := c.run(ctx, call, req, info, handler)
+	failed := c.finish(ctx, call, err)
+	// The stream of a call that the client left takes no header; there is nobody to read it.
+	_ = grpc.SetHeader(ctx, call.header)
+	if failed != nil {
+		return nil, failed.Err()
+	}
+	return resp, nil
+}
+
+func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			resp, err = nil, c.panicked(ctx, call, p)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, c.deadline)
+	defer cancel()
+	if ctx, err = c.admit(ctx, call); err != nil {
+		return nil, err
+	}
+	if err := decodeFault(ctx); err != nil {
+		return nil, err
+	}
+	if msg, ok := req.(proto.Message); ok {
+		if err := c.check(ctx, call, msg); err != nil {
+			return nil, err
+		}
+	}
+	if c.inner != nil {
+		return c.inner(ctx, req, info, handler)
+	}
+	return handler(ctx, req)
+}
+
+func (c *Chain) panicked(ctx context.Context, call *Call, p any) error {
+	c.metrics.panics.WithLabelValues(call.Method).Inc()
+	c.log.ErrorContext(ctx, "panic in a call", "method", call.Method, "requestId", call.RequestID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return fault.New(fault.Internal, fault.InternalError, "panic")
+}

@@ -1,0 +1,249 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/fault"
+)
+
+// check validates a request, all of it but the field that its handler validates.
+func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error {
+	if call.method.public {
+		return nil
+	}
+	report := body.From(ctx)
+	found, err := c.violations(report, msg, "", call.method.options...)
+	if err != nil {
+		return err
+	}
+	for _, f := range report.TypeErrors("") {
+		if report.Field == "" || report.Field != call.method.own {
+			found = append(found, f)
+		}
+	}
+	fields := found[:0]
+	for _, f := range found {
+		if own := call.method.own; own != "" && (strings.HasPrefix(f.Path, own+".") || strings.HasPrefix(f.Path, own+"[")) {
+			continue
+		}
+		if report != nil && report.Field != "" {
+			f.Path = strings.TrimPrefix(f.Path, report.Field+".")
+		}
+		fields = append(fields, f)
+	}
+	return fault.Err(fault.Fields(distinct(fields)...))
+}
+
+// Violations returns everything that is wrong with one part of a request: values of a wrong
+// type in a REST body at or below prefix, rules of the proto that are broken, and text that
+// is none. msg is the part, prefix its path as the caller sees it: "" where the part is the
+// body itself, "reservations[2]" for an entry of a list. Paths of the result begin with
+// prefix.
+func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.Field, error) {
+	report := body.From(ctx)
+	rules := protovalidate.GlobalValidator
+	if call := From(ctx); call != nil {
+		rules = call.chain.rules
+	}
+	found, err := (&Chain{rules: rules}).violations(report, msg, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return distinct(append(found, report.TypeErrors(prefix)...)), nil
+}
+
+func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
+	var found []fault.Field
+	if err := c.rules.Validate(msg, options...); err != nil {
+		var broken *protovalidate.ValidationError
+		if !errors.As(err, &broken) {
+			return nil, fmt.Errorf("validate %s: %w", msg.ProtoReflect().Descriptor().FullName(), err)
+		}
+		for _, v := range broken.Violations {
+			found = append(found, field(msg, v, prefix))
+		}
+	}
+	// The reader of REST bodies has looked at their text; only what a path holds is left.
+	w := walker{deep: report == nil, path: prefix, found: found}
+	w.message(msg.ProtoReflect())
+	return w.found, nil
+}
+
+// distinct drops what is said twice of one field: the first is a broken rule, the second the
+// value of a wrong type that left the field empty, which is the better reason.
+func distinct(list []fault.Field) []fault.Field {
+	if len(list) < 2 {
+		return list
+	}
+	last := make(map[string]int, len(list))
+	for i, f := range list {
+		last[f.Path] = i
+	}
+	out := list[:0]
+	for i, f := range list {
+		if last[f.Path] == i {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// field turns a broken rule into a fault's field.
+func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.Field {
+	f := fault.Field{Path: join(prefix, jsonPath(msg.ProtoReflect().Descriptor(), v.Proto.GetField()))}
+	rule := v.Proto.GetRuleId()
+	kind := rule[strings.LastIndexByte(rule, '.')+1:]
+	f.Reason = fault.BadFormat
+	if r, ok := reasons[kind]; ok {
+		f.Reason = r
+	}
+	f.Message = strings.TrimPrefix(v.Proto.GetMessage(), "value ")
+	switch {
+	case kind == "required", f.Reason == fault.TooShort && v.FieldValue.IsValid() && v.FieldValue.Interface() == "":
+		f.Reason, f.Message = fault.Required, "is required"
+	case kind == "in" && v.RuleValue.IsValid():
+		if words := listed(v.RuleValue); words != "" {
+			f.Message = "must be one of " + words
+		}
+	case kind == "max_len" || kind == "max_bytes":
+		f.Message = fmt.Sprintf("must be at most %v characters long", v.RuleValue.Interface())
+	case kind == "max_items":
+		f.Message = fmt.Sprintf("must hold at most %v entries", v.RuleValue.Interface())
+	case kind == "min_items":
+		f.Message = fmt.Sprintf("must hold at least %v entries", v.RuleValue.Interface())
+	}
+	return f
+}
+
+// reasons by the last word of a protovalidate rule id; any other rule is one of format.
+var reasons = map[string]fault.Reason{
+	"required": fault.Required, "in": fault.WrongValue, "const": fault.WrongValue, "not_in": fault.WrongValue, "defined_only": fault.WrongValue,
+	"gt": fault.OutOfRange, "gte": fault.OutOfRange, "lt": fault.OutOfRange, "lte": fault.OutOfRange,
+	"gte_lte": fault.OutOfRange, "gt_lt": fault.OutOfRange, "gte_lt": fault.OutOfRange, "gt_lte": fault.OutOfRange, "finite": fault.OutOfRange,
+	"max_len": fault.TooLong, "max_bytes": fault.TooLong, "min_len": fault.TooShort, "min_bytes": fault.TooShort, "len": fault.BadFormat,
+	"max_items": fault.TooMany, "max_pairs": fault.TooMany, "min_items": fault.TooFew, "min_pairs": fault.TooFew, "unique": fault.Duplicate,
+}
+
+// listed writes the values of an in rule; the empty word stands for "not sent".
+func listed(v protoreflect.Value) string {
+	list, ok := v.Interface().(protoreflect.List)
+	if !ok {
+		return ""
+	}
+	words := make([]string, 0, list.Len())
+	for i := range list.Len() {
+		if w := fmt.Sprint(list.Get(i).Interface()); w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// jsonPath writes a protovalidate path as JSON callers see it.
+func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) string {
+	var b strings.Builder
+	for _, el := range path.GetElements() {
+		name := el.GetFieldName()
+		if md != nil {
+			if fd := md.Fields().ByNumber(protoreflect.FieldNumber(el.GetFieldNumber())); fd != nil {
+				name = fd.JSONName()
+				if md = fd.Message(); fd.IsMap() {
+					md = fd.MapValue().Message()
+				}
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		b.WriteString(name)
+		switch sub := el.GetSubscript().(type) {
+		case *validate.FieldPathElement_Index:
+			fmt.Fprintf(&b, "[%d]", sub.Index)
+		case *validate.FieldPathElement_StringKey:
+			b.WriteString("." + sub.StringKey)
+		case *validate.FieldPathElement_IntKey:
+			fmt.Fprintf(&b, ".%d", sub.IntKey)
+		case *validate.FieldPathElement_UintKey:
+			fmt.Fprintf(&b, ".%d", sub.UintKey)
+		case *validate.FieldPathElement_BoolKey:
+			fmt.Fprintf(&b, ".%t", sub.BoolKey)
+		}
+	}
+	return b.String()
+}
+
+func join(prefix, path string) string {
+	if prefix == "" || path == "" {
+		return prefix + path
+	}
+	return prefix + "." + path
+}
+
+// walker looks for text that a database or a terminal would choke on.
+type walker struct {
+	deep  bool
+	path  string
+	found []fault.Field
+}
+
+func (w *walker) message(m protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Kind() == protoreflect.StringKind && fd.Cardinality() != protoreflect.Repeated:
+			w.text(v.String(), func() string { return join(w.path, fd.JSONName()) })
+		case w.deep && fd.IsMap():
+			w.mapping(fd, v.Map())
+		case w.deep && fd.IsList():
+			w.list(fd, v.List())
+		case w.deep && fd.Message() != nil:
+			w.below(fd.JSONName(), v.Message())
+		}
+		return true
+	})
+}
+
+func (w *walker) below(name string, m protoreflect.Message) {
+	outer := w.path
+	w.path = join(outer, name)
+	w.message(m)
+	w.path = outer
+}
+
+func (w *walker) list(fd protoreflect.FieldDescriptor, list protoreflect.List) {
+	if fd.Message() == nil && fd.Kind() != protoreflect.StringKind {
+		return
+	}
+	for i := range list.Len() {
+		at := func() string { return fd.JSONName() + "[" + strconv.Itoa(i) + "]" }
+		if fd.Message() != nil {
+			w.below(at(), list.Get(i).Message())
+			continue
+		}
+		w.text(list.Get(i).String(), func() string { return join(w.path, at()) })
+	}
+}
+
+func (w *walker) mapping(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
+	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
+		if fd.MapKey().Kind() == protoreflect.StringKind {
+			w.text(k.String(), func() string { return join(w.path, fd.JSONName()) })
+		}
+		switch {
+		case fd.MapValue().Message() != nil:
+			w.below(fd.JSONName()+"."+k.String(), v.Message())
+		case fd.MapValue().Kind() == protoreflect.StringKind:
+			w.text(v.String(), func() string { return join(w.path, fd.JSONName()+"."+k.String()) })
+		}
+		return true
+	})
+}

@@ -1,0 +1,139 @@
+// Package inproc is a gRPC connection that leads to services of this very process: a call
+// runs the interceptors and the handler on the caller's goroutine, without a transport and
+// without copying messages. Values of the caller's context reach the handler, and messages
+// within the request are shared with it, so a handler neither keeps nor changes its input.
+package inproc
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Conn is a grpc.ClientConnInterface and a grpc.ServiceRegistrar. Register every service
+// before the first call.
+type Conn struct {
+	unary    grpc.UnaryServerInterceptor
+	methods  map[string]method
+	services []string
+}
+
+type method struct {
+	impl any
+	desc grpc.MethodDesc
+}
+
+// New returns a connection whose calls pass the interceptor; nil stands for none.
+func New(unary grpc.UnaryServerInterceptor) *Conn {
+	return &Conn{unary: unary, methods: map[string]method{}}
+}
+
+// RegisterService implements grpc.ServiceRegistrar. Streams are not served.
+func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	c.services = append(c.services, desc.ServiceName)
+	for _, m := range desc.Methods {
+		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)] = method{impl, m}
+	}
+}
+
+// Services returns the names of the registered services.
+func (c *Conn) Services() []string { return slices.Clone(c.services) }
+
+// Call runs one unary call with the given incoming metadata and returns the header that the
+// handler and its interceptors set, also when the call fails.
+func (c *Conn) Call(ctx context.Context, fullMethod string, md metadata.MD, args, reply proto.Message) (metadata.MD, error) {
+	m, ok := c.methods[fullMethod]
+	if !ok {
+		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", fullMethod)
+	}
+	sts := &transport{method: fullMethod}
+	if md == nil {
+		md = metadata.MD{}
+	}
+	ctx = grpc.NewContextWithServerTransportStream(metadata.NewIncomingContext(ctx, md), sts)
+	resp, err := m.desc.Handler(m.impl, ctx, func(v any) error { return move(v, args) }, c.unary)
+	if err == nil {
+		err = move(reply, resp)
+	}
+	if err != nil {
+		if _, ok := status.FromError(err); !ok {
+			err = status.FromContextError(err).Err()
+		}
+	}
+	return sts.header, err
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, opts ...grpc.CallOption) error {
+	in, ok := args.(proto.Message)
+	out, ok2 := reply.(proto.Message)
+	if !ok || !ok2 {
+		return status.Errorf(codes.Internal, "%T or %T is no protobuf message", args, reply)
+	}
+	md, _ := metadata.FromOutgoingContext(ctx)
+	header, err := c.Call(metadata.NewOutgoingContext(ctx, metadata.MD{}), fullMethod, md, in, out)
+	for _, o := range opts {
+		if h, ok := o.(grpc.HeaderCallOption); ok {
+			*h.HeaderAddr = header
+		}
+	}
+	return err
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c *Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "streams are not served in process")
+}
+
+// move gives the content of one message to another of the same type. What is below is
+// shared; the source is not used again.
+func move(dst, src any) error {
+	d, ok := dst.(proto.Message)
+	s, ok2 := src.(proto.Message)
+	if !ok || !ok2 {
+		return status.Errorf(codes.Internal, "%T or %T is no protobuf message", dst, src)
+	}
+	to, from := d.ProtoReflect(), s.ProtoReflect()
+	if to.Descriptor() != from.Descriptor() {
+		return status.Errorf(codes.Internal, "a %s was expected, not a %s", to.Descriptor().FullName(), from.Descriptor().FullName())
+	}
+	from.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		to.Set(fd, v)
+		return true
+	})
+	to.SetUnknown(from.GetUnknown())
+	return nil
+}
+
+// transport collects what handlers set through grpc.SetHeader.
+type transport struct {
+	method string
+	mu     sync.Mutex
+	header metadata.MD
+}
+
+func (t *transport) Method() string { return t.method }
+
+func (t *transport) SetHeader(md metadata.MD) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.header == nil {
+		t.header = md
+		return nil
+	}
+	t.header = metadata.Join(t.header, md)
+	return nil
+}
+
+func (t *transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
+
+// SetTrailer drops the trailer: nobody on the other side of this connection reads one.
+func (t *transport) SetTrailer(metadata.MD) error { return nil }

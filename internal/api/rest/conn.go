@@ -1,0 +1,84 @@
+package rest
+
+import (
+	"context"
+	"reflect"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/inproc"
+)
+
+// conn is what the gateway's generated code calls. It completes the request with what the
+// generated code cannot know: the query, in our spelling, and the masks.
+type conn struct {
+	in     *inproc.Conn
+	routes map[string]*binding
+}
+
+func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _ ...grpc.CallOption) error {
+	x, b := exchangeOf(ctx), c.routes[fullMethod]
+	in, ok := args.(proto.Message)
+	out, ok2 := reply.(proto.Message)
+	if x == nil || b == nil || !ok || !ok2 {
+		return status.Errorf(codes.Internal, "%s was not called through its route", fullMethod)
+	}
+	if b.body != nil {
+		x.report.Field = b.body.JSONName()
+	}
+	msg := in.ProtoReflect()
+	if !b.whole && x.report.Fault == nil {
+		body.Query(x.request.URL.RawQuery, msg, b.skip, &x.report)
+	}
+	b.fillMasks(msg, &x.report)
+	header, err := c.in.Call(ctx, fullMethod, x.metadata(), in, out)
+	x.answer(header)
+	return err
+}
+
+func (b *binding) fillMasks(msg protoreflect.Message, r *body.Report) {
+	if b.mask != nil {
+		msg.Set(b.mask, maskValue(r.Mask("")))
+	}
+	if b.masks == nil {
+		return
+	}
+	// Whatever the caller sent under this name, what counts is which fields it named.
+	msg.Clear(b.masks)
+	masks := msg.Mutable(b.masks).List()
+	for i := range r.Len(b.list.JSONName()) {
+		masks.Append(maskValue(r.EntryMask(b.list.JSONName(), i)))
+	}
+}
+
+func maskValue(paths []string) protoreflect.Value {
+	return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect())
+}
+
+// NewStream refuses: no route of the API is a stream.
+func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "streams are not served over REST")
+}
+
+// target returns the message that generated code wants a body to be read into: a message, or
+// the message field of one, which is made when it is nil.
+func target(v any) (proto.Message, bool) {
+	if m, ok := v.(proto.Message); ok {
+		return m, true
+	}
+	p := reflect.ValueOf(v)
+	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Pointer {
+		return nil, false
+	}
+	if p.Elem().IsNil() {
+		p.Elem().Set(reflect.New(p.Elem().Type().Elem()))
+	}
+	m, ok := p.Elem().Interface().(proto.Message)
+	return m, ok
+}

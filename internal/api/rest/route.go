@@ -1,0 +1,175 @@
+package rest
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// route is one HTTP rule of a method.
+type route struct {
+	full     string // gRPC method
+	verb     string // HTTP method
+	segments []string
+	suffix   string // after the colon: "test" of /v1/endpoints/{action}:test
+	rule     *binding
+}
+
+// binding is what the connection needs to know of a method to complete its request.
+type binding struct {
+	whole bool // the body is the whole request, so the query is not read
+	body  protoreflect.FieldDescriptor
+	path  map[protoreflect.Name]bool // fields that the path or the body fill
+	mask  protoreflect.FieldDescriptor
+	masks protoreflect.FieldDescriptor // a mask for each entry of list
+	list  protoreflect.FieldDescriptor
+}
+
+func (b *binding) skip(fd protoreflect.FieldDescriptor) bool { return b.path[fd.Name()] }
+
+// learn reads the HTTP rules of services out of their descriptors.
+func learn(services []string) ([]*route, map[string]*binding, error) {
+	var routes []*route
+	byMethod := map[string]*binding{}
+	for _, name := range services {
+		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			return nil, nil, fmt.Errorf("service %s: %w", name, err)
+		}
+		sd, ok := d.(protoreflect.ServiceDescriptor)
+		if !ok {
+			return nil, nil, fmt.Errorf("%s is no service", name)
+		}
+		for i := range sd.Methods().Len() {
+			md := sd.Methods().Get(i)
+			rule, ok := proto.GetExtension(md.Options(), annotations.E_Http).(*annotations.HttpRule)
+			if !ok || rule == nil {
+				continue
+			}
+			full := fmt.Sprintf("/%s/%s", name, md.Name())
+			for _, r := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+				rt, err := newRoute(full, r, md.Input())
+				if err != nil {
+					return nil, nil, fmt.Errorf("%s: %w", full, err)
+				}
+				routes = append(routes, rt)
+				byMethod[full] = rt.rule
+			}
+		}
+	}
+	return routes, byMethod, nil
+}
+
+func newRoute(full string, rule *annotations.HttpRule, input protoreflect.MessageDescriptor) (*route, error) {
+	verb, template := pattern(rule)
+	if !strings.HasPrefix(template, "/") {
+		return nil, fmt.Errorf("path %q does not begin with a slash", template)
+	}
+	rt := &route{full: full, verb: verb}
+	path := template[1:]
+	if i := strings.LastIndexByte(path, ':'); i > strings.LastIndexByte(path, '}') && i >= 0 {
+		path, rt.suffix = path[:i], path[i+1:]
+	}
+	rt.segments = strings.Split(path, "/")
+	b := &binding{whole: rule.GetBody() == "*", path: map[protoreflect.Name]bool{}}
+	for _, s := range rt.segments {
+		if name, ok := strings.CutPrefix(s, "{"); ok {
+			name, _, _ = strings.Cut(strings.TrimSuffix(name, "}"), "=")
+			b.path[protoreflect.Name(name)] = true
+		}
+	}
+	if name := rule.GetBody(); name != "" && name != "*" {
+		b.body = input.Fields().ByName(protoreflect.Name(name))
+		if b.body == nil {
+			return nil, fmt.Errorf("%s has no field %s for the body", input.FullName(), name)
+		}
+		b.path[b.body.Name()] = true
+	}
+	b.masksOf(input)
+	rt.rule = b
+	return rt, nil
+}
+
+// masksOf finds the fields of the request that say what was sent.
+func (b *binding) masksOf(input protoreflect.MessageDescriptor) {
+	isMask := func(fd protoreflect.FieldDescriptor) bool {
+		return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
+	}
+	if fd := input.Fields().ByName("update_mask"); isMask(fd) && !fd.IsList() && b.body != nil {
+		b.mask = fd
+		b.path[fd.Name()] = true
+	}
+	fd := input.Fields().ByName("update_masks")
+	if !isMask(fd) || !fd.IsList() || !b.whole {
+		return
+	}
+	for i := range input.Fields().Len() {
+		if f := input.Fields().Get(i); f != fd && f.IsList() && f.Message() != nil {
+			b.masks, b.list = fd, f
+			return
+		}
+	}
+}
+
+func pattern(rule *annotations.HttpRule) (verb, template string) {
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		return http.MethodGet, p.Get
+	case *annotations.HttpRule_Put:
+		return http.MethodPut, p.Put
+	case *annotations.HttpRule_Post:
+		return http.MethodPost, p.Post
+	case *annotations.HttpRule_Delete:
+		return http.MethodDelete, p.Delete
+	case *annotations.HttpRule_Patch:
+		return http.MethodPatch, p.Patch
+	case *annotations.HttpRule_Custom:
+		return p.Custom.GetKind(), p.Custom.GetPath()
+	}
+	return "", ""
+}
+
+// matches reports whether a path is one of this route's.
+func (rt *route) matches(path string) bool {
+	path, ok := strings.CutPrefix(path, "/")
+	if rt.suffix != "" {
+		var has bool
+		path, has = strings.CutSuffix(path, ":"+rt.suffix)
+		ok = ok && has
+	}
+	parts := strings.Split(path, "/")
+	if !ok || len(parts) != len(rt.segments) {
+		return false
+	}
+	for i, s := range rt.segments {
+		if !strings.HasPrefix(s, "{") && s != parts[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// allowed returns the HTTP methods that a path knows, none for an unknown path.
+func (h *Handler) allowed(path string) []string {
+	var verbs []string
+	for _, rt := range h.routes {
+		if !rt.matches(path) {
+			continue
+		}
+		verbs = append(verbs, rt.verb)
+		if rt.verb == http.MethodGet {
+			verbs = append(verbs, http.MethodHead)
+		}
+	}
+	if len(verbs) > 0 {
+		verbs = append(verbs, http.MethodOptions)
+	}
+	slices.Sort(verbs)
+	return slices.Compact(verbs)
+}
