@@ -160,6 +160,20 @@ func TestRetriesAndWaitingStayWithinTheTotal(t *testing.T) {
 	})
 }
 
+func TestALongWaitIsReportedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := bubble(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "120")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		start := time.Now()
+		_, err := c.Spaces(t.Context(), inBubble("http", "int_1", GetSpaces))
+		if took := time.Since(start); err == nil || took != 0 {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
 func TestACallerThatGoesAwayEndsTheCallAndHarmsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubble(t, hang)
@@ -285,4 +299,36 @@ func TestIntegrationsRememberedAreBounded(t *testing.T) {
 	if l.take("d") == nil || len(l.open) != 2 {
 		t.Errorf("%d lines", len(l.open))
 	}
+}
+
+func TestAServerIsNotReadBeforeItWasAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		go func() { _, _ = io.WriteString(there, "unasked") }()
+		conn := newPatient(here)
+		var read atomic.Bool
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = conn.Read(make([]byte, 7))
+			read.Store(true)
+		}()
+		synctest.Wait()
+		if read.Load() {
+			t.Error("what a server says unasked was read")
+		}
+		go func() { _, _ = conn.Write([]byte("GET")) }()
+		<-done
+		if err := conn.Close(); err != nil {
+			t.Error(err)
+		}
+		silent := newPatient(there)
+		if err := silent.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := silent.Read(make([]byte, 1)); err == nil {
+			t.Error("a closed connection is read")
+		}
+	})
 }
