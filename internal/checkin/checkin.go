@@ -14,8 +14,8 @@ import (
 
 // Reasons of a blocked check-in, besides [fault.Owing] and [fault.RoomNotReady].
 const (
-	PartnerError          fault.Reason = "partnerError"
-	PartnerUnavailable    fault.Reason = "partnerUnavailable"
+	PartnerError                       = fault.PartnerError
+	PartnerUnavailable                 = fault.PartnerUnavailable
 	EndpointNotRegistered fault.Reason = "endpointNotRegistered"
 )
 
