@@ -1,0 +1,263 @@
+// Package bridge is the on-site agent: it keeps its own durable store, brings locks to the state
+// that the service desires through drivers, and tells what it saw. It works on without the service:
+// what it knows it does on time.
+package bridge
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	statusEvery   = time.Minute
+	statusTimeout = 5 * time.Second
+	heardEpsilon  = 10 * time.Minute // a status that differs by less in its times alone is no news
+)
+
+// Config says what a bridge is made of.
+type Config struct {
+	Dir      string        // its store; only one bridge runs on it
+	Driver   driver.Driver // closed by Close
+	Log      *slog.Logger
+	Clock    clock.Clock // nil: the machine's
+	Software string      // name and version, at most 128 bytes
+	// DialOptions are added to the link's own; tests dial in memory with them.
+	DialOptions []grpc.DialOption
+}
+
+// Bridge is one enrolled bridge.
+type Bridge struct {
+	cfg    Config
+	store  *store
+	clock  clock.Clock
+	log    *slog.Logger
+	boot   string
+	locks  []driver.Lock
+	owners map[string]*owner
+	out    *outbox
+	actor  *actor
+	pace   pace
+	events chan struct{} // holds one signal: the journal grew
+
+	skew atomic.Int64 // nanoseconds: how far our clock was from the service's; -1 is not known
+
+	mu        sync.Mutex
+	id        identity
+	connected uint64 // the session's epoch, 0 when there is none
+}
+
+// New opens a bridge's store and finds its locks. The bridge must have been enrolled.
+func New(ctx context.Context, cfg Config) (*Bridge, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.System
+	}
+	st, err := openStore(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bridge{
+		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
+		owners: map[string]*owner{}, out: newOutbox(), events: make(chan struct{}, 1), pace: usualPace,
+	}
+	b.skew.Store(-1)
+	b.actor = &actor{bridge: b, now: map[string]bool{}}
+	if err := b.load(ctx); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return b, nil
+}
+
+func (b *Bridge) load(ctx context.Context) (err error) {
+	if b.id, err = b.store.identity(); err != nil {
+		return err
+	}
+	if b.locks, err = b.cfg.Driver.Locks(ctx); err != nil {
+		return fmt.Errorf("find the locks: %w", err)
+	}
+	radios := map[string]radio{}
+	for _, l := range b.locks {
+		if b.owners[l.Address()] != nil {
+			return fmt.Errorf("the driver named lock %s twice", l.Address())
+		}
+		if radios[l.Radio()] == nil {
+			radios[l.Radio()] = make(radio, 1)
+		}
+		if b.owners[l.Address()], err = newOwner(b, l, radios[l.Radio()]); err != nil {
+			return err
+		}
+		b.look(ctx, l)
+	}
+	return nil
+}
+
+// Run works until ctx ends or the store fails.
+func (b *Bridge) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return b.work(ctx) })
+	g.Go(func() error { b.link(ctx); return nil })
+	return g.Wait()
+}
+
+// work is all of the bridge but its link: what goes on while the service is away.
+func (b *Bridge) work(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, o := range b.owners {
+		g.Go(func() error { return o.run(ctx) })
+	}
+	g.Go(func() error { return b.watch(ctx) })
+	g.Go(func() error { b.lookAround(ctx); return nil })
+	err := g.Wait()
+	b.actor.wait.Wait()
+	return err
+}
+
+// Close closes the driver and the store, after Run has ended.
+func (b *Bridge) Close() error { return errors.Join(b.cfg.Driver.Close(), b.store.Close()) }
+
+// ID is the service's id of this bridge.
+func (b *Bridge) ID() string { return b.identity().BridgeID }
+
+// Epoch is the epoch of the present session with the service, 0 when there is none.
+func (b *Bridge) Epoch() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.connected
+}
+
+func (b *Bridge) identity() identity {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.id
+}
+
+func (b *Bridge) setEpoch(e uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.connected = e
+}
+
+// watch journals what happens at the locks.
+func (b *Bridge) watch(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case e := <-b.cfg.Driver.Events():
+			if e.Kind == driver.SlotChanged {
+				if o := b.owners[e.Address]; o != nil {
+					o.offer(ctx, []slot.Event{{Kind: slot.Doubted, Slot: e.Slot}})
+				}
+				continue
+			}
+			if err := b.happened(e); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// happened journals an event and wakes the link.
+func (b *Bridge) happened(e driver.Event) error {
+	o := occurrence{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
+	if e.Slot != 0 {
+		o.Generation = b.out.generation(e.Address, e.Slot)
+	}
+	lost, err := b.store.journal(o)
+	if err != nil {
+		return fmt.Errorf("journal an event: %w", err)
+	}
+	if lost > 0 {
+		b.log.Warn("the journal is full: its oldest events were dropped", "dropped", lost)
+	}
+	signal(b.events)
+	return nil
+}
+
+// lookAround asks the locks how they do, now and then.
+func (b *Bridge) lookAround(ctx context.Context) {
+	t := time.NewTicker(statusEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			for _, l := range b.locks {
+				b.look(ctx, l)
+			}
+		}
+	}
+}
+
+func (b *Bridge) look(ctx context.Context, l driver.Lock) {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	_, was := b.out.known(l.Address())
+	now, err := l.Status(ctx)
+	if err != nil {
+		b.log.Warn("a lock's status is not known", "lock", l.Address(), "error", err)
+		now = was
+		now.Online = false
+	}
+	b.out.look(l.Address(), now, news(was, now))
+}
+
+// news reports whether a status is worth telling.
+func news(was, now driver.Status) bool {
+	if now.LastSeenAt.Sub(was.LastSeenAt) > heardEpsilon {
+		return true
+	}
+	return was.Bolt != now.Bolt || was.Door != now.Door || was.Online != now.Online || was.Firmware != now.Firmware ||
+		differ(was.BatteryPercent, now.BatteryPercent) || differ(was.ClockOffset, now.ClockOffset)
+}
+
+func differ[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a != b
+	}
+	return *a != *b
+}
+
+// heardTime compares our clock with the service's.
+func (b *Bridge) heardTime(theirs time.Time) {
+	if !theirs.IsZero() {
+		b.skew.Store(int64(b.clock.Now().Sub(theirs).Abs()))
+	}
+}
+
+const (
+	closeEnough = 2 * time.Second // of which the way of the message is a part
+	drifting    = time.Minute
+)
+
+// clockError is what may be wrong with our clock, as far as the service could tell. Less than
+// closeEnough is as good as right.
+func (b *Bridge) clockError() time.Duration {
+	if skew := time.Duration(b.skew.Load()); skew > closeEnough {
+		return skew
+	}
+	return 0
+}
+
+func (b *Bridge) clockQuality() string {
+	switch skew := time.Duration(b.skew.Load()); {
+	case skew > drifting:
+		return "untrusted"
+	case skew < 0, skew > closeEnough:
+		return "drifting"
+	}
+	return "synchronized"
+}

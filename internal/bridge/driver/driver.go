@@ -1,0 +1,108 @@
+// Package driver is what a bridge asks of the software that talks to locks. A driver translates; it
+// decides nothing, keeps no plans and repeats nothing.
+package driver
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Driver knows some locks.
+type Driver interface {
+	// Locks finds the locks. It is called once, before anything else.
+	Locks(ctx context.Context) ([]Lock, error)
+	// Events tells what happens at the locks; each value is read soon. The channel is never closed.
+	Events() <-chan Event
+	// Close ends whatever the driver runs. Calls under way have ended by then.
+	Close() error
+}
+
+// Lock is one lock. The bridge makes at most one call at a time to a lock, and to the locks of one
+// radio.
+//
+// Set, Clear and Read end at the context's deadline at the latest. What a call started can take
+// effect on the lock no later than Capabilities().Lifetime() after the call began, whatever the
+// answer; after an answer for which Result.MayLand is false it can no longer take effect at all.
+type Lock interface {
+	// Address names the lock on this bridge, for ever.
+	Address() string
+	// Radio names what the lock shares with others that can carry one call at a time.
+	Radio() string
+	// Model is the maker and model, for people.
+	Model() string
+	// Capabilities do not change while the bridge runs.
+	Capabilities() slot.Capabilities
+	// Set puts a PIN into a slot.
+	Set(ctx context.Context, s Setting) Answer
+	// Clear empties a slot. An empty slot is cleared successfully.
+	Clear(ctx context.Context, number uint32) Answer
+	// Read looks into a slot.
+	Read(ctx context.Context, number uint32) (Content, Answer)
+	// Unlock opens the door once, or not at all after the context's deadline.
+	Unlock(ctx context.Context) Answer
+	// Status tells how the lock does, without waking it if it sleeps.
+	Status(ctx context.Context) (Status, error)
+}
+
+// Setting is a PIN for a slot.
+type Setting struct {
+	Slot uint32
+	PIN  slot.PIN
+	// NotBefore and NotAfter are zero unless the lock keeps windows by itself.
+	NotBefore, NotAfter time.Time
+	// Replace says that what is in the slot may be an older code of ours. Without it an occupied
+	// slot is answered with Occupied and left alone, where the lock can tell.
+	Replace bool
+}
+
+// Answer is how a call ended.
+type Answer struct {
+	Result     slot.Result
+	Rule       string        // with InvalidFormat: the lock's rule that was broken
+	RetryAfter time.Duration // with Busy, if the lock said so
+}
+
+// Content is what a slot shows.
+type Content struct {
+	Present bool
+	PIN     slot.PIN // empty unless the lock shows PINs
+}
+
+// Status is how a lock does. Zero times and nil numbers are not known.
+type Status struct {
+	Bolt              string // locked, unlocked, notFullyLocked, jammed, unknown
+	Door              string // open, closed, unknown
+	BatteryPercent    *uint32
+	BatteryObservedAt time.Time
+	Online            bool
+	RSSI              *int32
+	LastSeenAt        time.Time
+	ClockOffset       *time.Duration // the lock's clock minus ours
+	ClockObservedAt   time.Time
+	Firmware          string
+}
+
+// The kinds of event.
+const (
+	Opened         = "opened"
+	Denied         = "denied"
+	LockedByHand   = "lockedByHand"
+	UnlockedByHand = "unlockedByHand"
+	Jammed         = "jammed"
+	DoorOpened     = "doorOpened"
+	DoorClosed     = "doorClosed"
+	BatteryLow     = "batteryLow"
+	Tampered       = "tampered"
+	SlotChanged    = "slotChanged" // somebody changed a slot at the lock; stays on the bridge
+)
+
+// Event happened at a lock.
+type Event struct {
+	Address string
+	Kind    string
+	Slot    uint32 // 0: not known
+	Reason  string // why it was denied
+	At      time.Time
+}

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+type cell struct {
+	pin       slot.PIN
+	notBefore time.Time
+	notAfter  time.Time
+}
+
+// lock is a virtual lock; its house's mutex guards it.
+type lock struct {
+	house   *House
+	spec    Spec
+	profile Profile
+	caps    slot.Capabilities
+	slots   map[uint32]cell
+	script  []Fault
+	jammed  bool
+	offline bool
+	writes  int
+	unlocks int
+}
+
+func newLock(h *House, s Spec, p Profile) *lock {
+	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]cell{}}
+	if s.Slots > 0 {
+		l.caps.Slots = s.Slots
+	}
+	if s.Lifetime > 0 {
+		l.caps.OpLifetime = s.Lifetime
+	}
+	return l
+}
+
+func (l *lock) put(number uint32, c cell) {
+	if c.pin == "" {
+		delete(l.slots, number)
+	} else {
+		l.slots[number] = c
+	}
+	l.house.remember()
+}
+
+func (l *lock) press(pin slot.PIN) Press {
+	if l.jammed {
+		return Press{Reason: "jammed"}
+	}
+	now := l.house.clock.Now().Add(l.spec.Drift)
+	p := Press{Reason: "wrongPin"}
+	for n, c := range l.slots {
+		if c.pin != pin {
+			continue
+		}
+		if (!c.notBefore.IsZero() && now.Before(c.notBefore)) || (!c.notAfter.IsZero() && !now.Before(c.notAfter)) {
+			p = Press{Reason: "outsideWindow", Slot: n}
+			continue
+		}
+		return Press{Opened: true, Slot: n}
+	}
+	return p
+}
+
+// refuse is the lock's own judgement of a setting, or OK.
+func (l *lock) refuse(s driver.Setting) driver.Answer {
+	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
+		return driver.Answer{Result: slot.SlotsFull}
+	}
+	if rule := l.caps.CheckPIN(s.PIN); rule != "" {
+		return driver.Answer{Result: slot.InvalidFormat, Rule: rule}
+	}
+	if _, used := l.slots[s.Slot]; used && l.profile.Occupied && !s.Replace {
+		return driver.Answer{Result: slot.Occupied}
+	}
+	if l.profile.Duplicates {
+		for n, c := range l.slots {
+			if n != s.Slot && c.pin == s.PIN {
+				return driver.Answer{Result: slot.Duplicate}
+			}
+		}
+	}
+	return driver.Answer{Result: slot.OK}
+}
+
+// view is the house as a bridge's driver sees it.
+type view struct{ house *House }
+
+func (v view) Locks(context.Context) ([]driver.Lock, error) {
+	var out []driver.Lock
+	for _, a := range v.house.Addresses() {
+		out = append(out, handset{v.house.locks[a]})
+	}
+	return out, nil
+}
+
+func (v view) Events() <-chan driver.Event { return v.house.events }
+
+func (v view) Close() error { return nil }
+
+// handset is a lock as a bridge's driver sees it: every call goes through the radio's faults.
+type handset struct{ lock *lock }
+
+func (s handset) Address() string                 { return s.lock.spec.Address }
+func (s handset) Model() string                   { return s.lock.profile.Model }
+func (s handset) Capabilities() slot.Capabilities { return s.lock.caps }
+
+func (s handset) Radio() string {
+	if s.lock.spec.Radio == "" {
+		return "lock " + s.lock.spec.Address
+	}
+	return s.lock.spec.Radio
+}
+
+func (s handset) Set(ctx context.Context, set driver.Setting) driver.Answer {
+	return s.lock.write(ctx, func() driver.Answer {
+		a := s.lock.refuse(set)
+		if a.Result != slot.OK {
+			if s.lock.profile.Silent {
+				return driver.Answer{Result: slot.NotConfirmed}
+			}
+			return a
+		}
+		c := cell{pin: set.PIN}
+		if s.lock.caps.Schedule == slot.ScheduleWindow {
+			c.notBefore, c.notAfter = set.NotBefore, set.NotAfter
+		}
+		s.lock.put(set.Slot, c)
+		return a
+	})
+}
+
+func (s handset) Clear(ctx context.Context, number uint32) driver.Answer {
+	return s.lock.write(ctx, func() driver.Answer {
+		s.lock.put(number, cell{})
+		return driver.Answer{Result: slot.OK}
+	})
+}
+
+func (s handset) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
+	var c driver.Content
+	a := s.lock.call(ctx, false, func() driver.Answer {
+		if s.lock.caps.Readable == slot.ReadableNone {
+			return driver.Answer{Result: slot.Unsupported}
+		}
+		in, used := s.lock.slots[number]
+		c.Present = used
+		if s.lock.caps.Readable == slot.ReadableClear {
+			c.PIN = in.pin
+		}
+		return driver.Answer{Result: slot.OK}
+	})
+	if a.Result != slot.OK {
+		return driver.Content{}, a
+	}
+	return c, a
+}
+
+func (s handset) Unlock(ctx context.Context) driver.Answer {
+	return s.lock.call(ctx, false, func() driver.Answer {
+		if ctx.Err() != nil {
+			return driver.Answer{Result: slot.Timeout}
+		}
+		if s.lock.jammed {
+			return driver.Answer{Result: slot.Jammed}
+		}
+		s.lock.unlocks++
+		return driver.Answer{Result: slot.OK}
+	})
+}
+
+func (s handset) Status(context.Context) (driver.Status, error) {
+	l := s.lock
+	l.house.mu.Lock()
+	defer l.house.mu.Unlock()
+	now := l.house.clock.Now()
+	battery := l.spec.Battery
+	if battery == 0 {
+		battery = 100
+	}
+	drift := l.spec.Drift
+	st := driver.Status{
+		Bolt: "locked", Door: "unknown", BatteryPercent: &battery, BatteryObservedAt: now, Online: !l.offline,
+		LastSeenAt: now, ClockOffset: &drift, ClockObservedAt: now, Firmware: "sim 1",
+	}
+	if l.caps.DoorSensor {
+		st.Door = "closed"
+	}
+	if l.jammed {
+		st.Bolt = "jammed"
+	}
+	return st, nil
+}

@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Profile is a kind of lock: what it can do and how it answers.
+type Profile struct {
+	Name         string
+	Model        string
+	Capabilities slot.Capabilities
+	// Silent locks never tell why they refused: the driver can only wait in vain (Zigbee2MQTT
+	// publishes successes alone).
+	Silent bool
+	// Duplicates says that the lock refuses a PIN that another slot holds.
+	Duplicates bool
+	// Occupied says that the lock refuses to add to a slot that is in use.
+	Occupied bool
+}
+
+// The profiles, after the protocols' own rules.
+const (
+	ZWave       = "zwave"       // User Code CC: PINs readable in clear, no schedule per user
+	Matter      = "matter"      // Door Lock cluster: PINs write-only, year-day schedules
+	Zigbee2MQTT = "zigbee2mqtt" // no schedule, no reading, failures are silent
+	Nuki        = "nuki"        // keypad: exactly six digits 1-9, not beginning with 12, windows, readable
+	TTLock      = "ttlock"      // custom passcodes: windows by the minute, not readable
+)
+
+const lifetime = 2 * time.Second
+
+// Profiles are all profiles, by name.
+func Profiles() map[string]Profile {
+	pin := []slot.CredentialKind{slot.KindPIN}
+	all := []Profile{
+		{Name: ZWave, Model: "Simulated Z-Wave lock", Duplicates: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
+			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: Matter, Model: "Simulated Matter lock", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow, Granularity: time.Second,
+			TimeBase: slot.TimeLocal, RemoteUnlock: true, DoorSensor: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: Zigbee2MQTT, Model: "Simulated Zigbee lock", Silent: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableNone, Schedule: slot.ScheduleNone,
+			RemoteUnlock: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: Nuki, Model: "Simulated Nuki keypad", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
+			PINMin: 6, PINMax: 6, Alphabet: "123456789", ForbiddenPrefixes: []string{"12"}, Slots: 100,
+			Readable: slot.ReadableClear, Schedule: slot.ScheduleWindow, Granularity: time.Minute, TimeBase: slot.TimeUTC,
+			RemoteUnlock: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: TTLock, Model: "Simulated TTLock", Duplicates: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 9, Slots: 150, Readable: slot.ReadableNone, Schedule: slot.ScheduleWindow, Granularity: time.Minute,
+			TimeBase: slot.TimeUTC, RemoteUnlock: true, EventLog: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+	}
+	out := make(map[string]Profile, len(all))
+	for _, p := range all {
+		out[p.Name] = p
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package bridge
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// outbox holds what the service has yet to be told. It cannot overflow: of a slot, a status or an
+// act only the newest word is kept. Between sessions nothing is collected, since the next Hello
+// compares everything.
+type outbox struct {
+	mu     sync.Mutex
+	open   bool
+	rows   map[string][]slot.Row // what the bridge knows of each lock, for Hello
+	seen   map[string]map[uint32]slot.Observed
+	status map[string]driver.Status
+	stale  map[string]bool // locks whose status changed
+	acts   map[string]actRecord
+	wake   chan struct{} // holds one signal
+}
+
+func newOutbox() *outbox {
+	return &outbox{
+		rows: map[string][]slot.Row{}, status: map[string]driver.Status{},
+		seen: map[string]map[uint32]slot.Observed{}, stale: map[string]bool{}, acts: map[string]actRecord{},
+		wake: make(chan struct{}, 1),
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// learn publishes a lock's rows, and what a session has to be told of them.
+func (o *outbox) learn(address string, rows []slot.Row, tell map[uint32]slot.Observed) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rows[address] = rows
+	if !o.open || len(tell) == 0 {
+		return
+	}
+	if o.seen[address] == nil {
+		o.seen[address] = map[uint32]slot.Observed{}
+	}
+	maps.Copy(o.seen[address], tell)
+	signal(o.wake)
+}
+
+// look notes how a lock does; changed says whether the service should hear of it.
+func (o *outbox) look(address string, s driver.Status, changed bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.status[address] = s
+	if o.open && changed {
+		o.stale[address] = true
+		signal(o.wake)
+	}
+}
+
+func (o *outbox) act(rec actRecord) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open {
+		o.acts[rec.ID] = rec
+		signal(o.wake)
+	}
+}
+
+// begin opens the outbox for a session. What is learned from here on is collected.
+func (o *outbox) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = true
+	clear(o.seen)
+	clear(o.stale)
+	clear(o.acts)
+}
+
+func (o *outbox) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open = false
+}
+
+// known is what Hello says of a lock.
+func (o *outbox) known(address string) (slot.Digest, driver.Status) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slot.LockDigest(o.rows[address]), o.status[address]
+}
+
+// generation is the desired generation whose code is known to sit in a slot, or 0.
+func (o *outbox) generation(address string, number uint32) uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.rows[address] {
+		if r.Slot == number && r.Observed.Present {
+			return r.Observed.Generation
+		}
+	}
+	return 0
+}
+
+// word is one lock's news.
+type word struct {
+	address string
+	seen    map[uint32]slot.Observed
+	status  *driver.Status
+}
+
+// take empties the outbox.
+func (o *outbox) take() (words []word, acts []actRecord) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	addresses := map[string]bool{}
+	for a := range o.seen {
+		addresses[a] = true
+	}
+	for a := range o.stale {
+		addresses[a] = true
+	}
+	for _, a := range slices.Sorted(maps.Keys(addresses)) {
+		w := word{address: a, seen: o.seen[a]}
+		if o.stale[a] {
+			s := o.status[a]
+			w.status = &s
+		}
+		words = append(words, w)
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.acts)) {
+		acts = append(acts, o.acts[id])
+	}
+	clear(o.seen)
+	clear(o.stale)
+	clear(o.acts)
+	return words, acts
+}

@@ -1,0 +1,185 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	inboxLen = 16 // batches; a full inbox holds the stream back
+	never    = 365 * 24 * time.Hour
+)
+
+// radio carries one call at a time.
+type radio chan struct{}
+
+// acquire waits for the radio until ctx ends.
+func (r radio) acquire(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	select {
+	case r <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r radio) release() { <-r }
+
+// owner drives one lock. Its goroutine is the only one to touch state.
+type owner struct {
+	bridge   *Bridge
+	lock     driver.Lock
+	radio    radio
+	lifetime time.Duration // the driver's own
+	state    slot.Lock
+	inbox    chan []slot.Event
+	answers  chan slot.Event // holds one
+	busy     bool            // a call is under way
+	timer    *time.Timer
+}
+
+// newOwner loads what is known of a lock and publishes it.
+func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
+	caps := l.Capabilities()
+	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), answers: make(chan slot.Event, 1)}
+	// A call may wait for its turn on the radio as long as it may take. Both count towards the
+	// fence, so that what starts late still cannot take effect after it.
+	caps.OpLifetime = 2 * caps.Lifetime()
+	state, known, err := b.store.loadLock(l.Address(), caps)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
+	}
+	if !known {
+		state = slot.New(caps, b.clock.Now())
+		if err := b.store.writeLock(l.Address(), state, nil); err != nil {
+			return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
+		}
+	}
+	o.state = state
+	b.out.learn(l.Address(), state.Rows(), nil)
+	return o, nil
+}
+
+// run ends with ctx, after the call under way has ended, or with the store's failure.
+func (o *owner) run(ctx context.Context) error {
+	o.timer = time.NewTimer(never)
+	defer o.timer.Stop()
+	events := []slot.Event{{Kind: slot.Booted}}
+	for {
+		if err := o.advance(ctx, events); err != nil {
+			return fmt.Errorf("lock %s: %w", o.lock.Address(), err)
+		}
+		select {
+		case <-ctx.Done():
+			if o.busy {
+				<-o.answers
+			}
+			return nil
+		case events = <-o.inbox:
+		case ev := <-o.answers:
+			o.busy = false
+			events = []slot.Event{ev}
+		case <-o.timer.C:
+			events = []slot.Event{{Kind: slot.Ticked}}
+		}
+	}
+}
+
+// advance moves the lock by some events, stores the outcome in one write, and only then acts.
+func (o *owner) advance(ctx context.Context, events []slot.Event) error {
+	before, state := o.state, o.state
+	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
+	var start *slot.Op
+	var drifted []uint32
+	wake := never
+	tell := map[uint32]slot.Observed{}
+	for _, ev := range events {
+		ev.At, ev.ClockError = now, clockError
+		var actions []slot.Action
+		state, actions = slot.Step(state, ev)
+		wake = never
+		for _, a := range actions {
+			switch a.Kind {
+			case slot.Start:
+				start = &a.Op
+			case slot.Tell:
+				tell[a.Slot] = a.Observed
+			case slot.Drift:
+				drifted = append(drifted, a.Slot)
+			case slot.WakeAt:
+				wake = min(a.At.Sub(now), never)
+			}
+		}
+	}
+	if err := o.bridge.store.saveLock(o.lock.Address(), before, state); err != nil {
+		return err
+	}
+	o.state = state
+	o.bridge.out.learn(o.lock.Address(), state.Rows(), tell)
+	for _, n := range drifted {
+		err := o.bridge.happened(driver.Event{Address: o.lock.Address(), Kind: driver.Tampered, Slot: n, Reason: "slotChanged", At: now})
+		if err != nil {
+			return err
+		}
+	}
+	if start != nil {
+		o.busy = true
+		go o.carryOut(ctx, *start)
+	}
+	o.timer.Reset(wake)
+	return nil
+}
+
+// carryOut makes one call and answers, always.
+func (o *owner) carryOut(ctx context.Context, op slot.Op) {
+	ctx, cancel := context.WithDeadline(ctx, op.Until)
+	defer cancel()
+	ev := slot.Event{Kind: slot.Answered, Seq: op.Seq}
+	a := driver.Answer{Result: slot.Busy}
+	if o.turn(ctx, op) {
+		a, ev.Present, ev.PIN = o.call(ctx, op)
+		o.radio.release()
+	}
+	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter
+	if a.Result != slot.OK {
+		o.bridge.log.Info("lock operation", "lock", o.lock.Address(), "slot", op.Slot, "operation", op.Kind,
+			"generation", op.Generation, "result", a.Result)
+	}
+	o.answers <- ev
+}
+
+// turn takes the radio, unless so late that the call could take effect after the fence.
+func (o *owner) turn(ctx context.Context, op slot.Op) bool {
+	latest, cancel := context.WithDeadline(ctx, op.Until.Add(-o.lifetime))
+	defer cancel()
+	return o.radio.acquire(latest)
+}
+
+func (o *owner) call(ctx context.Context, op slot.Op) (a driver.Answer, present bool, pin slot.PIN) {
+	switch op.Kind {
+	case slot.OpSet:
+		a = o.lock.Set(ctx, driver.Setting{Slot: op.Slot, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Replace: op.Replace})
+	case slot.OpClear:
+		a = o.lock.Clear(ctx, op.Slot)
+	case slot.OpRead:
+		var c driver.Content
+		c, a = o.lock.Read(ctx, op.Slot)
+		present, pin = c.Present, c.PIN
+	}
+	return a, present, pin
+}
+
+// offer hands events to the owner, waiting while its inbox is full.
+func (o *owner) offer(ctx context.Context, events []slot.Event) {
+	select {
+	case o.inbox <- events:
+	case <-ctx.Done():
+	}
+}
