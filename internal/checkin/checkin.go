@@ -14,9 +14,9 @@ import (
 
 // Reasons of a blocked check-in, besides [fault.Owing] and [fault.RoomNotReady].
 const (
-	PartnerError                       = fault.PartnerError
-	PartnerUnavailable                 = fault.PartnerUnavailable
-	EndpointNotRegistered fault.Reason = "endpointNotRegistered"
+	PartnerError          = fault.PartnerError
+	PartnerUnavailable    = fault.PartnerUnavailable
+	EndpointNotRegistered = fault.EndpointNotRegistered
 )
 
 // Keys of a fault's Meta under which a [PMS] keeps what the partner's error said. They are
