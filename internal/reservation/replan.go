@@ -2,22 +2,23 @@ package reservation
 
 import (
 	"fmt"
-	"slices"
 
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
-	entmapping "latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
-	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/space"
 )
 
-// Replan plans the access of every checked-in stay anew that some spaces of ours touch, in the transaction that changed
-// the mapping, the doors or the locks of these spaces. Without spaces: every checked-in stay of the property.
-func (k Keeper) Replan(tx *db.Tx, propertyID string, spaceIDs []string) error {
+// Replan plans the access of every checked-in stay anew that a change of spaces, mapping, doors or locks touches, in the
+// transaction of that change.
+func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
+	if t.Empty() {
+		return nil
+	}
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
@@ -26,7 +27,7 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, spaceIDs []string) error {
 	if err != nil {
 		return err
 	}
-	rows, err := touched(tx, propertyID, spaceIDs)
+	rows, err := touched(tx, propertyID, t)
 	if err != nil {
 		return err
 	}
@@ -38,34 +39,22 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, spaceIDs []string) error {
 	return nil
 }
 
-// touched lists the checked-in stays that name, or have access through, one of the spaces or a bed in it.
-func touched(tx *db.Tx, propertyID string, spaceIDs []string) ([]*ent.Reservation, error) {
+// touched lists the checked-in stays that name, or have access through, what was touched.
+func touched(tx *db.Tx, propertyID string, t space.Touched) ([]*ent.Reservation, error) {
 	ctx := tx.Context()
 	started := []predicate.Reservation{entreservation.PropertyID(propertyID), entreservation.State(string(access.Started))}
-	if len(spaceIDs) == 0 {
+	if t.All {
 		return tx.Reservation.Query().Where(started...).All(ctx)
 	}
-	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the beds of spaces: %w", err)
-	}
-	all := append(slices.Clone(spaceIDs), beds...)
-	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(all...)).
+	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(t.SpaceIDs...)).
 		Select(entgrant.FieldReservationID).Strings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the access to spaces: %w", err)
 	}
-	mapped, err := tx.Mapping.Query().Where(entmapping.PropertyID(propertyID), entmapping.SpaceIDIn(all...)).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the mappings of spaces: %w", err)
-	}
-	named := []predicate.Reservation{entreservation.OwnSpaceIDIn(all...)}
-	if len(granted) > 0 {
-		named = append(named, entreservation.IDIn(granted...))
-	}
-	for _, m := range mapped {
-		named = append(named, entreservation.And(entreservation.IntegrationID(m.IntegrationID), entreservation.Or(
-			entreservation.SpaceKey(m.ExternalID), entreservation.PmsParentSpaceID(m.ExternalID))))
+	named := []predicate.Reservation{entreservation.OwnSpaceIDIn(t.SpaceIDs...), entreservation.IDIn(granted...)}
+	for _, e := range t.Externals {
+		named = append(named, entreservation.And(entreservation.IntegrationID(e.IntegrationID),
+			entreservation.Or(entreservation.SpaceKey(e.ID), entreservation.PmsParentSpaceID(e.ID))))
 	}
 	return tx.Reservation.Query().Where(append(started, entreservation.Or(named...))...).All(ctx)
 }
