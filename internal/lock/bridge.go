@@ -200,3 +200,17 @@ func keyHash(spki []byte) []byte {
 	sum := sha256.Sum256(spki)
 	return sum[:]
 }
+
+// ShutOut finds the bridges that were revoked since a moment.
+func ShutOut(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
+	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
+}
+
+// Standing tells which epoch is a bridge's present one, and whether the bridge is shut out.
+func Standing(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, out bool, err error) {
+	br, err := c.Bridge.Get(ctx, bridgeID)
+	if err != nil {
+		return 0, false, err
+	}
+	return br.Epoch, br.RevokedAt != nil, nil
+}

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"latchkey.dev/ent"
@@ -9,7 +10,6 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -44,7 +44,7 @@ type Driven struct {
 }
 
 // ErrSuperseded is the answer to whatever a session does whose epoch is no longer the bridge's. It had no effect.
-var ErrSuperseded = fault.New(fault.Aborted, fault.UnavailableReason, "another session of this bridge has begun")
+var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
 // OpenSession gives an admitted bridge the next epoch, by compare-and-set, and learns its locks. Every older session of
 // the bridge is without effect from the commit on.

@@ -1,0 +1,120 @@
+package bridgelink
+
+import (
+	"context"
+	"time"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// errBusy answers an act when the session has too much to do to send it in time.
+var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge has too much to do; nothing was sent, try again").Retry(time.Second)
+
+// carry claims and sends the acts that were left for the session. An act is claimed durably before it is sent, so it is
+// sent at most once, whatever dies.
+func (s *session) carry() cause {
+	for _, o := range s.box.takeOrders() {
+		if s.out.full() || len(s.pending) >= ordersMax {
+			s.refuse(o, errBusy, "busy")
+			continue
+		}
+		var claimed lock.Order
+		err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
+			claimed, err = lock.ClaimAct(tx, s.open.BridgeID, s.open.Epoch, o.actID)
+			return err
+		})
+		if err != nil {
+			s.refuse(o, err, "notClaimed")
+			if why, ends := causeOf(err); ends && why == superseded {
+				return superseded
+			}
+			continue
+		}
+		o.deadline = claimed.Deadline
+		if s.pending == nil {
+			s.pending = map[string]*order{}
+		}
+		s.pending[o.actID] = o
+		act := &lockv1.Act{Id: o.actID, Address: claimed.Address, Operation: claimed.Operation, Deadline: stamp(claimed.Deadline)}
+		s.out.first(letter{order: o, message: &lockv1.ConnectResponse{
+			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
+		}})
+	}
+	return ""
+}
+
+func (s *session) refuse(o *order, err error, why string) {
+	s.node.counters.refused.WithLabelValues(why).Inc()
+	o.reply(lock.Outcome{ActID: o.actID}, err)
+}
+
+// acted takes the bridge's word on an act. It counts also when nobody waits any more.
+func (s *session) acted(r *lockv1.ActReport) cause {
+	outcome := one(r.Outcome, lock.ActUnknown, lock.ActDone, lock.ActFailed, lock.ActExpired)
+	o := s.pending[r.Id]
+	delete(s.pending, r.Id)
+	var done lock.Outcome
+	why := s.write("actReport", func(tx *db.Tx) (err error) {
+		done, err = lock.FinishAct(tx, s.open.BridgeID, r.Id, outcome, text(r.Result, 32), when(r.OccurredAt))
+		return err
+	})
+	if o == nil {
+		return why
+	}
+	if done.ActID == "" {
+		done = lock.Outcome{ActID: r.Id, State: lock.ActUnknown}
+	}
+	o.reply(done, nil)
+	return why
+}
+
+// expire ends acts on which nothing came back in time.
+func (s *session) expire(now time.Time) {
+	for id, o := range s.pending {
+		if now.Before(o.deadline.Add(s.node.cfg.pace.grace)) && !o.late.Load() {
+			continue
+		}
+		delete(s.pending, id)
+		s.giveUp(o)
+	}
+}
+
+// giveUp says of a claimed act what can be said without a report: it was not sent, or nobody knows.
+func (s *session) giveUp(o *order) {
+	outcome := lock.ActUnknown
+	if o.late.Load() {
+		outcome = lock.ActExpired
+	}
+	done := lock.Outcome{ActID: o.actID, State: outcome}
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
+		done, err = lock.FinishAct(tx, s.open.BridgeID, o.actID, outcome, "", time.Time{})
+		return err
+	})
+	if err != nil {
+		s.log.Error("noting that an act's outcome is not known failed", "act", o.actID, "error", err)
+	}
+	o.reply(done, nil)
+}
+
+// finish is the one undo of a session.
+func (s *session) finish(end cause) {
+	s.box.cut(end)
+	for _, o := range s.box.takeOrders() {
+		s.refuse(o, lock.ErrBridgeOffline, "sessionEnded")
+	}
+	for _, o := range s.pending {
+		s.giveUp(o)
+	}
+	s.node.counters.sessions.Dec()
+	s.node.counters.ended.WithLabelValues(string(end)).Inc()
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) error {
+		return lock.CloseSession(tx, s.open.BridgeID, s.open.Epoch, end.reason())
+	})
+	if err != nil {
+		s.log.Error("marking a bridge offline failed; it is found silent instead", "error", err)
+	}
+	s.log.Info("a bridge's session ended", "cause", string(end))
+}

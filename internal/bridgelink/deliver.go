@@ -1,0 +1,131 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// deliver tells the bridge of the locks that changed: what is wanted now, read anew, however many changes there were.
+func (s *session) deliver(now time.Time) cause {
+	ids := s.box.takeDirty(s.out.room())
+	if len(ids) == 0 {
+		return ""
+	}
+	marks := make(map[string]int64, len(ids))
+	for _, id := range ids {
+		if m, ok := s.marks[id]; ok {
+			marks[id] = m.generation
+		}
+	}
+	wishes, err := s.wishes(marks)
+	if errors.Is(err, lock.ErrSuperseded) {
+		return superseded
+	}
+	if err != nil {
+		s.log.Warn("reading what a bridge shall be told failed; trying again", "error", err)
+		for _, id := range ids {
+			s.box.touch(id)
+		}
+		s.retryAt = now.Add(s.node.cfg.pace.retry)
+		return ""
+	}
+	s.tell(marks, wishes)
+	return ""
+}
+
+// wishes reads what to tell and marks it as handed over where it was not.
+func (s *session) wishes(marks map[string]int64) ([]lock.Wish, error) {
+	if len(marks) == 0 {
+		return nil, nil
+	}
+	d := s.node.cfg.DB
+	wishes, err := lock.Wanted(s.stream.Context(), d.Read(), s.open, marks)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range wishes {
+		if !w.Unclaimed {
+			continue
+		}
+		read := wishes
+		err := d.Write(s.stream.Context(), func(tx *db.Tx) (err error) {
+			wishes, err = lock.Claim(tx, s.open, read)
+			return err
+		})
+		return wishes, err
+	}
+	return wishes, nil
+}
+
+// tell puts one message per lock into the outbox, locks with a revocation first.
+func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
+	slots := make(map[string][]*lockv1.DesiredSlot, len(marks))
+	var order []string
+	for _, w := range wishes {
+		if _, ok := slots[w.LockID]; !ok {
+			order = append(order, w.LockID)
+		}
+		m := s.marks[w.LockID]
+		if d := s.seal(w, m.address); d != nil {
+			slots[w.LockID] = append(slots[w.LockID], d)
+		} else if slots[w.LockID] == nil {
+			slots[w.LockID] = []*lockv1.DesiredSlot{}
+		}
+		m.generation = max(m.generation, w.Generation)
+		s.marks[w.LockID] = m
+	}
+	for _, id := range order {
+		address := s.marks[id].address
+		if marks[id] == 0 {
+			s.say(snapshot(address, slots[id]))
+		} else if len(slots[id]) > 0 {
+			s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: address, Slots: slots[id]}}})
+		}
+		s.node.counters.told.Add(float64(len(slots[id])))
+	}
+	for id, mark := range marks {
+		if _, told := slots[id]; !told && mark == 0 {
+			s.say(snapshot(s.marks[id].address, nil))
+		}
+	}
+}
+
+func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {
+	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
+}
+
+// seal makes the message of one slot. nil: its code does not open, which must not keep the others back.
+func (s *session) seal(w lock.Wish, address string) *lockv1.DesiredSlot {
+	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
+	var sealed []byte
+	if err == nil && d.Intent == slot.Present {
+		at := pinseal.Place{LockID: address, Slot: int(w.Number), Generation: w.Generation}
+		sealed, err = pinseal.Seal(s.open.HPKEKey, at, string(d.PIN))
+	}
+	if err != nil {
+		s.node.counters.unsealed.Inc()
+		s.log.Error("a code could not be sealed to its bridge", "lock", w.LockID, "slot", w.Number, "error", err)
+		return nil
+	}
+	return &lockv1.DesiredSlot{
+		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed,
+		SealedPin: sealed, NotBefore: stamp(d.NotBefore), NotAfter: stamp(d.NotAfter),
+	}
+}
+
+// stamp is a time on the wire; absent where it is zero.
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}

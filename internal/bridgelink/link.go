@@ -1,0 +1,124 @@
+// Package bridgelink holds the live streams of bridges: who may open one, which one counts, what is told over it and what
+// is heard.
+//
+// A Node holds the sessions of one process. A session is owned by the goroutine of its stream's handler: one select loop,
+// one receiver beside it, a sender only while there is something to send, and one deferred undo. What reaches a session
+// from elsewhere (a lock changed, open a door, you are superseded) is left in its mailbox.
+package bridgelink
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+)
+
+// ProtocolVersion is the one version of the control stream there is.
+const ProtocolVersion = 1
+
+// What one session may hold.
+const (
+	outboxMax  = 64 // messages that wait to be sent
+	ordersMax  = 32 // acts that wait to be claimed or reported on
+	batchMax   = 256
+	doubtsMax  = 256
+	messageMax = 1 << 20
+)
+
+// Config is what a Node needs. Learned may be nil.
+type Config struct {
+	DB        *db.DB
+	Keys      *keyring.Ring
+	Authority *lock.Authority
+	Bus       *bus.Bus
+	Logger    *slog.Logger
+	// Learned is told, in the same transaction, of every slot whose evidence changed.
+	Learned func(tx *db.Tx, learned []lock.Learned) error
+	// Metrics takes the node's counters; nil: they are kept but not shown.
+	Metrics prometheus.Registerer
+	// Name tells nodes apart; drawn if empty.
+	Name  string
+	Clock clock.Clock // of the service, as bridges are told it
+
+	pace pace
+}
+
+// pace is every duration of a session. Tests use shorter ones.
+type pace struct {
+	hello     time.Duration // until Hello has to be there
+	beat      time.Duration // between heartbeats, both ways
+	silence   time.Duration // unheard for so long: dead
+	stuck     time.Duration // nothing could be sent for so long: dropped
+	takeover  time.Duration // an older session is waited for so long at most
+	retry     time.Duration // after the database failed
+	sweep     time.Duration // between looks for what was wanted and not reported
+	grace     time.Duration // after an act's deadline, for its report
+	revoked   time.Duration // between looks for bridges that were revoked
+	forgotten time.Duration // between looks for sessions and acts of nodes that died
+}
+
+var production = pace{
+	hello: 10 * time.Second, beat: 15 * time.Second, silence: 45 * time.Second, stuck: 10 * time.Second,
+	takeover: 5 * time.Second, retry: time.Second, sweep: 10 * time.Minute, grace: 2 * time.Second,
+	revoked: 2 * time.Second, forgotten: 30 * time.Second,
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Name == "" {
+		c.Name = id.New("nod")
+	}
+	if c.Clock == nil {
+		c.Clock = clock.System
+	}
+	if c.Learned == nil {
+		c.Learned = func(*db.Tx, []lock.Learned) error { return nil }
+	}
+	if c.pace == (pace{}) {
+		c.pace = production
+	}
+	return c
+}
+
+// counters are what a node counts.
+type counters struct {
+	sessions  prometheus.Gauge
+	ended     *prometheus.CounterVec // by cause
+	refused   *prometheus.CounterVec // acts, by why
+	told      prometheus.Counter     // slots
+	ignored   *prometheus.CounterVec // messages, by why
+	unsealed  prometheus.Counter     // codes that did not open
+	wakesLost prometheus.Counter
+}
+
+func newCounters(r prometheus.Registerer) *counters {
+	count := func(name, help string, labels ...string) *prometheus.CounterVec {
+		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Subsystem: "bridge", Name: name, Help: help}, labels)
+		if r != nil {
+			r.MustRegister(v)
+		}
+		return v
+	}
+	c := &counters{
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "latchkey", Subsystem: "bridge", Name: "sessions", Help: "Bridges connected to this node."}),
+		ended:    count("sessions_ended_total", "Sessions that ended.", "cause"),
+		refused:  count("acts_refused_total", "Acts that were told at once that they cannot be sent.", "cause"),
+		ignored:  count("messages_ignored_total", "Messages of bridges that had no effect.", "cause"),
+	}
+	c.told = count("slots_told_total", "Slots told to bridges.").WithLabelValues()
+	c.unsealed = count("codes_unreadable_total", "Codes that could not be opened for their bridge.").WithLabelValues()
+	c.wakesLost = count("wakes_lost_total", "Wake-ups that could not be published.").WithLabelValues()
+	if r != nil {
+		r.MustRegister(c.sessions)
+	}
+	return c
+}

@@ -1,0 +1,231 @@
+package bridgelink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// Subjects between nodes. What travels names stored things and has no authority: whoever hears it asks the database.
+const (
+	wakeSubject = "latchkey.bridge.wake" // bridge id, space, lock id; no lock: look at the bridge itself
+	nodeSubject = "latchkey.node."       // a node's name; a request to that node
+)
+
+// call is a request to the node that holds a bridge.
+type call struct {
+	Verb     string    `json:"verb"` // cut or act
+	BridgeID string    `json:"bridge"`
+	Epoch    int64     `json:"epoch,omitempty"`
+	ActID    string    `json:"act,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+}
+
+// answer is what became of a call.
+type answer struct {
+	Done    bool         `json:"done"` // false: nothing was sent
+	Why     string       `json:"why,omitempty"`
+	Outcome lock.Outcome `json:"outcome,omitzero"`
+}
+
+const (
+	notHere = "notHere"
+	busy    = "busy"
+	refused = "refused"
+)
+
+// Wake is the node's lock.Waker.
+func (n *Node) Wake(bridgeID, lockID string) {
+	if err := n.cfg.Bus.Publish(wakeSubject, []byte(bridgeID+" "+lockID)); err != nil {
+		n.counters.wakesLost.Inc()
+		n.wake(bridgeID, lockID)
+	}
+}
+
+func (n *Node) wake(bridgeID, lockID string) {
+	if lockID == "" {
+		select {
+		case n.doubts <- bridgeID:
+		default: // the next look for revoked bridges finds it
+		}
+		return
+	}
+	for _, s := range n.of(bridgeID) {
+		s.box.touch(lockID)
+	}
+}
+
+// recheck asks the database whether the bridge's session still counts.
+func (n *Node) recheck(ctx context.Context, bridgeID string) {
+	epoch, out, err := lock.Standing(ctx, n.cfg.DB.Read(), bridgeID)
+	if err != nil {
+		n.log.Warn("looking whether a bridge was revoked failed", "bridge", bridgeID, "error", err)
+		return
+	}
+	for _, s := range n.of(bridgeID) {
+		switch {
+		case out:
+			s.box.cut(revoked)
+		case s.box.older(epoch):
+			s.box.cut(superseded)
+		}
+	}
+}
+
+// listen hears the other nodes.
+func (n *Node) listen() (stop func(), err error) {
+	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
+		bridgeID, lockID, _ := strings.Cut(string(m.Payload), " ")
+		n.wake(bridgeID, lockID)
+	})
+	if err != nil {
+		return nil, err
+	}
+	stopCalls, err := n.cfg.Bus.Respond(nodeSubject+n.cfg.Name, n.called)
+	if err != nil {
+		stopWake()
+		return nil, err
+	}
+	return func() { stopCalls(); stopWake() }, nil
+}
+
+// called answers another node, or this one.
+func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
+	var c call
+	if err := json.Unmarshal(m.Payload, &c); err != nil {
+		return nil, errors.New("not a call between nodes of this version")
+	}
+	switch c.Verb {
+	case "cut":
+		n.cutOlder(c.BridgeID, c.Epoch)
+		return json.Marshal(answer{Done: true})
+	case "act":
+		return json.Marshal(n.place(ctx, c))
+	}
+	return nil, errors.New("an unknown call between nodes")
+}
+
+// place leaves an act with the bridge's session and waits for what becomes of it.
+func (n *Node) place(ctx context.Context, c call) answer {
+	s := n.current(c.BridgeID)
+	if s == nil {
+		return answer{Why: notHere}
+	}
+	done := make(chan answer, 1)
+	o := &order{actID: c.ActID, deadline: c.Deadline, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
+	if !s.box.order(o) {
+		n.counters.refused.WithLabelValues("queueFull").Inc()
+		return answer{Why: busy}
+	}
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+		return answer{Why: refused}
+	}
+}
+
+func answerOf(out lock.Outcome, err error) answer {
+	switch {
+	case err == nil:
+		return answer{Done: true, Outcome: out}
+	case errors.Is(err, lock.ErrBridgeOffline):
+		return answer{Why: notHere}
+	case errors.Is(err, errBusy):
+		return answer{Why: busy}
+	}
+	return answer{Why: refused}
+}
+
+// current is the session that counts here: open, under the highest epoch.
+func (n *Node) current(bridgeID string) *session {
+	var best *session
+	var epoch int64
+	for _, s := range n.of(bridgeID) {
+		if e := s.box.open(); e > epoch {
+			best, epoch = s, e
+		}
+	}
+	return best
+}
+
+func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.pace.takeover)
+	defer cancel()
+	raw, err := json.Marshal(call{Verb: "cut", BridgeID: bridgeID, Epoch: epoch})
+	if err != nil {
+		return
+	}
+	if _, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw); err != nil {
+		n.log.Info("the node that held a bridge before does not answer", "bridge", bridgeID, "node", node)
+	}
+}
+
+// Unlock opens a lock once, within deadline (at most lock.MaxDeadline), or not at all. What it returns is what is known:
+// the state of the act may be unknown. An error means that nothing was or will be sent.
+func (n *Node) Unlock(ctx context.Context, propertyID, lockID, actor string, deadline time.Duration) (lock.Outcome, error) {
+	var o lock.Order
+	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		o, err = lock.StoreAct(tx, propertyID, lockID, actor, deadline)
+		return err
+	})
+	if err != nil {
+		return lock.Outcome{}, err
+	}
+	raw, err := json.Marshal(call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline})
+	if err != nil {
+		return lock.Outcome{}, err
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
+	defer cancel()
+	reply, err := n.cfg.Bus.Request(wait, nodeSubject+o.Node, raw)
+	var a answer
+	if err == nil {
+		err = json.Unmarshal(reply, &a)
+	}
+	switch {
+	case err == nil && a.Done:
+		return a.Outcome, nil
+	case err != nil && !errors.Is(err, bus.ErrNoResponder):
+		return n.settle(ctx, propertyID, o.ActID)
+	}
+	return n.drop(ctx, propertyID, o.ActID, a.Why)
+}
+
+// drop ends an act that was not sent. If it was claimed after all, its state is the answer.
+func (n *Node) drop(ctx context.Context, propertyID, actID, why string) (lock.Outcome, error) {
+	done, err := n.settle(ctx, propertyID, actID)
+	if err != nil || done.State != lock.ActExpired {
+		return done, err
+	}
+	switch why {
+	case busy:
+		return lock.Outcome{}, errBusy
+	case refused:
+		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
+	}
+	return lock.Outcome{}, lock.ErrBridgeOffline
+}
+
+// settle makes sure that an act which nobody claimed never is, and tells its state.
+func (n *Node) settle(ctx context.Context, propertyID, actID string) (lock.Outcome, error) {
+	var done lock.Outcome
+	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
+		if err := lock.DropAct(tx, propertyID, actID); err != nil {
+			return err
+		}
+		done, err = lock.GetAct(tx.Context(), tx.Client, propertyID, actID)
+		return err
+	})
+	if done.State == lock.ActClaimed {
+		done.State = lock.ActUnknown
+	}
+	return done, err
+}

@@ -1,0 +1,76 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// errHello answers a Hello that says what cannot be.
+var errHello = fault.New(fault.Invalid, fault.InvalidFields, "Hello names more than %d locks, one twice, or one without a printable address", lock.MaxLocks)
+
+// service is what bridges call, on their listener only.
+type service struct {
+	lockv1.UnimplementedBridgeServiceServer
+	node *Node
+}
+
+// Register puts the bridges' service on their listener's server, and on no other.
+func (n *Node) Register(s *grpc.Server) { lockv1.RegisterBridgeServiceServer(s, &service{node: n}) }
+
+// Connect is a session, from Hello to its end.
+func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
+	cert, who, err := caller(st.Context())
+	if err != nil {
+		return err
+	}
+	if s.node.cfg.Clock.Now().After(cert.NotAfter) {
+		return status.Error(codes.Unauthenticated, "the certificate has ended; renew it")
+	}
+	if s.node.refuses() {
+		return shuttingDown.status()
+	}
+	return newSession(s.node, st).run(who, lock.KeyHash(cert)).status()
+}
+
+// RenewCertificate gives a bridge its next certificate; the TLS layer lets in those that ended lately, for this call.
+func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (*lockv1.RenewCertificateResponse, error) {
+	cert, who, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var next *lock.Enrolment
+	err = s.node.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		next, err = lock.Renew(tx, s.node.cfg.Authority, who, lock.KeyHash(cert), r.CertificateRequest)
+		return err
+	})
+	if err != nil {
+		s.node.log.Warn("a certificate was not renewed", "bridge", who.BridgeID, "error", err)
+		return nil, rpcError(err)
+	}
+	return &lockv1.RenewCertificateResponse{Certificate: next.Certificate}, nil
+}
+
+// refusal is why a bridge that said Hello is not let in.
+func refusal(err error) cause {
+	if f, ok := fault.Of(err); ok {
+		switch f.Kind {
+		case fault.Denied, fault.Unauthenticated:
+			return revoked
+		case fault.Invalid, fault.Exhausted:
+			return outOfOrder
+		}
+	}
+	if errors.Is(err, lock.ErrSuperseded) {
+		return superseded
+	}
+	return storeFailed
+}

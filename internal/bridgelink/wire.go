@@ -1,0 +1,161 @@
+package bridgelink
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// text is a string of a bridge as far as it may be stored: printable, and cut to most bytes.
+func text(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, s)
+	for len(s) > most {
+		_, n := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-n]
+	}
+	return s
+}
+
+func when(t *timestamppb.Timestamp) time.Time {
+	if t == nil || !t.IsValid() {
+		return time.Time{}
+	}
+	return t.AsTime().Truncate(time.Microsecond)
+}
+
+func maybeWhen(t *timestamppb.Timestamp) *time.Time {
+	at := when(t)
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+// address tells whether a bridge's name for a lock can be one: it is stored as it is, never cut.
+func address(s string) bool { return s != "" && len(s) <= 255 && s == text(s, 255) }
+
+// one is s if it is one of the words, else instead.
+func one[T ~string](s string, instead T, words ...T) T {
+	if slices.Contains(words, T(s)) {
+		return T(s)
+	}
+	return instead
+}
+
+// seen reads a report. An observation in words that we do not know is left out.
+func seen(r *lockv1.SlotReport) []lock.Seen {
+	out := make([]lock.Seen, 0, len(r.Slots))
+	for _, o := range r.Slots {
+		evidence := one[slot.Evidence](o.Evidence, "", slot.Sent, slot.Accepted, slot.Verified, slot.Unconfirmed, slot.Failed)
+		if evidence == "" || o.Slot > math.MaxInt32 || len(out) == batchMax*4 {
+			continue
+		}
+		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
+			Generation: o.Generation, Present: o.Present, Evidence: evidence,
+			Result: one[slot.Result](o.Result, "", slot.Results()...), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
+		}})
+	}
+	return out
+}
+
+// happenings reads a batch of events.
+func happenings(b *lockv1.EventBatch) []lock.Happened {
+	out := make([]lock.Happened, 0, len(b.Events))
+	for _, e := range b.Events {
+		if e.Sequence > math.MaxInt64 || e.Generation > math.MaxInt64 {
+			continue
+		}
+		out = append(out, lock.Happened{
+			Sequence: int64(e.Sequence), Address: e.Address, Kind: e.Kind, Slot: int(min(e.Slot, math.MaxInt32)),
+			Generation: int64(e.Generation), Reason: text(e.Reason, 64), OccurredAt: when(e.OccurredAt),
+			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"),
+		})
+	}
+	return out
+}
+
+// heardHello reads what Hello says of locks. false: an address cannot be one, or comes twice, or there are too many.
+func heardHello(h *lockv1.Hello) ([]lock.Heard, bool) {
+	if len(h.Locks) > lock.MaxLocks {
+		return nil, false
+	}
+	out := make([]lock.Heard, 0, len(h.Locks))
+	known := make(map[string]bool, len(h.Locks))
+	for _, lk := range h.Locks {
+		if !address(lk.Address) || known[lk.Address] {
+			return nil, false
+		}
+		known[lk.Address] = true
+		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: text(lk.Model, 255)}
+		copy(heard.Digest[:], lk.Digest)
+		out = append(out, heard)
+	}
+	return out, true
+}
+
+func heardReport(r *lockv1.LockReport) (lock.Heard, bool) {
+	return lock.Heard{
+		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: text(r.Model, 255),
+	}, address(r.Address)
+}
+
+func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
+	if c == nil {
+		return nil
+	}
+	small := func(n uint32) int { return int(min(n, 1<<16)) }
+	out := &slot.Capabilities{
+		PINMin: small(c.PinMinLength), PINMax: small(c.PinMaxLength), Alphabet: text(c.PinAlphabet, 128),
+		Slots:    small(c.SlotsTotal),
+		Readable: one(c.PinReadable, slot.ReadableNone, slot.ReadableMasked, slot.ReadableClear),
+		Schedule: one(c.NativeSchedule, slot.ScheduleNone, slot.ScheduleWindow, slot.ScheduleWeekly),
+		TimeBase: one(c.ScheduleTimeBase, slot.TimeUTC, slot.TimeLocal),
+		OneTime:  c.OneTimeCodes, RemoteUnlock: c.RemoteUnlock, DoorSensor: c.DoorSensor, EventLog: c.EventLog, ReadBack: c.ReadBack,
+		Granularity: time.Duration(c.ScheduleGranularitySeconds) * time.Second,
+		OpLifetime:  time.Duration(c.OperationLifetimeMs) * time.Millisecond,
+	}
+	for _, p := range c.PinForbiddenPrefixes {
+		out.ForbiddenPrefixes = append(out.ForbiddenPrefixes, text(p, 128))
+	}
+	for _, p := range c.PinForbiddenPatterns {
+		out.ForbiddenPatterns = append(out.ForbiddenPatterns, text(p, 1024))
+	}
+	for _, k := range c.CredentialKinds {
+		out.Kinds = append(out.Kinds, slot.CredentialKind(text(k, 32)))
+	}
+	return out
+}
+
+func state(s *lockv1.LockStatus) *lock.Status {
+	if s == nil {
+		return nil
+	}
+	out := &lock.Status{
+		Bolt: one(s.Bolt, "unknown", "locked", "unlocked", "notFullyLocked", "jammed"),
+		Door: one(s.Door, "unknown", "open", "closed"), Online: s.Online, Firmware: text(s.Firmware, 64),
+		BatteryObservedAt: maybeWhen(s.BatteryObservedAt), LastSeenAt: maybeWhen(s.LastSeenAt),
+		ClockOffsetMS: s.ClockOffsetMs, ClockObservedAt: maybeWhen(s.ClockObservedAt),
+	}
+	if s.BatteryPercent != nil {
+		percent := int(min(*s.BatteryPercent, 100))
+		out.BatteryPercent = &percent
+	}
+	if s.Rssi != nil {
+		rssi := int(*s.Rssi)
+		out.RSSI = &rssi
+	}
+	return out
+}
