@@ -1,0 +1,61 @@
+package property
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/partner"
+)
+
+type apiKeys struct {
+	propertyv1.UnimplementedApiKeyServiceServer
+	Deps
+}
+
+func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest) (*propertyv1.GetApiKeyResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := partner.APIKey(ctx, s.DB.Read(), propertyID, s.now(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetApiKeyResponse{Data: tokenMessage(row)}, nil
+}
+
+func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRequest) (*propertyv1.CreateApiKeyResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateApiKeyResponse, error) {
+		row, secret, err := s.Partners.CreateAPIKey(tx, propertyID)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.CreateApiKeyResponse{Data: tokenMessage(row), ApiKey: secret}, nil
+	})
+}
+
+func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
+		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, minutes(r.GetOverlapMinutes()))
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.RotateApiKeyResponse{Data: tokenMessage(row), ApiKey: secret}, nil
+	})
+}
+
+func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRequest) (*propertyv1.RevokeApiKeyResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeApiKeyResponse, error) {
+		return &propertyv1.RevokeApiKeyResponse{}, s.Partners.RevokeAPIKey(tx, propertyID)
+	})
+}
+
+func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
+
+func tokenMessage(t *tokenRow) *propertyv1.Token {
+	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: at(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
+}

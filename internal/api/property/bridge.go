@@ -1,0 +1,112 @@
+package property
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+type bridges struct {
+	propertyv1.UnimplementedBridgeServiceServer
+	Deps
+}
+
+func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
+		row, code, err := lock.CreateBridge(tx, s.Keys, s.Authority, propertyID, r.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: at(row.JoinExpiresAt)}, nil
+	})
+}
+
+func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
+		row, code, err := lock.NewJoinCode(tx, s.Keys, s.Authority, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		m, err := bridgeWithLocks(tx.Context(), tx, propertyID, row)
+		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: at(row.JoinExpiresAt)}, err
+	})
+}
+
+func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequest) (*propertyv1.ListBridgesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := lock.ListBridges(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	driven, err := driven(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.BridgeList{Total: int32(len(rows))}
+	for _, row := range rows {
+		list.List = append(list.List, bridgeMessage(row, driven[row.ID], s.now(ctx)))
+	}
+	return &propertyv1.ListBridgesResponse{Data: list}, nil
+}
+
+func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
+		row, err := lock.Revoke(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := s.Replan(tx, propertyID, space.Touched{All: true}); err != nil {
+			return nil, err
+		}
+		m, err := bridgeWithLocks(tx.Context(), tx, propertyID, row)
+		return &propertyv1.RevokeBridgeResponse{Data: m}, err
+	})
+}
+
+// driven counts the locks of each bridge.
+func driven(ctx context.Context, c *client, propertyID string) (map[string]int, error) {
+	locks, err := lock.List(ctx, c, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]int{}
+	for _, lk := range locks {
+		counts[lk.BridgeID]++
+	}
+	return counts, nil
+}
+
+func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridgeRow) (*propertyv1.Bridge, error) {
+	counts, err := driven(ctx, tx.Client, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return bridgeMessage(row, counts[row.ID], tx.Now()), nil
+}
+
+func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
+	m := &propertyv1.Bridge{
+		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: at(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
+		CertificateExpiresAt: at(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt),
+	}
+	switch {
+	case b.RevokedAt != nil:
+		m.State = "revoked"
+	case b.EnrolledAt == nil:
+		m.State = "waiting"
+	case lock.BridgeOnline(b, now):
+		m.State = "online"
+	default:
+		m.OfflineReason = given(b.OfflineReason)
+	}
+	return m
+}

@@ -1,0 +1,121 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+type gates struct {
+	propertyv1.UnimplementedGateServiceServer
+	Deps
+}
+
+func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (*propertyv1.ListGatesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := allGates(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := gateMessages(ctx, s.DB.Read(), propertyID, rows...)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ListGatesResponse{Data: &propertyv1.GateList{List: list, Total: int32(len(list))}}, nil
+}
+
+func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest) (*propertyv1.CreateGateResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateGateResponse, error) {
+		row, touched, err := space.CreateGate(tx, propertyID, space.GateDraft{Name: r.GetName(), Floor: r.GetFloor(), SpaceIDs: r.GetSpaceIds()})
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.changed(tx, propertyID, row, touched)
+		return &propertyv1.CreateGateResponse{Data: m}, err
+	})
+}
+
+func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest) (*propertyv1.UpdateGateResponse, error) {
+	c := space.GateChange{Name: r.Name, Floor: r.Floor}
+	if r.GetSpaces() != nil {
+		ids := r.GetSpaces().GetIds()
+		c.SpaceIDs = &ids
+	}
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateGateResponse, error) {
+		row, touched, err := space.UpdateGate(tx, propertyID, r.GetId(), c)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.changed(tx, propertyID, row, touched)
+		return &propertyv1.UpdateGateResponse{Data: m}, err
+	})
+}
+
+func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest) (*propertyv1.DeleteGateResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
+		row, err := space.GetGate(tx.Context(), tx.Client, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		touched, err := space.DeleteGate(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.changed(tx, propertyID, row, touched)
+		return &propertyv1.DeleteGateResponse{Data: m}, err
+	})
+}
+
+// changed plans anew what a changed gate touches, and writes the gate.
+func (s *gates) changed(tx *db.Tx, propertyID string, row *gateRow, touched space.Touched) (*propertyv1.Gate, error) {
+	if err := s.replan(tx, propertyID, touched); err != nil {
+		return nil, err
+	}
+	list, err := gateMessages(tx.Context(), tx.Client, propertyID, row)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+// allGates reads every page of the gates of a property.
+func allGates(ctx context.Context, c *client, propertyID string) ([]*gateRow, error) {
+	var all []*gateRow
+	for number := 0; ; number++ {
+		rows, total, err := space.ListGates(ctx, c, propertyID, space.GateFilter{Page: space.Page{Limit: 200, Number: number}})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, rows...); len(all) >= total || len(rows) == 0 {
+			return all, nil
+		}
+	}
+}
+
+func gateMessages(ctx context.Context, c *client, propertyID string, rows ...*gateRow) ([]*propertyv1.Gate, error) {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	locked, err := lock.LocksAt(ctx, c, propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*propertyv1.Gate, 0, len(rows))
+	for _, row := range rows {
+		m := &propertyv1.Gate{Id: row.ID, Name: row.Name, Floor: row.Floor, SpaceIds: row.SpaceIds, CreatedAt: timestamppb.New(row.CreatedAt)}
+		if lk := locked[row.ID]; lk != nil {
+			m.LockId = &lk.ID
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}

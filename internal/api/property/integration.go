@@ -1,0 +1,196 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+type integrations struct {
+	propertyv1.UnimplementedIntegrationServiceServer
+	Deps
+}
+
+func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsRequest) (*propertyv1.ListAppsResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	apps, err := partner.Apps(ctx, s.DB.Read())
+	if err != nil {
+		return nil, err
+	}
+	rows, err := partner.Integrations(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	connected := map[string]string{}
+	for _, row := range rows {
+		if row.AppID != nil {
+			connected[*row.AppID] = row.ID
+		}
+	}
+	list := &propertyv1.AppList{Total: int32(len(apps))}
+	for _, a := range apps {
+		list.List = append(list.List, &propertyv1.App{Id: a.ID, Name: a.Name, IntegrationId: given(connected[a.ID])})
+	}
+	return &propertyv1.ListAppsResponse{Data: list}, nil
+}
+
+func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
+		row, secret, err := s.Partners.Connect(tx, propertyID, r.GetAppId(), r.GetName(), r.GetScopes())
+		if err != nil {
+			return nil, err
+		}
+		m, err := one(tx.Context(), tx, propertyID, row)
+		return &propertyv1.ConnectAppResponse{Data: m, AccessToken: secret}, err
+	})
+}
+
+func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListIntegrationsRequest) (*propertyv1.ListIntegrationsResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := partner.Integrations(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := integrationMessages(ctx, s.DB.View(ctx), propertyID, rows...)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ListIntegrationsResponse{Data: &propertyv1.IntegrationList{List: list, Total: int32(len(list))}}, nil
+}
+
+func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetIntegrationRequest) (*propertyv1.GetIntegrationResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := partner.Integration(ctx, s.DB.Read(), propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	m, err := one(ctx, s.DB.View(ctx), propertyID, row)
+	return &propertyv1.GetIntegrationResponse{Data: m}, err
+}
+
+func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.UpdateIntegrationRequest) (*propertyv1.UpdateIntegrationResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
+		row, err := s.Partners.Update(tx, propertyID, r.GetId(), r.Name, r.GetScopes())
+		if err != nil {
+			return nil, err
+		}
+		m, err := one(tx.Context(), tx, propertyID, row)
+		return &propertyv1.UpdateIntegrationResponse{Data: m}, err
+	})
+}
+
+func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
+		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), minutes(r.GetOverlapMinutes()))
+		if err != nil {
+			return nil, err
+		}
+		m, err := one(tx.Context(), tx, propertyID, row)
+		return &propertyv1.RotateAccessTokenResponse{Data: m, AccessToken: secret}, err
+	})
+}
+
+func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.RevokeAccessTokenRequest) (*propertyv1.RevokeAccessTokenResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
+		row, err := s.Partners.RevokeAccessToken(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		m, err := one(tx.Context(), tx, propertyID, row)
+		return &propertyv1.RevokeAccessTokenResponse{Data: m}, err
+	})
+}
+
+func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.RotateSigningSecretRequest) (*propertyv1.RotateSigningSecretResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateSigningSecretResponse, error) {
+		secret, err := s.Partners.RotateSigningSecret(tx, propertyID, r.GetId(), r.GetDropPrevious())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.RotateSigningSecretResponse{SigningSecret: secret}, nil
+	})
+}
+
+func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := partner.Integration(ctx, s.DB.Read(), propertyID, r.GetId()); err != nil {
+		return nil, err
+	}
+	if err := s.Deps.ReadSpaces(ctx, propertyID, r.GetId()); err != nil {
+		return nil, err
+	}
+	c, few := s.DB.Read(), space.Page{Limit: 1}
+	_, found, err := space.Listing(ctx, c, propertyID, r.GetId(), false, few)
+	if err != nil {
+		return nil, err
+	}
+	_, unmapped, err := space.Listing(ctx, c, propertyID, r.GetId(), true, few)
+	if err != nil {
+		return nil, err
+	}
+	_, open, err := space.ListConflicts(ctx, c, propertyID, space.ConflictFilter{IntegrationID: r.GetId(), Page: few})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ReadSpacesResponse{Data: &propertyv1.SpacesReading{
+		Found: int32(found), Mapped: int32(found - unmapped), OpenConflicts: int32(open),
+	}}, nil
+}
+
+func one(ctx context.Context, view *db.Tx, propertyID string, row *integrationRow) (*propertyv1.Integration, error) {
+	list, err := integrationMessages(ctx, view, propertyID, row)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func integrationMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*integrationRow) ([]*propertyv1.Integration, error) {
+	endpoints, err := partner.EndpointsOf(ctx, view.Client, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := partner.AccessTokens(ctx, view.Client, propertyID, view.Now())
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*propertyv1.Integration, 0, len(rows))
+	for _, row := range rows {
+		m := &propertyv1.Integration{
+			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: at(row.SpacesReadAt),
+			SpacesTriedAt: at(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt),
+		}
+		for _, e := range endpoints[row.ID] {
+			m.Endpoints = append(m.Endpoints, endpointMessage(e))
+		}
+		for _, t := range tokens[row.ID] {
+			m.AccessTokens = append(m.AccessTokens, tokenMessage(t))
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func endpointMessage(e partner.Endpoint) *propertyv1.Endpoint {
+	return &propertyv1.Endpoint{
+		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
+		LastSuccessAt: at(e.Health.LastSuccessAt), LastFailureAt: at(e.Health.LastFailureAt), LastError: given(e.Health.LastError),
+	}
+}

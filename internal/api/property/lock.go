@@ -1,0 +1,273 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+type locks struct {
+	propertyv1.UnimplementedLockServiceServer
+	Deps
+}
+
+func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (*propertyv1.ListLocksResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := page(r.GetPageSize(), r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	all, err := lock.List(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []*lockRow
+	for _, lk := range all {
+		if (r.GetBridgeId() == "" || lk.BridgeID == r.GetBridgeId()) && (!r.GetUnassignedOnly() || lk.DoorID == nil) {
+			wanted = append(wanted, lk)
+		}
+	}
+	from := min(p.Number*p.Limit, len(wanted))
+	list, err := lockMessages(ctx, s.DB.View(ctx), propertyID, wanted[from:min(from+p.Limit, len(wanted))]...)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: next(p, len(wanted)), Total: int32(len(wanted))}}, nil
+}
+
+func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := lock.Get(ctx, s.DB.Read(), propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	m, err := lockMessage(ctx, s.DB.View(ctx), propertyID, row)
+	if err != nil {
+		return nil, err
+	}
+	slots, stays, err := slotsOf(ctx, s.DB.Read(), propertyID, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	answer := &propertyv1.GetLockResponse{Data: m}
+	for _, sl := range slots {
+		answer.Slots = append(answer.Slots, slotMessage(sl, stays[sl.GrantID]))
+	}
+	return answer, nil
+}
+
+func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
+		row, err := lock.Rename(tx, propertyID, r.GetId(), r.GetName())
+		if err != nil {
+			return nil, err
+		}
+		m, err := lockMessage(tx.Context(), tx, propertyID, row)
+		return &propertyv1.UpdateLockResponse{Data: m}, err
+	})
+}
+
+func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
+		before, err := lock.Get(tx.Context(), tx.Client, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		touched, err := doors(tx, propertyID, before.DoorID, given(r.GetDoorId()))
+		if err != nil {
+			return nil, err
+		}
+		row, err := lock.AssignDoor(tx, propertyID, r.GetId(), r.GetDoorId())
+		if err != nil {
+			return nil, err
+		}
+		if err := s.replan(tx, propertyID, touched); err != nil {
+			return nil, err
+		}
+		m, err := lockMessage(tx.Context(), tx, propertyID, row)
+		return &propertyv1.AssignLockResponse{Data: m}, err
+	})
+}
+
+// doors says which stays the locks of some doors concern: those in the space, or those that the
+// gate lets in.
+func doors(tx *db.Tx, propertyID string, doorIDs ...*string) (space.Touched, error) {
+	var touched space.Touched
+	for _, doorID := range doorIDs {
+		switch {
+		case doorID == nil:
+		case id.Valid(id.Gate, *doorID):
+			gate, err := space.GetGate(tx.Context(), tx.Client, propertyID, *doorID)
+			if err != nil {
+				return touched, err
+			}
+			touched = touched.And(space.Touched{All: len(gate.SpaceIds) == 0, SpaceIDs: gate.SpaceIds})
+		default:
+			touched = touched.And(space.Touched{SpaceIDs: []string{*doorID}})
+		}
+	}
+	return touched, nil
+}
+
+// UnlockLock stores the opening first, under the caller's Idempotency-Key, and then has it
+// carried out: after a crash between the two, a repeated call learns what is known and opens
+// nothing.
+func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
+	who, _ := actor.From(ctx)
+	var order lock.Order
+	answer, err := change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
+		var err error
+		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Subject(), lock.MaxDeadline); err != nil {
+			return nil, err
+		}
+		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{
+			Id: order.ActID, LockId: r.GetId(), Result: unknown, Deadline: timestamppb.New(order.Deadline),
+		}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := s.Act(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	show(answer.Data, outcome)
+	return answer, nil
+}
+
+// renderAct completes a remembered answer with what became of the opening since.
+func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return err
+	}
+	act := answer.(*propertyv1.UnlockLockResponse).GetData()
+	outcome, err := lock.GetAct(ctx, s.DB.Read(), propertyID, act.GetId())
+	if err != nil {
+		return err
+	}
+	show(act, outcome)
+	return nil
+}
+
+var _ idem.Renderer = (&locks{}).renderAct
+
+// unknown is the result of an opening that was sent, or may have been, and of which nothing
+// came back.
+const unknown = "unknown"
+
+// results are what people are told about the state of an act.
+var results = map[string]string{
+	lock.ActDone: "opened", lock.ActFailed: "refused", lock.ActExpired: "expired",
+	lock.ActUnknown: unknown, lock.ActStored: unknown, lock.ActClaimed: unknown,
+}
+
+func show(m *propertyv1.Act, o lock.Outcome) {
+	m.Result = results[o.State]
+	if m.Result != "opened" {
+		m.Reason = given(o.Result)
+	}
+	if !o.At.IsZero() {
+		m.FinishedAt = timestamppb.New(o.At)
+	}
+}
+
+func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lockRow) (*propertyv1.Lock, error) {
+	list, err := lockMessages(ctx, view, propertyID, row)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
+
+func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*lockRow) ([]*propertyv1.Lock, error) {
+	states, err := lock.States(ctx, view.Client, view.Now(), propertyID, rows)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*propertyv1.Lock, 0, len(rows))
+	for _, row := range rows {
+		m := &propertyv1.Lock{
+			Id: row.ID, Name: row.Name, Kind: row.Kind, BridgeId: row.BridgeID, Address: row.Address, Model: row.Model,
+			DoorId: row.DoorID, Status: statusMessage(row.Status, states[row.ID].Online), Abilities: abilitiesMessage(row),
+			CreatedAt: timestamppb.New(row.CreatedAt),
+		}
+		if row.DoorID != nil {
+			if m.DoorName, err = doorName(ctx, view.Client, propertyID, *row.DoorID); err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// doorName is what people call a door; nil where it is gone.
+func doorName(ctx context.Context, c *client, propertyID, doorID string) (*string, error) {
+	if id.Valid(id.Gate, doorID) {
+		gate, err := space.GetGate(ctx, c, propertyID, doorID)
+		if err != nil {
+			return nil, unlessGone(err)
+		}
+		return &gate.Name, nil
+	}
+	row, err := space.Get(ctx, c, propertyID, doorID)
+	if err != nil {
+		return nil, unlessGone(err)
+	}
+	return &row.Name, nil
+}
+
+func unlessGone(err error) error {
+	if f, ok := fault.Of(err); ok && f.Kind == fault.NotFound {
+		return nil
+	}
+	return err
+}
+
+func statusMessage(s lock.Status, online bool) *propertyv1.LockStatus {
+	m := &propertyv1.LockStatus{
+		Online: online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: at(s.BatteryObservedAt), LastSeenAt: at(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, Firmware: s.Firmware,
+	}
+	if s.BatteryPercent != nil {
+		v := int32(*s.BatteryPercent)
+		m.BatteryPercent = &v
+	}
+	if s.RSSI != nil {
+		v := int32(*s.RSSI)
+		m.Rssi = &v
+	}
+	return m
+}
+
+func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {
+	c := row.Capabilities
+	return &propertyv1.LockAbilities{
+		PinMinLength: int32(c.PINMin), PinMaxLength: int32(c.PINMax), SlotsTotal: int32(c.Slots),
+		RemoteUnlock: c.RemoteUnlock, ReadBack: c.ReadBack, NativeSchedule: string(c.Schedule),
+	}
+}
+
+func slotMessage(s *slotRow, reservationID string) *propertyv1.LockSlot {
+	return &propertyv1.LockSlot{
+		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: given(reservationID),
+		NotBefore: at(s.NotBefore), NotAfter: at(s.NotAfter), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt),
+	}
+}

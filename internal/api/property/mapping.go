@@ -1,0 +1,238 @@
+package property
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+type mappings struct {
+	propertyv1.UnimplementedMappingServiceServer
+	Deps
+}
+
+func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := page(r.GetPageSize(), r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	c := s.DB.Read()
+	if _, err := partner.Integration(ctx, c, propertyID, r.GetIntegrationId()); err != nil {
+		return nil, err
+	}
+	entries, total, err := space.Listing(ctx, c, propertyID, r.GetIntegrationId(), r.GetUnmappedOnly(), p)
+	if err != nil {
+		return nil, err
+	}
+	suggested, err := space.Suggestions(ctx, c, propertyID, r.GetIntegrationId())
+	if err != nil {
+		return nil, err
+	}
+	own, err := allSpaces(ctx, c, propertyID, "")
+	if err != nil {
+		return nil, err
+	}
+	list := partnerSpaces(entries, suggested, own)
+	return &propertyv1.ListPartnerSpacesResponse{Data: &propertyv1.PartnerSpaceList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
+}
+
+func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*spaceRow) []*propertyv1.PartnerSpace {
+	names := make(map[string]string, len(own))
+	for _, o := range own {
+		names[o.ID] = o.Name
+	}
+	suggestion := make(map[string]space.Suggestion, len(suggested))
+	for _, sg := range suggested {
+		suggestion[sg.ExternalID] = sg
+	}
+	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
+	for _, e := range entries {
+		m := &propertyv1.PartnerSpace{
+			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: given(e.ParentExternalID), Floor: e.Floor,
+			IsPrivate: e.IsPrivate, IsActive: e.IsActive, State: "unmapped", SeenAt: timestamppb.New(e.SeenAt),
+		}
+		switch sg, ok := suggestion[e.ExternalID]; {
+		case e.SpaceID != "":
+			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, given(names[e.SpaceID])
+			if e.GoneAt != nil {
+				m.State = "gone"
+			}
+		case ok:
+			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, given(names[sg.SpaceID]), given(string(sg.Confidence))
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetMappingResponse, error) {
+		_, touched, err := s.Mappings.Map(tx, propertyID, r.GetIntegrationId(), r.GetExternalId(), r.GetSpaceId())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: r.GetSpaceId()}},
+			s.replan(tx, propertyID, touched)
+	})
+}
+
+func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnsetMappingResponse, error) {
+		touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId()}}, s.replan(tx, propertyID, touched)
+	})
+}
+
+func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
+	if err := eachOnce(r.GetMappings()); err != nil {
+		return nil, err
+	}
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
+		list, err := s.set(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
+		return &propertyv1.BatchSetMappingsResponse{Data: list}, err
+	})
+}
+
+func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ApplySuggestionsResponse, error) {
+		if _, err := partner.Integration(tx.Context(), tx.Client, propertyID, r.GetIntegrationId()); err != nil {
+			return nil, err
+		}
+		suggested, err := space.Suggestions(tx.Context(), tx.Client, propertyID, r.GetIntegrationId())
+		if err != nil {
+			return nil, err
+		}
+		var wanted []*propertyv1.Mapping
+		for _, sg := range suggested {
+			if !r.GetExactOnly() || sg.Confidence == space.Exact {
+				wanted = append(wanted, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: sg.SpaceID})
+			}
+		}
+		list, err := s.set(tx, propertyID, r.GetIntegrationId(), wanted)
+		return &propertyv1.ApplySuggestionsResponse{Data: list}, err
+	})
+}
+
+// set removes what the wish empties or moves, then maps, so that two partner spaces can trade
+// places in one call.
+func (s *mappings) set(tx *db.Tx, propertyID, integrationID string, wanted []*propertyv1.Mapping) (*propertyv1.MappingList, error) {
+	loose, err := s.loosen(tx, propertyID, integrationID, wanted)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.MappingList{}
+	for i, w := range wanted {
+		if w.GetSpaceId() == "" {
+			continue
+		}
+		_, touched, err := s.Mappings.Map(tx, propertyID, integrationID, w.GetExternalId(), w.GetSpaceId())
+		if err != nil {
+			return nil, Under(fmt.Sprintf("mappings[%d]", i), err)
+		}
+		loose = loose.And(touched)
+		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.GetSpaceId()})
+	}
+	list.Total = int32(len(list.List))
+	return list, s.replan(tx, propertyID, loose)
+}
+
+// loosen unmaps the partner spaces that the wish names without a space, and those that hold a
+// space it gives to another.
+func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []*propertyv1.Mapping) (space.Touched, error) {
+	goal := make(map[string]string, len(wanted))
+	var targets []string
+	for _, w := range wanted {
+		goal[w.GetExternalId()] = w.GetSpaceId()
+		if w.GetSpaceId() != "" {
+			targets = append(targets, w.GetSpaceId())
+		}
+	}
+	holders, err := space.ExternalIDs(tx.Context(), tx.Client, propertyID, integrationID, targets)
+	if err != nil {
+		return space.Touched{}, err
+	}
+	var touched space.Touched
+	unmap := func(externalID string) error {
+		t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
+		if fault.Has(err, fault.SpaceNotMapped) {
+			return nil
+		}
+		touched = touched.And(t)
+		return err
+	}
+	for _, spaceID := range targets {
+		if holder, held := holders[spaceID]; held {
+			if to, named := goal[holder]; named && to != spaceID {
+				if err := unmap(holder); err != nil {
+					return touched, err
+				}
+			}
+		}
+	}
+	for _, w := range wanted {
+		if w.GetSpaceId() == "" {
+			if err := unmap(w.GetExternalId()); err != nil {
+				return touched, err
+			}
+		}
+	}
+	return touched, nil
+}
+
+func eachOnce(wanted []*propertyv1.Mapping) error {
+	var wrong []fault.Field
+	theirs, ours := map[string]bool{}, map[string]bool{}
+	for i, w := range wanted {
+		if theirs[w.GetExternalId()] {
+			wrong = append(wrong, fault.Field{Path: fmt.Sprintf("mappings[%d].externalId", i), Reason: fault.Duplicate, Message: "is named twice"})
+		}
+		if w.GetSpaceId() != "" && ours[w.GetSpaceId()] {
+			wrong = append(wrong, fault.Field{Path: fmt.Sprintf("mappings[%d].spaceId", i), Reason: fault.Duplicate, Message: "is named twice"})
+		}
+		theirs[w.GetExternalId()], ours[w.GetSpaceId()] = true, true
+	}
+	return fault.Err(fault.Fields(wrong...))
+}
+
+func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := page(r.GetPageSize(), r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	rows, total, err := space.ListConflicts(ctx, s.DB.Read(), propertyID, space.ConflictFilter{
+		IntegrationID: r.GetIntegrationId(), Closed: r.GetIncludeClosed(), Page: p,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.ConflictList{NextPageToken: next(p, total), Total: int32(total)}
+	for _, row := range rows {
+		list.List = append(list.List, conflictMessage(row))
+	}
+	return &propertyv1.ListConflictsResponse{Data: list}, nil
+}
+
+func conflictMessage(c *conflictRow) *propertyv1.Conflict {
+	return &propertyv1.Conflict{
+		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: c.Detail,
+		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: at(c.ClosedAt),
+	}
+}

@@ -1,0 +1,66 @@
+package property
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/staff"
+)
+
+type notices struct {
+	propertyv1.UnimplementedNoticeServiceServer
+	Deps
+}
+
+func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequest) (*propertyv1.ListNoticesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.Notice, r.GetPageToken()) {
+		return nil, badToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	rows, err := staff.Notices(ctx, s.DB.Read(), propertyID, r.GetUnreadOnly(), staff.Page{Size: size + 1, After: r.GetPageToken()})
+	if err != nil {
+		return nil, err
+	}
+	unread, err := staff.Unread(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.NoticeList{Unread: int32(unread)}
+	if len(rows) > size {
+		rows = rows[:size]
+		list.NextPageToken = rows[size-1].ID
+	}
+	for _, n := range rows {
+		list.List = append(list.List, noticeMessage(n))
+	}
+	return &propertyv1.ListNoticesResponse{Data: list}, nil
+}
+
+func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
+	if r.GetAll() == (len(r.GetIds()) > 0) {
+		return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "name some ids, or else say all"})
+	}
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
+		n, err := staff.MarkRead(tx, propertyID, r.GetIds()...)
+		return &propertyv1.MarkNoticesReadResponse{Marked: int32(n)}, err
+	})
+}
+
+func noticeMessage(n *noticeRow) *propertyv1.Notice {
+	return &propertyv1.Notice{
+		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: n.Text, Stands: n.OnceKey != nil,
+		ReadAt: at(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt),
+	}
+}

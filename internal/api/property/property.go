@@ -1,0 +1,37 @@
+package property
+
+import (
+	"context"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
+)
+
+type properties struct {
+	propertyv1.UnimplementedPropertyServiceServer
+	Deps
+}
+
+func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyRequest) (*propertyv1.GetPropertyResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := staff.Property(ctx, s.DB.Read(), propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.GetPropertyResponse{Data: Message(row)}, nil
+}
+
+func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
+		row, err := staff.UpdateProperty(tx, propertyID, Settings(r.GetSettings()))
+		if err != nil {
+			return nil, Under("settings", err)
+		}
+		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.Replan(tx, propertyID, space.Touched{All: true})
+	})
+}

@@ -1,0 +1,202 @@
+// Package property answers the calls of a property's staff and scripts: proto to domain and
+// back. The tenant is the caller's property; no request names one.
+package property
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
+)
+
+// Replan plans the access of the stays anew that a change touches, in the change's own
+// transaction.
+type Replan func(tx *db.Tx, propertyID string, t space.Touched) error
+
+// Deps are what the services work on. All are needed.
+type Deps struct {
+	DB        *db.DB
+	Memory    *idem.Memory
+	Keys      *keyring.Ring
+	Partners  *partner.Registry
+	Mappings  space.Mappings
+	Authority *lock.Authority
+	Replan    Replan
+	// ReadSpaces reads a partner's getSpaces once, now, and stores what it found. Its error
+	// says why the reading failed.
+	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
+	// Act has an act carried out that is stored, and waits for what becomes of it, at most
+	// until its deadline.
+	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
+}
+
+// Services implement the area, for gRPC and Connect alike.
+type Services struct {
+	Property    propertyv1.PropertyServiceServer
+	Space       propertyv1.SpaceServiceServer
+	Gate        propertyv1.GateServiceServer
+	Integration propertyv1.IntegrationServiceServer
+	APIKey      propertyv1.ApiKeyServiceServer
+	Mapping     propertyv1.MappingServiceServer
+	Bridge      propertyv1.BridgeServiceServer
+	Lock        propertyv1.LockServiceServer
+	Notice      propertyv1.NoticeServiceServer
+}
+
+// New makes the services of the area.
+func New(d Deps) *Services {
+	return &Services{
+		Property:    &properties{Deps: d},
+		Space:       &spaces{Deps: d},
+		Gate:        &gates{Deps: d},
+		Integration: &integrations{Deps: d},
+		APIKey:      &apiKeys{Deps: d},
+		Mapping:     &mappings{Deps: d},
+		Bridge:      &bridges{Deps: d},
+		Lock:        &locks{Deps: d},
+		Notice:      &notices{Deps: d},
+	}
+}
+
+// Renderers complete remembered answers, by full method name: see [idem.Memory].
+func Renderers(d Deps) map[string]idem.Renderer {
+	return map[string]idem.Renderer{propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct}
+}
+
+// tenant is the property of the calling member of staff.
+func tenant(ctx context.Context) (string, error) {
+	a, ok := actor.From(ctx)
+	if !ok || a.Kind != actor.Staff || a.PropertyID == "" {
+		return "", fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+	}
+	return a.PropertyID, nil
+}
+
+// change runs a mutation for the calling property in one transaction.
+func change[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		var none R
+		return none, err
+	}
+	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
+}
+
+// replan plans anew what a change touched.
+func (d Deps) replan(tx *db.Tx, propertyID string, t space.Touched) error {
+	return d.Replan(tx, propertyID, t)
+}
+
+func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
+
+// defaultPage is how many entries a page has unless the caller says.
+const defaultPage = 50
+
+// mostPages bounds page numbers: beyond it no list of a property reaches.
+const mostPages = 1_000_000
+
+// page reads a page token, which is the page's number.
+func page(size int32, token string) (space.Page, error) {
+	p := space.Page{Limit: int(size)}
+	if p.Limit == 0 {
+		p.Limit = defaultPage
+	}
+	if token == "" {
+		return p, nil
+	}
+	n, err := strconv.Atoi(token)
+	if err != nil || n < 0 || n > mostPages {
+		return p, badToken()
+	}
+	p.Number = n
+	return p, nil
+}
+
+func badToken() error {
+	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+}
+
+// next is the token of the page after p, of a list with so many entries in all.
+func next(p space.Page, total int) string {
+	if (p.Number+1)*p.Limit >= total {
+		return ""
+	}
+	return strconv.Itoa(p.Number + 1)
+}
+
+// Under puts the wrong fields of an error under a field of the request: what the domain calls
+// "name" was sent as "settings.name".
+func Under(prefix string, err error) error {
+	f, ok := fault.Of(err)
+	if !ok || len(f.Fields) == 0 {
+		return err
+	}
+	fields := make([]fault.Field, 0, len(f.Fields))
+	for _, field := range f.Fields {
+		if field.Path = prefix + "." + field.Path; field.Path == prefix+"." {
+			field.Path = prefix
+		}
+		fields = append(fields, field)
+	}
+	return fault.Fields(fields...)
+}
+
+func at(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}
+
+// given is a string that is left out of the answer where it is empty.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func intOf(v *int32) *int {
+	if v == nil {
+		return nil
+	}
+	n := int(*v)
+	return &n
+}
+
+// Settings reads the settings of a request.
+func Settings(s *propertyv1.PropertySettings) staff.Settings {
+	out := staff.Settings{
+		Name: s.Name, TimeZone: s.TimeZone, CheckInTime: s.CheckInTime, CheckOutTime: s.CheckOutTime,
+		EarlyInMinutes: intOf(s.EarlyInMinutes), LateOutMinutes: intOf(s.LateOutMinutes),
+		PINLength: intOf(s.PinLength), GatesAlone: s.GatesAlone, OwingPolicy: s.OwingPolicy,
+	}
+	if s.OwingThresholdMinor != nil {
+		minor := int64(*s.OwingThresholdMinor)
+		out.OwingThresholdMinor = &minor
+	}
+	return out
+}
+
+// Message writes a property.
+func Message(p *propertyRow) *propertyv1.Property {
+	return &propertyv1.Property{
+		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
+		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),
+		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
+		CreatedAt: timestamppb.New(p.CreatedAt),
+	}
+}

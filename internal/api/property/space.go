@@ -1,0 +1,202 @@
+package property
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+type spaces struct {
+	propertyv1.UnimplementedSpaceServiceServer
+	Deps
+}
+
+func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest) (*propertyv1.ListSpacesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := page(r.GetPageSize(), r.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	c := s.DB.Read()
+	rows, total, err := space.List(ctx, c, propertyID, space.Filter{Type: r.GetType(), ParentID: r.GetParentSpaceId(), Page: p})
+	if err != nil {
+		return nil, err
+	}
+	list, err := spaceMessages(ctx, c, propertyID, rows...)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
+}
+
+func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	row, err := space.Get(ctx, s.DB.Read(), propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	m, err := spaceMessage(ctx, s.DB.Read(), propertyID, row)
+	return &propertyv1.GetSpaceResponse{Data: m}, err
+}
+
+func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceRequest) (*propertyv1.CreateSpaceResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSpaceResponse, error) {
+		row, err := create(tx, propertyID, r.GetSpace(), &dorms{})
+		if err != nil {
+			return nil, Under("space", err)
+		}
+		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		return &propertyv1.CreateSpaceResponse{Data: m}, err
+	})
+}
+
+func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreateSpacesRequest) (*propertyv1.BatchCreateSpacesResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
+		known := &dorms{}
+		rows := make([]*spaceRow, 0, len(r.GetSpaces()))
+		for i, n := range r.GetSpaces() {
+			row, err := create(tx, propertyID, n, known)
+			if err != nil {
+				return nil, Under(fmt.Sprintf("spaces[%d]", i), err)
+			}
+			if row.Type == space.Dorm {
+				known.add(row.Name, row.ID)
+			}
+			rows = append(rows, row)
+		}
+		list, err := spaceMessages(tx.Context(), tx.Client, propertyID, rows...)
+		return &propertyv1.BatchCreateSpacesResponse{Data: &propertyv1.SpaceList{List: list, Total: int32(len(list))}}, err
+	})
+}
+
+func create(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dorms) (*spaceRow, error) {
+	parent := n.GetParentSpaceId()
+	if n.GetParentName() != "" {
+		if parent != "" {
+			return nil, fault.Fields(fault.Field{Path: "parentName", Reason: fault.Conflicting, Message: "name the dorm by parentSpaceId or by parentName, not by both"})
+		}
+		var err error
+		if parent, err = known.find(tx, propertyID, n.GetParentName()); err != nil {
+			return nil, err
+		}
+	}
+	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
+}
+
+func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
+		row, touched, err := space.Update(tx, propertyID, r.GetId(), space.Change{
+			Type: r.Type, Name: r.Name, Floor: r.Floor, ParentID: r.ParentSpaceId, IsPrivate: r.IsPrivate, IsActive: r.IsActive,
+		})
+		if err != nil {
+			return nil, err
+		}
+		if err := s.replan(tx, propertyID, touched); err != nil {
+			return nil, err
+		}
+		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		return &propertyv1.UpdateSpaceResponse{Data: m}, err
+	})
+}
+
+func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteSpaceResponse, error) {
+		row, err := space.Get(tx.Context(), tx.Client, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		touched, err := space.Delete(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if err := s.replan(tx, propertyID, touched); err != nil {
+			return nil, err
+		}
+		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
+		return &propertyv1.DeleteSpaceResponse{Data: m}, err
+	})
+}
+
+// dorms finds dorms by name; the property's are read once, when one is first asked for.
+type dorms struct{ byName map[string]string }
+
+func (d *dorms) add(name, spaceID string) {
+	if d.byName != nil {
+		d.byName[name] = spaceID
+	}
+}
+
+func (d *dorms) find(tx *db.Tx, propertyID, name string) (string, error) {
+	if d.byName == nil {
+		d.byName = map[string]string{}
+		rows, err := allSpaces(tx.Context(), tx.Client, propertyID, space.Dorm)
+		if err != nil {
+			return "", err
+		}
+		for _, row := range rows {
+			d.byName[row.Name] = row.ID
+		}
+	}
+	if found, ok := d.byName[name]; ok {
+		return found, nil
+	}
+	return "", fault.Fields(fault.Field{Path: "parentName", Reason: fault.WrongValue, Message: "names no dorm of the property; create the dorm first, or earlier in the same batch"})
+}
+
+// allSpaces reads every page of the spaces of a property.
+func allSpaces(ctx context.Context, c *client, propertyID, kind string) ([]*spaceRow, error) {
+	var all []*spaceRow
+	for number := 0; ; number++ {
+		rows, total, err := space.List(ctx, c, propertyID, space.Filter{Type: kind, Page: space.Page{Limit: 200, Number: number}})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, rows...); len(all) >= total || len(rows) == 0 {
+			return all, nil
+		}
+	}
+}
+
+func spaceMessages(ctx context.Context, c *client, propertyID string, rows ...*spaceRow) ([]*propertyv1.Space, error) {
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	locked, err := lock.LocksAt(ctx, c, propertyID, ids)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*propertyv1.Space, 0, len(rows))
+	for _, row := range rows {
+		m := &propertyv1.Space{
+			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: given(row.ParentID),
+			IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
+		}
+		if lk := locked[row.ID]; lk != nil {
+			m.LockId = &lk.ID
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+func spaceMessage(ctx context.Context, c *client, propertyID string, row *spaceRow) (*propertyv1.Space, error) {
+	list, err := spaceMessages(ctx, c, propertyID, row)
+	if err != nil {
+		return nil, err
+	}
+	return list[0], nil
+}
