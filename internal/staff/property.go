@@ -76,6 +76,18 @@ func (s Settings) check() []fault.Field {
 	return wrong
 }
 
+// Complete names everything that is wrong with the settings of a property to create.
+func (s Settings) Complete() error {
+	wrong := s.check()
+	if s.Name == nil {
+		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "is required"})
+	}
+	if s.TimeZone == nil {
+		wrong = append(wrong, fault.Field{Path: "timeZone", Reason: fault.Required, Message: "is required"})
+	}
+	return fault.Err(fault.Fields(wrong...))
+}
+
 // knownZone reports whether a name is of the IANA database. "Local" is not: it would mean the
 // server's own zone.
 func knownZone(name string) bool {
@@ -99,15 +111,8 @@ func NewPropertyID(ctx context.Context, keys *keyring.Ring) (string, error) {
 // CreateProperty makes a property under an id of [NewPropertyID]. It needs a name and a time
 // zone.
 func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
-	wrong := s.check()
-	if s.Name == nil {
-		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "is required"})
-	}
-	if s.TimeZone == nil {
-		wrong = append(wrong, fault.Field{Path: "timeZone", Reason: fault.Required, Message: "is required"})
-	}
-	if len(wrong) > 0 {
-		return nil, fault.Fields(wrong...)
+	if err := s.Complete(); err != nil {
+		return nil, err
 	}
 	row, err := tx.Property.Create().SetID(propertyID).SetName(*s.Name).SetTimeZone(*s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).

@@ -1,0 +1,103 @@
+package admin
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/partner"
+)
+
+type apps struct {
+	adminv1.UnimplementedAppServiceServer
+	Deps
+}
+
+func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adminv1.CreateAppResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateAppResponse, error) {
+		row, secret, err := s.Partners.CreateApp(tx, r.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.CreateAppResponse{Data: appMessage(row, 0), ClientToken: secret}, nil
+	})
+}
+
+func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*adminv1.ListAppsResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := partner.Apps(ctx, s.DB.Read())
+	if err != nil {
+		return nil, err
+	}
+	connected, err := partner.Connected(ctx, s.DB.Read())
+	if err != nil {
+		return nil, err
+	}
+	list := &adminv1.AppList{Total: int32(len(rows))}
+	for _, row := range rows {
+		list.List = append(list.List, appMessage(row, connected[row.ID]))
+	}
+	return &adminv1.ListAppsResponse{Data: list}, nil
+}
+
+func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokensRequest) (*adminv1.ListClientTokensResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := partner.ClientTokens(ctx, s.DB.Read(), r.GetAppId(), s.now(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.ListClientTokensResponse{Data: tokenList(rows)}, nil
+}
+
+func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateClientTokenResponse, error) {
+		row, secret, err := s.Partners.CreateClientToken(tx, r.GetAppId(), r.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.CreateClientTokenResponse{Data: tokenMessage(row), ClientToken: secret}, nil
+	})
+}
+
+func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTokenRequest) (*adminv1.RotateClientTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RotateClientTokenResponse, error) {
+		row, secret, err := s.Partners.RotateClientToken(tx, r.GetAppId(), minutes(r.GetOverlapMinutes()))
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.RotateClientTokenResponse{Data: tokenMessage(row), ClientToken: secret}, nil
+	})
+}
+
+func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTokenRequest) (*adminv1.RevokeClientTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeClientTokenResponse, error) {
+		row, err := s.Partners.RevokeClientToken(tx, r.GetAppId(), r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.RevokeClientTokenResponse{Data: tokenMessage(row)}, nil
+	})
+}
+
+func appMessage(a *appRow, connected int) *adminv1.App {
+	return &adminv1.App{Id: a.ID, Name: a.Name, Integrations: int32(connected), CreatedAt: timestamppb.New(a.CreatedAt)}
+}

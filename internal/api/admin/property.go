@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"context"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/staff"
+)
+
+type properties struct {
+	adminv1.UnimplementedPropertyServiceServer
+	Deps
+}
+
+func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreatePropertyRequest) (*adminv1.CreatePropertyResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	settings := property.Settings(r.GetSettings())
+	if err := settings.Complete(); err != nil {
+		return nil, property.Under("settings", err)
+	}
+	propertyID, err := staff.NewPropertyID(ctx, s.Keys)
+	if err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
+		row, err := staff.CreateProperty(tx, propertyID, settings)
+		if err != nil {
+			return nil, property.Under("settings", err)
+		}
+		return &adminv1.CreatePropertyResponse{Data: property.Message(row)}, nil
+	})
+}
+
+func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListPropertiesRequest) (*adminv1.ListPropertiesResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(id.Property, r.GetPageToken()) {
+		return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = 200
+	}
+	rows, err := staff.Properties(ctx, s.DB.Read(), staff.Page{Size: size + 1, After: r.GetPageToken()})
+	if err != nil {
+		return nil, err
+	}
+	list := &adminv1.PropertyList{}
+	if len(rows) > size {
+		rows = rows[:size]
+		list.NextPageToken = rows[size-1].ID
+	}
+	for _, row := range rows {
+		list.List = append(list.List, property.Message(row))
+	}
+	return &adminv1.ListPropertiesResponse{Data: list}, nil
+}
+
+func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequest) (*adminv1.GetPropertyResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	row, err := staff.Property(ctx, s.DB.Read(), r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.GetPropertyResponse{Data: property.Message(row)}, nil
+}
+
+func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.UpdatePropertyResponse, error) {
+		row, err := staff.UpdateProperty(tx, r.GetId(), property.Settings(r.GetSettings()))
+		if err != nil {
+			return nil, property.Under("settings", err)
+		}
+		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), nil)
+	})
+}

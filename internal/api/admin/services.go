@@ -1,0 +1,80 @@
+// Package admin answers the calls of whoever runs the installation: proto to domain and back.
+package admin
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/partner"
+)
+
+// Deps are what the services work on. All are needed.
+type Deps struct {
+	DB       *db.DB
+	Memory   *idem.Memory
+	Keys     *keyring.Ring
+	Partners *partner.Registry
+	Replan   property.Replan
+}
+
+// Services implement the area, for gRPC and Connect alike.
+type Services struct {
+	Property adminv1.PropertyServiceServer
+	App      adminv1.AppServiceServer
+	Token    adminv1.TokenServiceServer
+}
+
+// New makes the services of the area.
+func New(d Deps) *Services {
+	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}}
+}
+
+// operator refuses every caller but whoever runs the installation.
+func operator(ctx context.Context) error {
+	if a, ok := actor.From(ctx); !ok || a.Kind != actor.Operator {
+		return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+	}
+	return nil
+}
+
+func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
+
+func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
+
+func at(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}
+
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func tokenMessage(t *tokenRow) *adminv1.Token {
+	return &adminv1.Token{
+		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: given(t.Role), PropertyId: given(t.PropertyID),
+		ExpiresAt: at(t.ExpiresAt), RevokedAt: at(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
+	}
+}
+
+func tokenList(rows []*tokenRow) *adminv1.TokenList {
+	list := &adminv1.TokenList{Total: int32(len(rows))}
+	for _, row := range rows {
+		list.List = append(list.List, tokenMessage(row))
+	}
+	return list
+}

@@ -1,0 +1,92 @@
+package admin
+
+import (
+	"context"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff"
+)
+
+type tokens struct {
+	adminv1.UnimplementedTokenServiceServer
+	Deps
+}
+
+func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOperatorTokenRequest) (*adminv1.CreateOperatorTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
+		row, secret, err := staff.CreateOperatorToken(tx, s.Keys, r.GetName(), minutes(r.GetTtlMinutes()))
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.CreateOperatorTokenResponse{Data: tokenMessage(row), Token: secret}, nil
+	})
+}
+
+func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperatorTokensRequest) (*adminv1.ListOperatorTokensResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := staff.OperatorTokens(ctx, s.DB.Read(), s.now(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.ListOperatorTokensResponse{Data: tokenList(rows)}, nil
+}
+
+func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOperatorTokenRequest) (*adminv1.RevokeOperatorTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeOperatorTokenResponse, error) {
+		row, err := staff.RevokeOperatorToken(tx, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.RevokeOperatorTokenResponse{Data: tokenMessage(row)}, nil
+	})
+}
+
+func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
+		row, secret, err := staff.CreateToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.CreateStaffTokenResponse{Data: tokenMessage(row), Token: secret}, nil
+	})
+}
+
+func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := staff.Property(ctx, s.DB.Read(), r.GetPropertyId()); err != nil {
+		return nil, err
+	}
+	rows, err := staff.Tokens(ctx, s.DB.Read(), r.GetPropertyId(), s.now(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &adminv1.ListStaffTokensResponse{Data: tokenList(rows)}, nil
+}
+
+func (s *tokens) RevokeStaffToken(ctx context.Context, r *adminv1.RevokeStaffTokenRequest) (*adminv1.RevokeStaffTokenResponse, error) {
+	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeStaffTokenResponse, error) {
+		row, err := staff.RevokeToken(tx, r.GetPropertyId(), r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.RevokeStaffTokenResponse{Data: tokenMessage(row)}, nil
+	})
+}
