@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
 )
 
@@ -84,6 +85,6 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 		if err != nil {
 			return nil, property.Under("settings", err)
 		}
-		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), nil)
+		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), space.Touched{All: true})
 	})
 }
