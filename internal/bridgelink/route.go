@@ -168,17 +168,9 @@ func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 	}
 }
 
-// Unlock opens a lock once, within deadline (at most lock.MaxDeadline), or not at all. What it returns is what is known:
-// the state of the act may be unknown. An error means that nothing was or will be sent.
-func (n *Node) Unlock(ctx context.Context, propertyID, lockID, actor string, deadline time.Duration) (lock.Outcome, error) {
-	var o lock.Order
-	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		o, err = lock.StoreAct(tx, propertyID, lockID, actor, deadline)
-		return err
-	})
-	if err != nil {
-		return lock.Outcome{}, err
-	}
+// Act has a stored act carried out once, before its deadline, or not at all. What it returns is what is known: the state
+// may be unknown. An error means that nothing was or will be sent.
+func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 	raw, err := json.Marshal(call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline})
 	if err != nil {
 		return lock.Outcome{}, err
@@ -194,9 +186,9 @@ func (n *Node) Unlock(ctx context.Context, propertyID, lockID, actor string, dea
 	case err == nil && a.Done:
 		return a.Outcome, nil
 	case err != nil && !errors.Is(err, bus.ErrNoResponder):
-		return n.settle(ctx, propertyID, o.ActID)
+		return n.settle(ctx, o.PropertyID, o.ActID)
 	}
-	return n.drop(ctx, propertyID, o.ActID, a.Why)
+	return n.drop(ctx, o.PropertyID, o.ActID, a.Why)
 }
 
 // drop ends an act that was not sent. If it was claimed after all, its state is the answer.

@@ -64,11 +64,18 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 			continue
 		}
 		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
-			Generation: o.Generation, Present: o.Present, Evidence: evidence,
-			Result: one[slot.Result](o.Result, "", slot.Results()...), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
+			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
 		}})
 	}
 	return out
+}
+
+// result reads the word of a lock or driver. That all went well is no word in the rows that both sides sum up.
+func result(word string) slot.Result {
+	if r := one[slot.Result](word, "", slot.Results()...); r != slot.OK {
+		return r
+	}
+	return ""
 }
 
 // happenings reads a batch of events.

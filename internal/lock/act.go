@@ -35,12 +35,13 @@ var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lo
 
 // Order is an act on its way.
 type Order struct {
-	ActID     string
-	BridgeID  string
-	Node      string // of ours that holds the bridge's stream, as far as the row knows
-	Address   string // the lock's on the bridge
-	Operation string
-	Deadline  time.Time
+	PropertyID string
+	ActID      string
+	BridgeID   string
+	Node       string // of ours that holds the bridge's stream, as far as the row knows
+	Address    string // the lock's on the bridge
+	Operation  string
+	Deadline   time.Time
 }
 
 // Outcome is what is known of an act.
@@ -85,7 +86,10 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 }
 
 func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) Order {
-	return Order{ActID: a.ID, BridgeID: br.ID, Node: br.Node, Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline}
+	return Order{
+		PropertyID: a.PropertyID, ActID: a.ID, BridgeID: br.ID, Node: br.Node,
+		Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline,
+	}
 }
 
 // GetAct finds an act of the property.

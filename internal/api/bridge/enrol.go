@@ -1,0 +1,41 @@
+// Package bridge is the bridges' area of the API as far as it is on the public listener: enrolment. Their control stream
+// is bridgelink's, on a listener of its own.
+package bridge
+
+import (
+	"context"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+)
+
+// Enrolment implements EnrolmentService.
+type Enrolment struct {
+	lockv1.UnimplementedEnrolmentServiceServer
+	DB        *db.DB
+	Keys      *keyring.Ring
+	Authority *lock.Authority
+	// Address is the bridges' listener's, host:port, as bridges reach it.
+	Address func() string
+}
+
+// Enroll exchanges a join code for a certificate. The code is all the proof there is; whoever calls knows nothing else.
+func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
+	application := lock.Application{
+		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),
+	}
+	var e *lock.Enrolment
+	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		e, err = lock.Enroll(tx, s.Keys, s.Authority, application)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &lockv1.EnrollResponse{
+		BridgeId: e.Bridge.ID, PropertyId: e.Bridge.PropertyID, Certificate: e.Certificate,
+		CaCertificate: s.Authority.Certificate(), ConnectAddress: s.Address(), ServerName: lock.ServerName,
+	}, nil
+}
