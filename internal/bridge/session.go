@@ -161,10 +161,24 @@ func (s *session) loop(ctx context.Context, beat time.Duration, words <-chan *lo
 			s.renewBeside(ctx)
 		}
 		if errors.Is(err, io.EOF) { // the stream broke under a send; the receiver knows why
-			return s.remaining(ctx, words, <-broken)
+			return s.last(ctx, words, broken)
 		}
 		if err != nil {
 			return err
+		}
+	}
+}
+
+// last waits for the receiver's word on why the stream broke.
+func (s *session) last(ctx context.Context, words <-chan *lockv1.ConnectResponse, broken <-chan error) error {
+	for {
+		select {
+		case m := <-words:
+			if err := s.heard(ctx, m); err != nil {
+				return err
+			}
+		case err := <-broken:
+			return s.remaining(ctx, words, err)
 		}
 	}
 }

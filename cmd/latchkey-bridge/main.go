@@ -1,0 +1,55 @@
+// Command latchkey-bridge is the on-site agent: it connects a property's locks to the service.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// commands is the command line.
+type commands struct {
+	Dir      string   `help:"The bridge's store. Only one bridge runs on it." default:"latchkey-bridge" env:"LATCHKEY_BRIDGE_DIR" type:"path"`
+	LogLevel logLevel `help:"debug, info, warn or error." default:"info" env:"LATCHKEY_LOG_LEVEL"`
+
+	Enroll  enroll           `cmd:"" help:"Make this machine a property's bridge, with a join code from staff."`
+	Run     run              `cmd:"" help:"Drive the locks."`
+	Status  status           `cmd:"" help:"Say who this bridge is."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+type logLevel = slog.Level
+
+func main() {
+	os.Exit(start(os.Args[1:]))
+}
+
+func start(args []string) int {
+	var c commands
+	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},
+		kong.Description("The on-site agent between locks and Latchkey."), kong.UsageOnError())
+	if err != nil {
+		slog.Error("command line", "error", err)
+		return 1
+	}
+	chosen, err := parser.Parse(args)
+	if err != nil {
+		parser.FatalIfErrorf(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
+	chosen.BindTo(ctx, (*context.Context)(nil))
+	if err := chosen.Run(&c, log); err != nil {
+		log.Error(chosen.Command(), "error", err)
+		return 1
+	}
+	return 0
+}
