@@ -1,0 +1,165 @@
+// Package config holds every setting of the server with its default and its explanation, in one place. Flags win over the
+// environment (LATCHKEY_ and the flag's name), and that over the file given with --config.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Config is what a server is started with.
+type Config struct {
+	DataDir string `default:"latchkey-data" type:"path" help:"Directory of the embedded database, its key and the operators' socket. Made if it is not there."`
+
+	Database      string   `placeholder:"URL" help:"Where the data is: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
+	KeyFile       string   `type:"path" placeholder:"PATH" help:"The key-encryption key, made with mode 0600 at the first start. Keep a copy: without it nothing sealed can be read again. Left out: DATA-DIR.key beside the data directory."`
+	Key           string   `placeholder:"KEYS" help:"The key-encryption key itself, instead of a file. Better given by the environment than as a flag."`
+	KeyCommand    []string `placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
+	Listen        Listen   `embed:"" prefix:"listen-"`
+	TLS           TLS      `embed:"" prefix:"tls-"`
+	Insecure      bool     `help:"Serve without TLS on addresses other than loopback, because something in front ends TLS."`
+	PublicURL     string   `placeholder:"URL" help:"The address under which guests, partners and staff reach the HTTP listener. Left out: what it listens on."`
+	BridgeAddress string   `placeholder:"HOST:PORT" help:"The address that bridges are told to connect to. Left out: what the bridges' listener listens on."`
+
+	NATS    NATS    `embed:"" prefix:"nats-"`
+	Partner Partner `embed:"" prefix:"partner-"`
+	Rate    Rate    `embed:"" prefix:"rate-"`
+
+	TrustedProxies []netip.Prefix `placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
+	SpacesEvery    time.Duration  `default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
+	Drain          time.Duration  `default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
+	CallDeadline   time.Duration  `default:"30s" help:"The longest a call may take."`
+
+	Log       Log       `embed:"" prefix:"log-"`
+	Telemetry Telemetry `embed:"" prefix:"otlp-"`
+}
+
+// Listen are the addresses. Port 0 is a free one.
+type Listen struct {
+	HTTP   string `default:"127.0.0.1:7080" placeholder:"HOST:PORT" help:"REST, Connect, gRPC-Web and the documentation."`
+	GRPC   string `default:"127.0.0.1:7070" placeholder:"HOST:PORT" help:"gRPC, and the enrolment of bridges."`
+	Bridge string `default:"127.0.0.1:7090" placeholder:"HOST:PORT" help:"The bridges' streams. Always mutual TLS, with certificates of our own."`
+	Ops    string `default:"127.0.0.1:7099" placeholder:"HOST:PORT" help:"Metrics, health and profiles. Loopback only."`
+}
+
+// TLS of the HTTP and gRPC listeners.
+type TLS struct {
+	Cert    string   `type:"path" placeholder:"PATH" help:"Certificate chain of the HTTP and gRPC listeners, PEM. Read anew when it changes."`
+	Key     string   `type:"path" placeholder:"PATH" help:"Its key, PEM."`
+	Domains []string `placeholder:"NAME" help:"Get certificates for these names from Let's Encrypt (ACME), instead of files. The HTTP listener must be reachable at port 443."`
+}
+
+// NATS carries wake-ups between nodes.
+type NATS struct {
+	URL         string `name:"url" placeholder:"URL" help:"The cluster that carries wake-ups between nodes. Left out: embedded, for one node."`
+	Credentials string `type:"path" placeholder:"PATH" help:"Credentials file for the cluster."`
+	CA          string `type:"path" placeholder:"PATH" help:"Certificates to trust for the cluster, PEM."`
+}
+
+// Partner bounds the calls to partners.
+type Partner struct {
+	Allow []string `placeholder:"HOST[:PORT]" help:"Hosts that partners' endpoints may be at although they are private addresses or plain HTTP. None by default."`
+	Ports []int    `placeholder:"PORT" help:"Ports beside 443 and 8443 that partners' endpoints may use."`
+	Deny  []string `placeholder:"CIDR" help:"Ranges of your own that partners' endpoints must not be at."`
+}
+
+// Rate bounds calls of one integration.
+type Rate struct {
+	PerMinute      int `default:"600" help:"Calls a minute, batches aside."`
+	Burst          int `default:"100" help:"Calls at once."`
+	BatchPerMinute int `default:"30" help:"Batch calls a minute."`
+}
+
+// Log says how much and how.
+type Log struct {
+	Level  string `default:"info" enum:"debug,info,warn,error" help:"The least level that is written: debug, info, warn or error."`
+	Format string `default:"text" enum:"text,json" help:"text or json."`
+}
+
+// Telemetry says where traces go.
+type Telemetry struct {
+	URL string `name:"url" placeholder:"URL" help:"Where traces go, such as http://localhost:4317 (OTLP over gRPC). Left out: nowhere."`
+}
+
+// Default is what a server runs with when nothing is said, as the flags' own defaults are.
+func Default() Config {
+	return Config{
+		DataDir:      "latchkey-data",
+		Listen:       Listen{HTTP: "127.0.0.1:7080", GRPC: "127.0.0.1:7070", Bridge: "127.0.0.1:7090", Ops: "127.0.0.1:7099"},
+		Rate:         Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30},
+		SpacesEvery:  15 * time.Minute,
+		Drain:        20 * time.Second,
+		CallDeadline: 30 * time.Second,
+		Log:          Log{Level: "info", Format: "text"},
+	}
+}
+
+// DatabaseURL is the database, by default the embedded one in the data directory.
+func (c Config) DatabaseURL() string {
+	if c.Database != "" {
+		return c.Database
+	}
+	return "sqlite:" + filepath.Join(c.DataDir, "latchkey.db")
+}
+
+// KeyPath is the key file, by default beside the data directory and so outside of what a copy of the data holds.
+func (c Config) KeyPath() string {
+	if c.KeyFile != "" {
+		return c.KeyFile
+	}
+	return filepath.Clean(c.DataDir) + ".key"
+}
+
+// SocketPath is the operators' Unix socket.
+func (c Config) SocketPath() string { return filepath.Join(c.DataDir, "operator.sock") }
+
+// Validate says everything that is wrong.
+func (c Config) Validate() error {
+	var wrong []error
+	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if c.DataDir == "" {
+		fail("--data-dir is empty")
+	}
+	for flag, addr := range map[string]string{"http": c.Listen.HTTP, "grpc": c.Listen.GRPC, "bridge": c.Listen.Bridge, "ops": c.Listen.Ops} {
+		host, _, err := net.SplitHostPort(addr)
+		switch {
+		case err != nil:
+			fail("--listen-%s %q: want HOST:PORT", flag, addr)
+		case flag == "ops" && !loopback(host):
+			fail("--listen-ops %q: must be loopback; it shows profiles", addr)
+		case (flag == "http" || flag == "grpc") && !loopback(host) && !c.Insecure && !c.TLS.On():
+			fail("--listen-%s %q: needs --tls-cert and --tls-key (or --tls-domains), or --insecure if TLS ends in front of it", flag, addr)
+		}
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		fail("--tls-cert and --tls-key go together")
+	}
+	if c.TLS.Cert != "" && len(c.TLS.Domains) > 0 {
+		fail("--tls-domains goes without --tls-cert")
+	}
+	for flag, d := range map[string]time.Duration{"spaces-every": c.SpacesEvery, "call-deadline": c.CallDeadline} {
+		if d < time.Second {
+			fail("--%s must be at least 1s", flag)
+		}
+	}
+	if c.Rate.PerMinute < 1 || c.Rate.Burst < 1 || c.Rate.BatchPerMinute < 1 {
+		fail("--rate-per-minute, --rate-burst and --rate-batch-per-minute must be at least 1")
+	}
+	return errors.Join(wrong...)
+}
+
+// On says whether the HTTP and gRPC listeners have TLS.
+func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
+
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestDefaultsAreTheFlags(t *testing.T) {
+	var c Config
+	p, err := kong.New(&c, kong.DefaultEnvars("LATCHKEY_TEST"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(c.DataDir, "/latchkey-data") {
+		t.Errorf("data directory %q", c.DataDir)
+	}
+	c.DataDir = Default().DataDir
+	if d := cmp.Diff(Default(), c, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("Default() and the flags differ (-Default +flags):\n%s", d)
+	}
+	if err := c.Validate(); err != nil {
+		t.Errorf("the defaults are refused: %v", err)
+	}
+}
+
+func TestEveryFlagExplainsItself(t *testing.T) {
+	var c Config
+	p, err := kong.New(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range p.Model.Flags {
+		if len(f.Help) < 5 {
+			t.Errorf("--%s has no help", f.Name)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		want   string
+	}{
+		"open without TLS":   {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--listen-http"},
+		"open ops":           {func(c *Config) { c.Listen.Ops = "0.0.0.0:80" }, "--listen-ops"},
+		"half a certificate": {func(c *Config) { c.TLS.Cert = "a" }, "go together"},
+		"no port":            {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
+		"two kinds of TLS":   {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
+		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
+		"restless":           {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := Default()
+			c.change(&cfg)
+			if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want it to name %s", err, c.want)
+			}
+		})
+	}
+	open := Default()
+	open.Listen.HTTP, open.Insecure = "0.0.0.0:80", true
+	if err := open.Validate(); err != nil {
+		t.Errorf("--insecure is refused: %v", err)
+	}
+}
