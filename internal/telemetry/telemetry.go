@@ -1,0 +1,64 @@
+// Package telemetry is what the service says about itself: logs, metrics and traces. Nothing is registered globally.
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.26.0"
+)
+
+// Logger writes to w, as text or JSON, from the named level on.
+func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("log level %q: want debug, info, warn or error", level)
+	}
+	o := &slog.HandlerOptions{Level: least, ReplaceAttr: redact}
+	switch format {
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, o)), nil
+	case "text":
+		return slog.New(slog.NewTextHandler(w, o)), nil
+	}
+	return nil, fmt.Errorf("log format %q: want text or json", format)
+}
+
+// secrets are names of attributes whose values are never written: the last wall, should a caller forget.
+var secrets = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
+
+func redact(_ []string, a slog.Attr) slog.Attr {
+	name := strings.ToLower(a.Key)
+	for _, s := range secrets {
+		if name == s || strings.HasSuffix(name, "-"+s) || strings.HasSuffix(name, "_"+s) {
+			return slog.String(a.Key, "[redacted]")
+		}
+	}
+	return a
+}
+
+// Registry is a registry of metrics with those of the process and of Go in it.
+func Registry() *prometheus.Registry {
+	r := prometheus.NewRegistry()
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return r
+}
+
+// Tracing sends traces to an OTLP address, one in ten of those that nobody upstream decided on. Shut it down to flush.
+func Tracing(ctx context.Context, url, version string) (*trace.TracerProvider, error) {
+	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
+	if err != nil {
+		return nil, fmt.Errorf("send traces to %s: %w", url, err)
+	}
+	about := resource.NewSchemaless(semconv.ServiceName("latchkey"), semconv.ServiceVersion(version))
+	return trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about),
+		trace.WithSampler(trace.ParentBased(trace.TraceIDRatioBased(0.1)))), nil
+}
