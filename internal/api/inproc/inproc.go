@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -54,7 +53,7 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, md metadata.MD, args
 	if !ok {
 		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", fullMethod)
 	}
-	sts := &transport{method: fullMethod}
+	sts := NewTransport(fullMethod)
 	if md == nil {
 		md = metadata.MD{}
 	}
@@ -68,7 +67,7 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, md metadata.MD, args
 			err = status.FromContextError(err).Err()
 		}
 	}
-	return sts.header, err
+	return sts.Header(), err
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -112,28 +111,3 @@ func move(dst, src any) error {
 	to.SetUnknown(from.GetUnknown())
 	return nil
 }
-
-// transport collects what handlers set through grpc.SetHeader.
-type transport struct {
-	method string
-	mu     sync.Mutex
-	header metadata.MD
-}
-
-func (t *transport) Method() string { return t.method }
-
-func (t *transport) SetHeader(md metadata.MD) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.header == nil {
-		t.header = md
-		return nil
-	}
-	t.header = metadata.Join(t.header, md)
-	return nil
-}
-
-func (t *transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
-
-// SetTrailer drops the trailer: nobody on the other side of this connection reads one.
-func (t *transport) SetTrailer(metadata.MD) error { return nil }

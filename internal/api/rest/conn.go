@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
 )
 
@@ -37,8 +38,10 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 		body.Query(x.request.URL.RawQuery, msg, b.skip, &x.report)
 	}
 	b.fillMasks(msg, &x.report)
-	header, err := c.in.Call(ctx, fullMethod, x.metadata(), in, out)
-	x.answer(header)
+	md := chain.MetadataOf(x.request.Header)
+	md[chain.HeaderRequestID] = []string{x.id}
+	header, err := c.in.Call(ctx, fullMethod, md, in, out)
+	chain.CopyHeader(x.header, header)
 	return err
 }
 

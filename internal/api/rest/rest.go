@@ -8,14 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/peer"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
@@ -116,8 +113,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (x *exchange) inner() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = body.With(ctx, &x.report)
-	ctx = chain.WithProtocol(ctx, chain.REST)
-	ctx = peer.NewContext(ctx, &peer.Peer{Addr: remote(x.request)})
+	ctx = chain.FromHTTP(ctx, x.request, chain.REST)
 	r := x.request.WithContext(ctx)
 	if r.Method == http.MethodHead {
 		r.Method = http.MethodGet
@@ -126,52 +122,6 @@ func (x *exchange) inner() *http.Request {
 	r.Form, r.PostForm = map[string][]string{}, map[string][]string{}
 	r.Body = &source{exchange: x}
 	return r
-}
-
-// address is a net.Addr that is parsed by whoever wants to know.
-type address string
-
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
-
-func remote(r *http.Request) net.Addr {
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
-		return local
-	}
-	return address(r.RemoteAddr)
-}
-
-// metadata returns the headers that may reach the chain.
-func (x *exchange) metadata() metadata.MD {
-	md := make(metadata.MD, 4)
-	for _, name := range incoming {
-		if v := x.request.Header[name.header]; len(v) > 0 {
-			md[name.metadata] = v
-		}
-	}
-	md[chain.HeaderRequestID] = []string{x.id}
-	return md
-}
-
-type headerName struct{ header, metadata string }
-
-var incoming, outgoing = names(chain.Incoming[:]), names(chain.Outgoing[:])
-
-func names(list []string) []headerName {
-	out := make([]headerName, 0, len(list))
-	for _, n := range list {
-		out = append(out, headerName{http.CanonicalHeaderKey(n), n})
-	}
-	return out
-}
-
-// answer copies the headers that may reach the caller.
-func (x *exchange) answer(md metadata.MD) {
-	for _, name := range outgoing {
-		if v := md[name.metadata]; len(v) > 0 {
-			x.header[name.header] = v
-		}
-	}
 }
 
 // acceptsJSON reports whether an Accept header, absent ones included, takes JSON.

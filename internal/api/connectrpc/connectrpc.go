@@ -1,0 +1,99 @@
+// Package connectrpc serves gRPC services over the Connect protocol, gRPC-Web and gRPC on an
+// HTTP server. It needs no generated code: a service's description and its implementation
+// for gRPC are enough, and every call, unary or stream, passes the interceptors.
+package connectrpc
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc"
+
+	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/inproc"
+)
+
+// Handler is a grpc.ServiceRegistrar and serves what is registered with it.
+type Handler struct {
+	unary   grpc.UnaryServerInterceptor
+	stream  grpc.StreamServerInterceptor
+	options []connect.HandlerOption
+	calls   map[string]http.Handler
+	roots   []string
+}
+
+// New returns a handler whose calls pass the interceptors.
+func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) *Handler {
+	return &Handler{
+		unary: unary, stream: stream, calls: map[string]http.Handler{},
+		options: []connect.HandlerOption{
+			connect.WithCodec(codec{name: "proto"}),
+			connect.WithCodec(codec{name: "json", json: true}),
+			connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
+			connect.WithReadMaxBytes(chain.MaxRequestBytes),
+		},
+	}
+}
+
+// Protocols returns the protocols that an HTTP server needs for all of this: HTTP/2 without
+// TLS is what gRPC clients speak on a plain connection.
+func Protocols() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+// Paths returns the patterns under which an http.ServeMux should send requests here, one for
+// each service, such as "/latchkey.partner.v1.SpaceService/".
+func (h *Handler) Paths() []string { return slices.Clone(h.roots) }
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	h.roots = append(h.roots, "/"+desc.ServiceName+"/")
+	for _, m := range desc.Methods {
+		full := fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)
+		h.calls[full] = connect.NewUnaryHandler(full, h.unaryCall(full, m, impl), h.options...)
+	}
+	for _, s := range desc.Streams {
+		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
+		h.calls[full] = h.streamHandler(full, s, impl)
+	}
+}
+
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	call := h.calls[r.URL.Path]
+	if call == nil {
+		// Every client of these protocols reads this as "unimplemented".
+		http.NotFound(w, r)
+		return
+	}
+	call.ServeHTTP(w, r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect)))
+}
+
+func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[letter]) (*connect.Response[letter], error) {
+	return func(ctx context.Context, req *connect.Request[letter]) (*connect.Response[letter], error) {
+		sts := inproc.NewTransport(full)
+		ctx = grpc.NewContextWithServerTransportStream(incoming(ctx, req.Header()), sts)
+		report := &body.Report{}
+		if req.Msg.json {
+			ctx = body.With(ctx, report)
+		}
+		resp, err := m.Handler(impl, ctx, func(v any) error { return req.Msg.open(v, report) }, h.unary)
+		if err != nil {
+			return nil, translate(err, sts.Header())
+		}
+		out, err := seal(resp)
+		if err != nil {
+			return nil, translate(err, sts.Header())
+		}
+		answer := connect.NewResponse(out)
+		chain.CopyHeader(answer.Header(), sts.Header())
+		return answer, nil
+	}
+}

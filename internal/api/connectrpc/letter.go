@@ -1,0 +1,104 @@
+package connectrpc
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"connectrpc.com/connect"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"latchkey.dev/internal/api/body"
+	"latchkey.dev/internal/api/chain"
+)
+
+// letter is a message that is read only when its type is known, and written whatever its
+// type is. It lets one handler serve every method, and lets what cannot be read pass the
+// chain before it is refused.
+type letter struct {
+	raw  []byte
+	json bool
+	msg  proto.Message
+}
+
+// open reads the letter into a message. What is wrong with JSON is put into the report.
+func (l *letter) open(v any, report *body.Report) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return status.Errorf(codes.Internal, "%T is no protobuf message", v)
+	}
+	if !l.json {
+		return proto.Unmarshal(l.raw, m)
+	}
+	body.Decode(l.raw, m.ProtoReflect(), report)
+	return nil
+}
+
+func seal(v any) (*letter, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, status.Errorf(codes.Internal, "%T is no protobuf message", v)
+	}
+	return &letter{msg: m}, nil
+}
+
+// codec is a connect.Codec of letters.
+type codec struct {
+	name string
+	json bool
+}
+
+var errNoLetter = errors.New("no letter of this package")
+
+func (c codec) Name() string { return c.name }
+
+func (c codec) Marshal(v any) ([]byte, error) {
+	l, ok := v.(*letter)
+	if !ok {
+		return nil, errNoLetter
+	}
+	if c.json {
+		return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(l.msg)
+	}
+	return proto.Marshal(l.msg)
+}
+
+func (c codec) Unmarshal(raw []byte, v any) error {
+	l, ok := v.(*letter)
+	if !ok {
+		return errNoLetter
+	}
+	// Connect uses its buffer again.
+	l.raw, l.json = bytes.Clone(raw), c.json
+	return nil
+}
+
+// incoming makes what a gRPC handler expects of its context.
+func incoming(ctx context.Context, h http.Header) context.Context {
+	return metadata.NewIncomingContext(ctx, chain.MetadataOf(h))
+}
+
+// translate makes a Connect error of a gRPC status, details included.
+func translate(err error, header metadata.MD) error {
+	if err == nil {
+		return nil
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		st = status.FromContextError(err)
+	}
+	out := connect.NewError(connect.Code(st.Code()), errors.New(st.Message()))
+	for _, d := range st.Proto().GetDetails() {
+		// A detail that is an Any already is kept as it is and cannot fail.
+		if detail, err := connect.NewErrorDetail(d); err == nil {
+			out.AddDetail(detail)
+		}
+	}
+	chain.CopyHeader(out.Meta(), header)
+	return out
+}

@@ -1,0 +1,175 @@
+package rest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/api/chain"
+)
+
+func TestUpsertGetsMessageAndMask(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	resp := s.call("PATCH", "/v1/reservations?updateMask=state&pmsNumber=x", `{"pmsMeta":{"id":"r"},"owing":null,"booker":{"email":null},"adultCount":2,"new":1}`, "Idempotency-Key", "k-1", "X-Request-Id", "partner-7")
+	if resp.StatusCode != 200 || resp.Header.Get("X-Request-Id") != "partner-7" {
+		t.Fatalf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))
+	}
+	count := int32(2)
+	want := &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "r"}, Booker: &partnerv1.Booker{}, AdultCount: &count}
+	if diff := cmp.Diff(want, s.upsert.GetReservation(), protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"pms_meta.id", "owing", "booker.email", "adult_count"}, s.upsert.GetUpdateMask().GetPaths()); diff != "" {
+		t.Error(diff)
+	}
+	if s.key != "k-1" {
+		t.Errorf("key %q", s.key)
+	}
+}
+
+func TestBatchGetsAMaskForEachItem(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	resp := s.call("PATCH", "/v1/reservations/batch", `{"updateMasks":["state"],"reservations":[{"owing":null},{"state":7},{"pmsNumber":"1"}]}`)
+	if resp.StatusCode != 200 {
+		t.Fatalf("status %d: a wrong item fails alone", resp.StatusCode)
+	}
+	var got [][]string
+	for _, m := range s.batch.GetUpdateMasks() {
+		got = append(got, m.GetPaths())
+	}
+	if diff := cmp.Diff([][]string{{"owing"}, {"state"}, {"pms_number"}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnswersShowDefaults(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	resp := s.call("PATCH", "/v1/reservations", `{"owing":10.50,"childCount":0}`)
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Data map[string]any }
+	if err := json.Unmarshal(raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Data["owing"] != 10.5 || got.Data["childCount"] != 0.0 || got.Data["pmsNumber"] != "" {
+		t.Errorf("got %v", got.Data)
+	}
+	if _, there := got.Data["adultCount"]; there {
+		t.Error("a count that is not known is shown")
+	}
+	if resp.Header.Get("Cache-Control") != "no-store" {
+		t.Error("answers may be stored")
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	for _, c := range []struct{ method, target, want string }{
+		{"GET", "/v1/reservations/find?pmsId=a", "find"},
+		{"GET", "/v1/reservations/find%3F", "get"},
+		{"GET", "/v1/reservations/rsv_1", "get"},
+		{"GET", "/v1/reservations", "list"},
+		{"HEAD", "/v1/reservations", "list"},
+		{"POST", "/v1/endpoints/getSpaces:test", "test"},
+		{"GET", "/v1/spaces?filter[type]=Bed", "spaces"},
+	} {
+		s := newStack(t, chain.Limits{})
+		resp := s.call(c.method, c.target, "")
+		if resp.StatusCode != 200 || fmt.Sprint(s.calls) != "["+c.want+"]" {
+			t.Errorf("%s %s: %d, called %v, want %s", c.method, c.target, resp.StatusCode, s.calls, c.want)
+		}
+	}
+}
+
+func TestHeadHasNoBody(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	srv := httptest.NewServer(s.handler)
+	defer srv.Close()
+	req := httptest.NewRequest("HEAD", srv.URL+"/v1/spaces", nil)
+	req.RequestURI = ""
+	req.Header.Set("Authorization", "bearer at")
+	resp, err := srv.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil || len(raw) > 0 || resp.StatusCode != 200 {
+		t.Errorf("%d, %q, %v", resp.StatusCode, raw, err)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	resp := s.call("OPTIONS", "/v1/endpoints/getSpaces", "", "Access-Token", "")
+	if resp.StatusCode != 204 || resp.Header.Get("Allow") != "DELETE, OPTIONS" {
+		t.Errorf("%d, %q", resp.StatusCode, resp.Header.Get("Allow"))
+	}
+}
+
+func TestQueryReachesNestedFields(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	s.call("GET", "/v1/spaces?filter[type]=Bed&filter[floor]=2&page[limit]=10&page[offset]=3&unknown=1", "")
+	want := &partnerv1.ListSpacesRequest{Filter: &partnerv1.SpaceFilter{Type: "Bed", Floor: "2"}, Page: &partnerv1.Page{Limit: 10, Offset: 3}}
+	if diff := cmp.Diff(want, s.spaces, protocmp.Transform()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAccept(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	for accept, want := range map[string]int{
+		"": 200, "*/*": 200, "application/json": 200, "application/*;q=0.1": 200, "text/html, */*;q=0.8": 200,
+		"Application/JSON; charset=utf-8": 200, "text/html": 406, "*/*;q=0": 406, "application/xml, text/plain": 406, "application/json; q=0.0": 406,
+	} {
+		if got := s.call("GET", "/v1/spaces", "", "Accept", accept).StatusCode; got != want {
+			t.Errorf("Accept %q: %d, want %d", accept, got, want)
+		}
+	}
+}
+
+func TestARequestIDThatIsNotSaneIsReplaced(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	for _, sent := range []string{strings.Repeat("x", 200), "a b", "<script>", "å"} {
+		if got := s.call("GET", "/v1/spaces", "", "X-Request-Id", sent).Header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
+			t.Errorf("%q became %q", sent, got)
+		}
+	}
+}
+
+func TestTheAccessLogHoldsNoSecrets(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	s.call("GET", "/v1/reservations/find?pmsId=query-secret", "", "Authorization", "Bearer at-secret", "Access-Token", "at")
+	s.call("PATCH", "/v1/reservations", `{"booker":{"lastName":"body-secret"},"state":"body-secret"}`)
+	s.call("GET", "/v1/nothing/path-secret?x=query-secret", "")
+	log := s.log.String()
+	if strings.Contains(log, "secret") || strings.Count(log, "msg=call") != 3 {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+const booking = `{"pmsMeta":{"id":"r-1","spaceId":"101","updatedAt":"2026-11-20T15:00:00Z"},"pmsNumber":"17","booker":{"firstName":"Ann","lastName":"Bo","email":"ann@example.org"},"state":"confirmed","from":"2026-11-20T15:00:00+01:00","to":"2026-11-22T10:00:00+01:00","adultCount":2,"owing":10.5,"owingCurrency":"EUR"}`
+
+// BenchmarkPatch is the floor of the product's ingest benchmark: everything but the work.
+func BenchmarkPatch(b *testing.B) {
+	s := newStack(b, chain.Limits{PerMinute: 1 << 30, Burst: 1 << 30})
+	b.ReportAllocs()
+	for b.Loop() {
+		r := httptest.NewRequest("PATCH", "/v1/reservations", strings.NewReader(booking))
+		r.Header.Set("Client-Token", "ct")
+		r.Header.Set("Access-Token", "at")
+		w := httptest.NewRecorder()
+		s.handler.ServeHTTP(w, r)
+		if w.Code != 200 {
+			b.Fatal(w.Body)
+		}
+		s.calls = s.calls[:0]
+	}
+}
