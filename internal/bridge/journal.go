@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	maxJournal = 50_000           // events kept while the service is away; the oldest go first
-	actMemory  = 10 * time.Minute // an act's id is remembered this long; its deadline is 10 s
-	maxActs    = 1024
+	journalSize = 50_000           // events kept while the service is away; the oldest go first
+	actMemory   = 10 * time.Minute // an act's id is remembered this long; its deadline is 10 s
+	maxActs     = 1024
 )
 
 // occurrence is a journaled event.
@@ -44,7 +44,7 @@ func (s *store) journal(o occurrence) (lost int, err error) {
 			return err
 		}
 		c := b.Cursor()
-		for k, _ := c.First(); k != nil && n-binary.BigEndian.Uint64(k) >= maxJournal; k, _ = c.First() {
+		for k, _ := c.First(); k != nil && n-binary.BigEndian.Uint64(k) >= s.maxJournal; k, _ = c.First() {
 			if err := c.Delete(); err != nil {
 				return err
 			}

@@ -39,8 +39,9 @@ var (
 // store is the bridge's durable memory: one bbolt file, in which everything secret is sealed with a
 // key kept in a file beside it. A write is on the disk when it returns.
 type store struct {
-	db   *bbolt.DB
-	aead cipher.AEAD
+	db         *bbolt.DB
+	aead       cipher.AEAD
+	maxJournal uint64
 }
 
 func openStore(dir string) (*store, error) {
@@ -67,7 +68,7 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the bridge's store %s: %w", path, err)
 	}
-	s := &store{db: db, aead: aead}
+	s := &store{db: db, aead: aead, maxJournal: journalSize}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {

@@ -66,6 +66,13 @@ func (h *House) Unlocks(address string) (n int) {
 	return n
 }
 
+// SetOdds changes the chances of faults for the operations to come.
+func (h *House) SetOdds(o Odds) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.odds = o
+}
+
 func (h *House) with(address string, do func(*lock)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
