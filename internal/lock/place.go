@@ -137,12 +137,12 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	update := tx.Slot.Update().Where(unchanged(s)...).
 		SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetPinID(p.PINID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
 		SetPin(sealed).SetClaimant(next.Claimant).SetInherited(next.Inherited).SetEvidence(string(slot.Queued)).
-		SetResult("").SetRule("").ClearUsedAt().ClearNotBefore().ClearNotAfter().SetChangedAt(tx.Now())
-	if from != nil {
-		update.SetNotBefore(*from)
+		SetResult("").SetRule("").ClearUsedAt().SetNillableNotBefore(from).SetNillableNotAfter(to).SetChangedAt(tx.Now())
+	if from == nil {
+		update.ClearNotBefore()
 	}
-	if to != nil {
-		update.SetNotAfter(*to)
+	if to == nil {
+		update.ClearNotAfter()
 	}
 	changed, err := update.Save(ctx)
 	if err != nil {

@@ -83,9 +83,13 @@ func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
 		Save(tx.Context())
 }
 
-// word is what partners are told of a slot that has been reported on. An opening is better proof than a reading.
+// word is what partners are told of a slot that has been reported on. An opening is better proof than a reading, and
+// removed is said of a slot that is somebody's no more.
 func word(s slot.Server, used bool, now time.Time) slot.Evidence {
 	w := s.Status(now)
+	if s.Desired.Intent == slot.Absent && s.Grant != "" {
+		return slot.Removing
+	}
 	if used && (w == slot.Accepted || w == slot.Verified) {
 		return slot.Used
 	}

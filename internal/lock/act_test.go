@@ -1,0 +1,126 @@
+package lock_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+func (s *site) store(lk *ent.Lock) (o lock.Order, err error) {
+	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
+		o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", 5*time.Second)
+		return err
+	})
+	return o, err
+}
+
+func (s *site) claim(bridgeID string, epoch int64, actID string) error {
+	return s.db.Write(s.t.Context(), func(tx *db.Tx) error {
+		_, err := lock.ClaimAct(tx, bridgeID, epoch, actID)
+		return err
+	})
+}
+
+func (s *site) end(bridgeID, actID, outcome string) (out lock.Outcome, err error) {
+	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
+		out, err = lock.FinishAct(tx, bridgeID, actID, outcome, "ok", s.clock.Now())
+		return err
+	})
+	return out, err
+}
+
+func TestActIsClaimedOnceByItsOwnBridgeInTime(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		o, err := s.store(lk)
+		s.must(err)
+		other, _ := s.enrol("elsewhere")
+		if err := s.claim(other.ID, other.Epoch, o.ActID); err == nil {
+			t.Error("another bridge claimed the act")
+		}
+		if err := s.claim(s.bridge.ID, s.epoch-1, o.ActID); err == nil {
+			t.Error("an older session claimed the act")
+		}
+		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+			t.Error("the act was claimed twice")
+		}
+		late, err := s.store(lk)
+		s.must(err)
+		s.clock.Advance(5 * time.Second)
+		if err := s.claim(s.bridge.ID, s.epoch, late.ActID); !fault.Has(err, fault.DeadlineExceeded) {
+			t.Errorf("claimed after its deadline: %v", err)
+		}
+	})
+}
+
+func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		o, err := s.store(lk)
+		s.must(err)
+		if out, err := s.end(s.bridge.ID, o.ActID, lock.ActDone); err != nil || out.State != lock.ActStored {
+			t.Errorf("an act that nobody sent is %q, %v", out.State, err)
+		}
+		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		for _, step := range []struct{ say, want string }{
+			{lock.ActUnknown, lock.ActUnknown}, {"nonsense", lock.ActUnknown}, {lock.ActDone, lock.ActDone},
+			{lock.ActFailed, lock.ActDone}, {lock.ActUnknown, lock.ActDone},
+		} {
+			out, err := s.end(s.bridge.ID, o.ActID, step.say)
+			s.must(err)
+			if out.State != step.want {
+				t.Errorf("after %q the act is %q, want %q", step.say, out.State, step.want)
+			}
+		}
+		if n := len(s.events("door.opened")); n != 1 {
+			t.Errorf("%d events of one opening", n)
+		}
+		other, _ := s.enrol("elsewhere")
+		if _, err := s.end(other.ID, o.ActID, lock.ActFailed); err == nil {
+			t.Error("another bridge reported on the act")
+		}
+		if _, err := lock.GetAct(t.Context(), s.db.Read(), "prp_two", o.ActID); err == nil {
+			t.Error("another property sees the act")
+		}
+	})
+}
+
+func TestActIsRefusedAtOnceWhereNothingCanOpen(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.Disconnected) })
+		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
+			t.Errorf("the bridge is offline: %v", err)
+		}
+		s.caps.RemoteUnlock = false
+		lk = s.door()
+		if _, err := s.store(lk); !fault.Has(err, fault.Unsupported) {
+			t.Errorf("the lock cannot be opened from afar: %v", err)
+		}
+	})
+}
+
+func TestForgottenActsEnd(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		stored, err := s.store(lk)
+		s.must(err)
+		claimed, err := s.store(lk)
+		s.must(err)
+		s.must(s.claim(s.bridge.ID, s.epoch, claimed.ActID))
+		s.clock.Advance(time.Minute)
+		s.change(lock.SweepActs)
+		for id, want := range map[string]string{stored.ActID: lock.ActExpired, claimed.ActID: lock.ActUnknown} {
+			out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, id)
+			s.must(err)
+			if out.State != want {
+				t.Errorf("a forgotten act is %q, want %q", out.State, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,147 @@
+package lock_test
+
+import (
+	"errors"
+	"testing"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestReportCountsOnlyForTheWantedGeneration(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		first := s.mustPut(lk, "grt_a", "123456")
+		var row *ent.Slot
+		s.change(func(tx *db.Tx) (err error) {
+			row, err = lock.Change(tx, s.keys, lk, first, s.placeOf("grt_a", "654321"))
+			return err
+		})
+		if learned := s.report(first, slot.Verified); len(learned) != 0 {
+			t.Errorf("a report of the older code was believed: %+v", learned)
+		}
+		s.evidence(row.ID, slot.Queued)
+		for _, c := range []struct {
+			o    slot.Observed
+			want slot.Evidence
+		}{
+			{slot.Observed{Evidence: slot.Sent}, slot.Sent},
+			{slot.Observed{Evidence: slot.Sent, Result: slot.LockOffline}, slot.Sent},
+			{slot.Observed{Evidence: slot.Unconfirmed, Result: slot.Timeout}, slot.Unconfirmed},
+			{slot.Observed{Evidence: slot.Accepted, Present: true}, slot.Accepted},
+			{slot.Observed{Evidence: slot.Verified, Present: true}, slot.Verified},
+		} {
+			c.o.Generation = uint64(row.Generation)
+			learned := s.reportAs(row, c.o)
+			if len(learned) != 1 || learned[0].After != c.want || learned[0].Slot.Result != string(c.o.Result) {
+				t.Errorf("%+v: learned %+v", c.o, learned)
+			}
+			if again := s.reportAs(row, c.o); len(again) != 0 {
+				t.Errorf("%+v said twice is two changes", c.o)
+			}
+		}
+		row = s.clear(lk, s.row(row.ID))
+		late := slot.Observed{Generation: uint64(row.Generation) - 1, Evidence: slot.Verified, Present: true}
+		s.reportAs(row, late)
+		s.evidence(row.ID, slot.Removing)
+	})
+}
+
+func TestForeignCodeIsNotTouchedAndItsSlotNotUsed(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Failed, Result: slot.Occupied})
+		row = s.clear(lk, s.row(row.ID))
+		s.evidence(row.ID, slot.Removed)
+		for _, want := range []int{2, 3} {
+			if next := s.mustPut(lk, "grt_b", "123456"); next.Number != want {
+				t.Errorf("slot %d, want %d", next.Number, want)
+			}
+		}
+		if _, err := s.put(lk, "grt_c", "123456"); err == nil {
+			t.Error("the slot with a foreign code was given away")
+		}
+	})
+}
+
+func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.mustPut(lk, "grt_a", "123456")
+		var code string
+		s.clock.Advance(1e9)
+		s.change(func(tx *db.Tx) (err error) {
+			_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			return err
+		})
+		e, err := s.apply(code)
+		s.must(err)
+		s.cert = s.parse(e.Certificate)
+		open := s.connect("front")
+		wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		s.must(err)
+		if len(wishes) != 1 || !wishes[0].Unclaimed {
+			t.Fatalf("wishes %+v, want one to claim", wishes)
+		}
+		s.change(func(tx *db.Tx) (err error) {
+			wishes, err = lock.Claim(tx, open, wishes)
+			return err
+		})
+		d, err := wishes[0].Desired(t.Context(), s.keys)
+		s.must(err)
+		if !d.Claimed || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].Unclaimed {
+			t.Errorf("desired %v claimed %v", d, d.Claimed)
+		}
+		again, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		s.must(err)
+		if again[0].Unclaimed {
+			t.Error("the claim was not stored")
+		}
+	})
+}
+
+func TestWantedTellsRevocationsFirstAndOnlyWhatIsNew(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		open := s.connect("front")
+		one, two := s.mustPut(lk, "grt_a", "123456"), s.mustPut(lk, "grt_b", "123457")
+		two = s.clear(lk, two)
+		wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		s.must(err)
+		if len(wishes) != 2 || wishes[0].Number != 2 || wishes[1].Number != 1 {
+			t.Fatalf("wishes %+v, want slot 2 cleared before slot 1 set", wishes)
+		}
+		wishes, err = lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: one.Generation})
+		s.must(err)
+		if len(wishes) != 1 || wishes[0].Generation != two.Generation {
+			t.Errorf("above generation %d: %+v", one.Generation, wishes)
+		}
+	})
+}
+
+func TestWakeUpsComeAfterTheCommitOnly(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		var woken []string
+		ctx := lock.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
+		err := s.db.Write(ctx, func(tx *db.Tx) error {
+			if _, err := lock.Put(tx, s.keys, lk, s.placeOf("grt_a", "123456")); err != nil {
+				return err
+			}
+			return errors.New("taken back")
+		})
+		if err == nil || len(woken) != 0 {
+			t.Fatalf("woken by a change that failed: %v", woken)
+		}
+		s.must(s.db.Write(ctx, func(tx *db.Tx) error {
+			_, err := lock.Put(tx, s.keys, lk, s.placeOf("grt_a", "123456"))
+			return err
+		}))
+		if len(woken) != 1 || woken[0] != s.bridge.ID+"/"+lk.ID {
+			t.Errorf("woken: %v", woken)
+		}
+	})
+}

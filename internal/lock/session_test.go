@@ -1,0 +1,215 @@
+package lock_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestDigestSaysWhichLocksToTell(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		hello := func(rows ...slot.Row) []string {
+			open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", Locks: []lock.Heard{{Address: "front", Digest: slot.LockDigest(rows)}}})
+			s.must(err)
+			s.epoch = open.Epoch
+			return open.Stale
+		}
+		if got := hello(); !cmp.Equal(got, []string{lk.ID}) {
+			t.Errorf("the bridge knows nothing: stale %v", got)
+		}
+		seen := slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}
+		theirs := slot.Row{Slot: 1, Generation: uint64(row.Generation), Observed: seen}
+		if got := hello(theirs); len(got) != 1 {
+			t.Error("the bridge knows more than it could report: it has to be asked again")
+		}
+		s.reportAs(row, seen)
+		if got := hello(theirs); len(got) != 0 {
+			t.Errorf("both know the same: stale %v", got)
+		}
+		s.mustPut(lk, "grt_b", "123457")
+		if got := hello(theirs); len(got) != 1 {
+			t.Error("a new code did not make the lock stale")
+		}
+	})
+}
+
+func TestOlderEpochHasNoEffect(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		old := s.epoch
+		if next := s.connect("front"); next.Epoch != old+1 {
+			t.Fatalf("epoch %d after %d", next.Epoch, old)
+		}
+		for name, fn := range map[string]func(tx *db.Tx) error{
+			"report": func(tx *db.Tx) error {
+				_, err := lock.Report(tx, s.bridge.ID, old, "front", []lock.Seen{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
+				return err
+			},
+			"events": func(tx *db.Tx) error {
+				_, _, err := lock.Events(tx, s.bridge.ID, old, []lock.Happened{{Sequence: 1, Address: "front", Kind: "opened"}})
+				return err
+			},
+			"locks": func(tx *db.Tx) error {
+				_, err := lock.Hear(tx, s.bridge.ID, old, []lock.Heard{{Address: "back"}})
+				return err
+			},
+		} {
+			if err := s.db.Write(t.Context(), fn); !errors.Is(err, lock.ErrSuperseded) {
+				t.Errorf("%s of an older epoch: %v", name, err)
+			}
+		}
+		s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, old, lock.Disconnected) })
+		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		s.must(err)
+		if !br.Online {
+			t.Error("the older session's end marked the newer offline")
+		}
+		s.evidence(row.ID, slot.Queued)
+	})
+}
+
+func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.connect("front", "back")
+		locks, err := lock.List(t.Context(), s.db.Read(), s.house)
+		s.must(err)
+		if len(locks) != 2 || locks[0].PropertyID != s.house || locks[0].Capabilities.Slots != 3 {
+			t.Fatalf("locks: %v", locks)
+		}
+		states := func() map[string]lock.State {
+			st, err := lock.States(t.Context(), s.db.Read(), s.clock.Now(), s.house, locks)
+			s.must(err)
+			return st
+		}
+		if st := states(); !st[locks[0].ID].Online || !st[locks[1].ID].Online {
+			t.Errorf("states %v, want both online", st)
+		}
+		s.connect("front")
+		locks, err = lock.List(t.Context(), s.db.Read(), s.house)
+		s.must(err)
+		if st := states(); !st[locks[0].ID].Online || st[locks[1].ID].Online {
+			t.Errorf("states %v, want the lock that was not named offline", st)
+		}
+		s.clock.Advance(lock.Silence + time.Second)
+		if st := states(); st[locks[0].ID].Online {
+			t.Error("a lock is online whose bridge was not heard for a minute")
+		}
+		s.change(lock.SweepBridges)
+		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+		s.must(err)
+		if br.Online || br.OfflineReason != string(lock.NodeLost) {
+			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
+		}
+	})
+}
+
+func TestBridgeDrivesABoundedNumberOfLocks(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.connect("front")
+		heard := make([]lock.Heard, lock.MaxLocks)
+		for i := range heard {
+			heard[i].Address = "lock " + time.Duration(i).String()
+		}
+		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := lock.Hear(tx, s.bridge.ID, s.epoch, heard)
+			return err
+		})
+		if !fault.Has(err, fault.TooMany) {
+			t.Errorf("%d locks more than allowed: %v", 1, err)
+		}
+	})
+}
+
+func TestDoorHasOneLock(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		open := s.connect("front", "back")
+		s.change(func(tx *db.Tx) error {
+			return tx.Gate.Create().SetID("gat_1").SetPropertyID(s.house).SetName("gate").SetSpaceIds([]string{}).Exec(tx.Context())
+		})
+		assign := func(lockID, door string) error {
+			return s.db.Write(t.Context(), func(tx *db.Tx) error {
+				_, err := lock.AssignDoor(tx, s.house, lockID, door)
+				return err
+			})
+		}
+		s.must(assign(open.Locks[0].ID, "gat_1"))
+		s.must(assign(open.Locks[0].ID, "gat_1"))
+		if err := assign(open.Locks[1].ID, "gat_1"); !fault.Has(err, fault.InUse) {
+			t.Errorf("a second lock on the door: %v", err)
+		}
+		if err := assign(open.Locks[1].ID, "gat_2"); !fault.Has(err, fault.SpaceNotFound) {
+			t.Errorf("a door that is not there: %v", err)
+		}
+		at, err := lock.AtDoors(s.db.View(t.Context()), s.house, []string{"gat_1", "gat_2"})
+		s.must(err)
+		if len(at) != 1 || at["gat_1"].ID != open.Locks[0].ID {
+			t.Errorf("locks at doors: %v", at)
+		}
+		s.must(assign(open.Locks[0].ID, ""))
+		s.must(assign(open.Locks[1].ID, "gat_1"))
+	})
+}
+
+func (s *site) events(kind string) []*ent.Event {
+	s.t.Helper()
+	rows, err := s.db.Read().Event.Query().Where(entevent.PropertyID(s.house), entevent.Kind(kind)).Order(entevent.ByID()).All(s.t.Context())
+	s.must(err)
+	return rows
+}
+
+func TestEventsAreStoredOnceAndInOrder(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		s.report(row, slot.Verified)
+		batch := []lock.Happened{
+			{Sequence: 1, Address: "front", Kind: "opened", Slot: 1, Generation: row.Generation - 1, OccurredAt: start},
+			{Sequence: 2, Address: "front", Kind: "denied", Reason: "unknownCode", OccurredAt: start},
+			{Sequence: 3, Address: "nowhere", Kind: "opened"},
+			{Sequence: 4, Address: "front", Kind: "somethingNew"},
+			{Sequence: 5, Address: "front", Kind: "opened", Slot: 1, Generation: row.Generation, OccurredAt: start.Add(time.Hour)},
+		}
+		send := func(batch []lock.Happened) (stored int64, learned []lock.Learned) {
+			s.change(func(tx *db.Tx) (err error) {
+				stored, learned, err = lock.Events(tx, s.bridge.ID, s.epoch, batch)
+				return err
+			})
+			return stored, learned
+		}
+		if stored, learned := send(batch[:2]); stored != 2 || len(learned) != 0 {
+			t.Errorf("stored up to %d, learned %v: an older code's opening says nothing of the present one", stored, learned)
+		}
+		stored, learned := send(batch)
+		if stored != 5 || len(learned) != 1 || learned[0].After != slot.Used || learned[0].Before != slot.Verified {
+			t.Errorf("stored up to %d, learned %+v", stored, learned)
+		}
+		if stored, learned := send(batch); stored != 5 || len(learned) != 0 {
+			t.Errorf("the second time: stored up to %d, learned %v", stored, learned)
+		}
+		s.evidence(row.ID, slot.Used)
+		opened := s.events("door.opened")
+		if len(opened) != 2 || len(s.events("door.denied")) != 1 {
+			t.Fatalf("%d openings, %d refusals, want 2 and 1", len(opened), len(s.events("door.denied")))
+		}
+		if opened[0].Body["grantId"] != nil || opened[1].Body["grantId"] != "grt_a" {
+			t.Errorf("grants %v, %v", opened[0].Body["grantId"], opened[1].Body["grantId"])
+		}
+		if at := opened[1].OccurredAt; at.After(s.clock.Now().Add(5 * time.Minute)) {
+			t.Errorf("an event of the future was believed: %v", at)
+		}
+		s.report(row, slot.Verified)
+		s.evidence(row.ID, slot.Used)
+	})
+}
