@@ -22,6 +22,7 @@ type Node struct {
 	counters *counters
 	began    time.Time
 	doubts   chan string // bridges whose standing has to be looked at
+	ready    func()      // told when Run hears the other nodes; for tests
 
 	mu       sync.Mutex
 	sessions map[string][]*session // by bridge: the one that counts, those on their way in, those on their way out
@@ -33,7 +34,7 @@ func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
 	return &Node{
 		cfg: cfg, log: cfg.Logger, counters: newCounters(cfg.Metrics), began: time.Now(), sessions: map[string][]*session{},
-		doubts: make(chan string, doubtsMax),
+		doubts: make(chan string, doubtsMax), ready: func() {},
 	}
 }
 
@@ -42,8 +43,8 @@ func (n *Node) since() time.Duration { return time.Since(n.began) }
 
 func (n *Node) timestamp() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// context has changes made by this node wake bridges, here and elsewhere.
-func (n *Node) context(ctx context.Context) context.Context { return lock.WithWaker(ctx, n.Wake) }
+// Context has changes made by this node wake bridges, here and elsewhere.
+func (n *Node) Context(ctx context.Context) context.Context { return lock.WithWaker(ctx, n.Wake) }
 
 func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	heard, ok := heardHello(hello)
@@ -157,6 +158,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	n.ready()
 	n.tidy(ctx)
 	beat, revoked, forgotten := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten)
 	defer beat.Stop()
@@ -202,7 +204,7 @@ func (n *Node) tidy(ctx context.Context) {
 }
 
 func (n *Node) try(ctx context.Context, what string, fn func(*db.Tx) error) {
-	if err := n.cfg.DB.Write(n.context(ctx), fn); err != nil && ctx.Err() == nil {
+	if err := n.cfg.DB.Write(n.Context(ctx), fn); err != nil && ctx.Err() == nil {
 		n.log.Warn(what+" failed", "error", err)
 	}
 }

@@ -50,7 +50,7 @@ func (s *session) learn(tx *db.Tx, learned []lock.Learned, err error) error {
 // write runs a change. Callers of many sessions share a commit. When it fails, the session ends and the bridge comes
 // back: its digest then tells what was missed. A message that is wrong in itself is let go.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
-	err := s.node.cfg.DB.Write(s.node.context(context.WithoutCancel(s.stream.Context())), fn)
+	err := s.node.cfg.DB.Write(s.node.Context(context.WithoutCancel(s.stream.Context())), fn)
 	if err == nil {
 		return ""
 	}

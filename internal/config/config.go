@@ -64,7 +64,7 @@ type NATS struct {
 // Partner bounds the calls to partners.
 type Partner struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Hosts that partners' endpoints may be at although they are private addresses or plain HTTP. None by default."`
-	Ports []int    `placeholder:"PORT" help:"Ports beside 443 and 8443 that partners' endpoints may use."`
+	Ports []uint16 `placeholder:"PORT" help:"Ports beside 443 and 8443 that partners' endpoints may use."`
 	Deny  []string `placeholder:"CIDR" help:"Ranges of your own that partners' endpoints must not be at."`
 }
 

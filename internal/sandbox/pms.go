@@ -1,0 +1,186 @@
+// Package sandbox is a small world to play in: a property management system with rooms, beds and reservations, guests
+// who press keys, and virtual locks behind a real bridge. The demo tells its story with it, and the end-to-end tests
+// drive it; both speak to the service only as anybody would.
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/pms"
+)
+
+// PMS is a property management system: it answers the three calls of the service and pushes its reservations.
+type PMS struct {
+	Service string // the base address of the service's REST API
+	Token   string // what the service shows to it
+	client  *http.Client
+
+	mu           sync.Mutex
+	clientToken  string
+	accessToken  string
+	secrets      []string
+	spaces       []Space
+	reservations map[string]map[string]any
+	calls        []Call
+}
+
+// Space is one entry of getSpaces.
+type Space struct {
+	ID        string `json:"id"`
+	Type      string `json:"type"`
+	Name      string `json:"name"`
+	IsPrivate bool   `json:"isPrivate"`
+	IsActive  bool   `json:"isActive"`
+	ParentID  string `json:"parentId,omitempty"`
+}
+
+// Call is one call of the service to the PMS.
+type Call struct {
+	Action   string    `json:"action"`
+	At       time.Time `json:"at"`
+	Verified bool      `json:"verified"` // its signature was right
+}
+
+// mostCalls bounds the list of calls that is kept.
+const mostCalls = 1000
+
+// NewPMS makes a PMS that has these spaces.
+func NewPMS(token string, spaces []Space) *PMS {
+	return &PMS{
+		Token: token, client: &http.Client{Timeout: 15 * time.Second}, spaces: spaces, reservations: map[string]map[string]any{},
+	}
+}
+
+// Trust gives the PMS its credentials with the service.
+func (p *PMS) Trust(service, clientToken, accessToken string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.Service, p.clientToken, p.accessToken = service, clientToken, accessToken
+}
+
+// SetSpaces changes what getSpaces answers.
+func (p *PMS) SetSpaces(spaces []Space) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spaces = slices.Clone(spaces)
+}
+
+// Calls lists the calls of the service so far.
+func (p *PMS) Calls() []Call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.calls)
+}
+
+// Answer is what the service answered.
+type Answer struct {
+	Status int
+	Body   map[string]any
+}
+
+// Data is the data of an answer.
+func (a Answer) Data() map[string]any {
+	d, _ := a.Body["data"].(map[string]any)
+	return d
+}
+
+// Do calls the service's REST API as this PMS.
+func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, error) {
+	var raw io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return Answer{}, fmt.Errorf("write a request: %w", err)
+		}
+		raw = bytes.NewReader(b)
+	}
+	p.mu.Lock()
+	service, clientToken, accessToken := p.Service, p.clientToken, p.accessToken
+	p.mu.Unlock()
+	req, err := http.NewRequestWithContext(ctx, method, service+path, raw)
+	if err != nil {
+		return Answer{}, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("client-token", clientToken)
+	req.Header.Set("access-token", accessToken)
+	res, err := p.client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer res.Body.Close()
+	a := Answer{Status: res.StatusCode, Body: map[string]any{}}
+	if err := json.NewDecoder(io.LimitReader(res.Body, 4<<20)).Decode(&a.Body); err != nil {
+		return a, fmt.Errorf("%s %s answered %d and no JSON: %w", method, path, res.StatusCode, err)
+	}
+	return a, nil
+}
+
+// Register registers the three endpoints of the PMS, which is served at self.
+func (p *PMS) Register(ctx context.Context, self string) error {
+	for action, at := range map[string]string{"getSpaces": "/spaces", "getCheckInStatus": "/check-in-status", "checkIn": "/check-in"} {
+		method := http.MethodGet
+		if action == "checkIn" {
+			method = http.MethodPost
+		}
+		a, err := p.Do(ctx, http.MethodPatch, "/v1/endpoints", map[string]any{"action": action, "url": self + at, "method": method, "token": p.Token})
+		if err != nil {
+			return err
+		}
+		if a.Status != http.StatusOK {
+			return fmt.Errorf("register %s: the service answered %d: %v", action, a.Status, a.Body["error"])
+		}
+		if secret, ok := a.Body["signingSecret"].(string); ok && secret != "" {
+			p.mu.Lock()
+			p.secrets = []string{secret}
+			p.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// Push merges fields into a reservation of the PMS and sends them to the service, as a PMS does with each change.
+func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answer, error) {
+	sent := maps.Clone(fields)
+	meta, _ := sent["pmsMeta"].(map[string]any)
+	meta = maps.Clone(meta)
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta["id"] = id
+	meta["updatedAt"] = time.Now().UTC().Format(time.RFC3339Nano)
+	sent["pmsMeta"] = meta
+	p.mu.Lock()
+	held := p.reservations[id]
+	if held == nil {
+		held = map[string]any{}
+		p.reservations[id] = held
+	}
+	maps.Copy(held, fields)
+	p.mu.Unlock()
+	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
+}
+
+// note remembers a call and says whether it may be answered.
+func (p *PMS) note(action string, r *http.Request, body []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verified := false
+	if len(p.secrets) > 0 {
+		_, err := pms.Verify(p.secrets, r, body, time.Now())
+		verified = err == nil
+	}
+	if len(p.calls) < mostCalls {
+		p.calls = append(p.calls, Call{Action: action, At: time.Now().UTC(), Verified: verified})
+	}
+	return r.URL.Query().Get("token") == p.Token || r.Header.Get("Authorization") == "Bearer "+p.Token
+}

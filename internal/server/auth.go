@@ -1,0 +1,51 @@
+package server
+
+import (
+	"context"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/staff"
+)
+
+// authenticators says who may knock at each area. A credential of another area is none.
+func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
+	return map[string]chain.Authenticator{
+		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			return p.registry.Authenticate(ctx, partner.Credentials{ClientToken: c.ClientToken, AccessToken: c.AccessToken, Bearer: c.Bearer, APIKey: c.APIKey})
+		},
+		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			return s.person(ctx, c.Bearer, actor.Staff)
+		},
+		string(adminv1.File_latchkey_admin_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			if c.UnixSocket && c.Bearer == "" {
+				return actor.Actor{Kind: actor.Operator, ID: "socket"}, nil
+			}
+			return s.person(ctx, c.Bearer, actor.Operator)
+		},
+		string(lockv1.File_latchkey_lock_v1_bridge_proto.Package()): func(context.Context, chain.Credentials) (actor.Actor, error) {
+			return actor.Actor{}, refused()
+		},
+	}
+}
+
+func (s *Server) person(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
+	a, err := staff.Authenticate(ctx, s.db, s.keys, token)
+	if err == nil && a.Kind != kind {
+		err = refused()
+	}
+	if err != nil {
+		return actor.Actor{}, err
+	}
+	return a, nil
+}
+
+func refused() error {
+	return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+}

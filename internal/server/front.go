@@ -1,0 +1,90 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/rest"
+)
+
+// front is the HTTP listener: Connect and gRPC-Web by their paths, documentation, REST for the rest.
+func (s *Server) front() http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range s.parts.connect.Paths() {
+		mux.Handle(path, s.parts.connect)
+	}
+	mux.Handle("/", s.parts.rest)
+	return mux
+}
+
+// restHandler makes the REST face.
+func (s *Server) restHandler(p *parts) (*rest.Handler, error) {
+	return rest.New(rest.Config{Logger: s.log, Conn: p.local, Register: registerREST})
+}
+
+// registerREST registers every service that has routes.
+func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error {
+	for _, err := range []error{
+		partnerv1.RegisterReservationServiceHandlerClient(ctx, mux, partnerv1.NewReservationServiceClient(conn)),
+		partnerv1.RegisterEndpointServiceHandlerClient(ctx, mux, partnerv1.NewEndpointServiceClient(conn)),
+		partnerv1.RegisterSpaceServiceHandlerClient(ctx, mux, partnerv1.NewSpaceServiceClient(conn)),
+		partnerv1.RegisterIntegrationServiceHandlerClient(ctx, mux, partnerv1.NewIntegrationServiceClient(conn)),
+		propertyv1.RegisterPropertyServiceHandlerClient(ctx, mux, propertyv1.NewPropertyServiceClient(conn)),
+		propertyv1.RegisterSpaceServiceHandlerClient(ctx, mux, propertyv1.NewSpaceServiceClient(conn)),
+		propertyv1.RegisterGateServiceHandlerClient(ctx, mux, propertyv1.NewGateServiceClient(conn)),
+		propertyv1.RegisterIntegrationServiceHandlerClient(ctx, mux, propertyv1.NewIntegrationServiceClient(conn)),
+		propertyv1.RegisterApiKeyServiceHandlerClient(ctx, mux, propertyv1.NewApiKeyServiceClient(conn)),
+		propertyv1.RegisterMappingServiceHandlerClient(ctx, mux, propertyv1.NewMappingServiceClient(conn)),
+		propertyv1.RegisterBridgeServiceHandlerClient(ctx, mux, propertyv1.NewBridgeServiceClient(conn)),
+		propertyv1.RegisterLockServiceHandlerClient(ctx, mux, propertyv1.NewLockServiceClient(conn)),
+		propertyv1.RegisterNoticeServiceHandlerClient(ctx, mux, propertyv1.NewNoticeServiceClient(conn)),
+		adminv1.RegisterPropertyServiceHandlerClient(ctx, mux, adminv1.NewPropertyServiceClient(conn)),
+		adminv1.RegisterAppServiceHandlerClient(ctx, mux, adminv1.NewAppServiceClient(conn)),
+		adminv1.RegisterTokenServiceHandlerClient(ctx, mux, adminv1.NewTokenServiceClient(conn)),
+	} {
+		if err != nil {
+			return fmt.Errorf("register the REST routes: %w", err)
+		}
+	}
+	return nil
+}
+
+// operations is the loopback listener for whoever runs the service.
+func (s *Server) operations() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{Registry: s.metrics}))
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("alive\n")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if why := s.unready(r.Context()); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ready\n"))
+	})
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// unready says why the server should get no calls now. Partners and bridges have no say in it.
+func (s *Server) unready(ctx context.Context) string {
+	switch {
+	case !s.parts.ready.Load():
+		return "starting or stopping"
+	case s.db.Ping(ctx) != nil:
+		return "the database does not answer"
+	case !s.bus.Connected():
+		return "the bus is not connected"
+	}
+	return ""
+}

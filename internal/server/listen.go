@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"latchkey.dev/internal/config"
+)
+
+// listeners are the addresses a server answers at. They are open before anything is served, so that port 0 is known.
+type listeners struct {
+	http, grpc, bridge, ops, socket net.Listener
+}
+
+func listen(cfg config.Config) (_ *listeners, err error) {
+	l := &listeners{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	for _, at := range []struct {
+		to         *net.Listener
+		flag, addr string
+	}{
+		{&l.http, "http", cfg.Listen.HTTP}, {&l.grpc, "grpc", cfg.Listen.GRPC}, {&l.bridge, "bridge", cfg.Listen.Bridge}, {&l.ops, "ops", cfg.Listen.Ops},
+	} {
+		if *at.to, err = net.Listen("tcp", at.addr); err != nil {
+			return nil, fmt.Errorf("--listen-%s: %w", at.flag, err)
+		}
+	}
+	l.socket, err = listenSocket(cfg.SocketPath())
+	return l, err
+}
+
+// listenSocket opens the operators' socket, for the user of this process alone. A file that a killed server left is
+// taken away; one that a living server answers at is not.
+func listenSocket(path string) (net.Listener, error) {
+	var d net.Dialer
+	if conn, err := d.DialContext(context.Background(), "unix", path); err == nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("%s: another server is running on this data directory", path)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("operators' socket: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("operators' socket: %w", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("operators' socket: %w", err), l.Close())
+	}
+	return l, nil
+}
+
+func (l *listeners) close() (err error) {
+	for _, one := range []net.Listener{l.http, l.grpc, l.bridge, l.ops, l.socket} {
+		if one == nil {
+			continue
+		}
+		if e := one.Close(); e != nil && !errors.Is(e, net.ErrClosed) {
+			err = errors.Join(err, e)
+		}
+	}
+	return err
+}
+
+// HTTPAddr is where REST, Connect and the documentation are served.
+func (s *Server) HTTPAddr() string { return s.listeners.http.Addr().String() }
+
+// GRPCAddr is where gRPC is served.
+func (s *Server) GRPCAddr() string { return s.listeners.grpc.Addr().String() }
+
+// BridgeAddr is where bridges connect.
+func (s *Server) BridgeAddr() string { return s.listeners.bridge.Addr().String() }
+
+// OpsAddr is where metrics and health are served.
+func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
+
+// SocketPath is the operators' socket.
+func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
+
+// advertisedBridgeAddr is what bridges are told to connect to.
+func (s *Server) advertisedBridgeAddr() string {
+	if s.cfg.BridgeAddress != "" {
+		return s.cfg.BridgeAddress
+	}
+	return s.BridgeAddr()
+}

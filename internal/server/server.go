@@ -1,0 +1,148 @@
+// Package server wires everything: New builds it, Run serves until the context ends, Close lets go. The binary, the demo
+// and every end-to-end test use it the same way.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/telemetry"
+)
+
+// Options are what tests and the demo set beside the configuration.
+type Options struct {
+	Logger  *slog.Logger         // nil: what the configuration says, on standard error
+	Metrics *prometheus.Registry // nil: a new one
+	Clock   clock.Clock          // nil: the system's
+	Version string
+}
+
+// Server is a whole Latchkey in one process.
+type Server struct {
+	cfg     config.Config
+	log     *slog.Logger
+	clock   clock.Clock
+	metrics *prometheus.Registry
+	version string
+
+	db   *db.DB
+	keys *keyring.Ring
+	bus  *bus.Bus
+
+	soon      *soon
+	parts     *parts
+	listeners *listeners
+
+	closing sync.Once
+	closers []func() error
+}
+
+// New opens the database, the keys and the listeners and wires the parts. Nothing is served before Run. What New opened
+// it closes again if it fails.
+func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	s := &Server{cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.log == nil {
+		if s.log, err = telemetry.Logger(os.Stderr, cfg.Log.Level, cfg.Log.Format); err != nil {
+			return nil, err
+		}
+	}
+	if s.clock == nil {
+		s.clock = clock.System
+	}
+	if s.metrics == nil {
+		s.metrics = telemetry.Registry()
+	}
+	if err := s.openGround(ctx); err != nil {
+		return nil, err
+	}
+	if s.listeners, err = listen(cfg); err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, s.listeners.close)
+	s.soon = newSoon(s)
+	if s.parts, err = s.wire(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// openGround opens what everything stands on.
+func (s *Server) openGround(ctx context.Context) (err error) {
+	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
+	}
+	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), Clock: s.clock, Logger: s.log}); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.db.Close)
+	if err := s.db.EnsureSchema(ctx); err != nil {
+		return err
+	}
+	source := keyring.Source{Text: s.cfg.Key, Command: s.cfg.KeyCommand, File: s.cfg.KeyPath(), DataDir: s.cfg.DataDir}
+	if s.keys, err = keyring.Open(ctx, source, db.KeyStore{DB: s.db}); err != nil {
+		return fmt.Errorf("open the keys: %w", err)
+	}
+	s.bus, err = bus.Open(ctx, bus.Config{URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA, Name: "latchkey", Logger: s.log})
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, s.bus.Close)
+	return nil
+}
+
+// Run serves until ctx ends, then stops in order: not ready, bridges asked to leave, calls finished, jobs ended.
+func (s *Server) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(s.parts.node.Context(context.WithoutCancel(ctx)))
+	defer stop()
+	g, running := errgroup.WithContext(work)
+	for name, run := range s.parts.background {
+		g.Go(func() error {
+			if err := run(running); err != nil && running.Err() == nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	s.serve(g)
+	s.parts.ready.Store(true)
+	s.log.Info("serving", "http", s.HTTPAddr(), "grpc", s.GRPCAddr(), "bridges", s.BridgeAddr(), "operations", s.OpsAddr(), "version", s.version)
+	select {
+	case <-ctx.Done():
+	case <-running.Done():
+	}
+	s.parts.ready.Store(false)
+	s.log.Info("stopping")
+	s.stop(s.cfg.Drain)
+	stop()
+	return g.Wait()
+}
+
+// Close lets go of everything New opened, in reverse order.
+func (s *Server) Close() (err error) {
+	s.closing.Do(func() {
+		for i := len(s.closers) - 1; i >= 0; i-- {
+			err = errors.Join(err, s.closers[i]())
+		}
+	})
+	return err
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme/autocert"
+)
+
+// tls is the configuration of the HTTP and gRPC listeners, nil without TLS.
+func (s *Server) tls() (*tls.Config, error) {
+	switch t := s.cfg.TLS; {
+	case t.Cert != "":
+		f := &certificateFile{cert: t.Cert, key: t.Key}
+		if _, err := f.get(nil); err != nil {
+			return nil, err
+		}
+		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.get}, nil
+	case len(t.Domains) > 0:
+		m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(t.Domains...), Cache: autocert.DirCache(filepath.Join(s.cfg.DataDir, "acme"))}
+		config := m.TLSConfig()
+		config.MinVersion = tls.VersionTLS12
+		return config, nil
+	}
+	return nil, nil
+}
+
+// certificateFile is a certificate that is read anew when its file changes.
+type certificateFile struct {
+	cert, key string
+	mu        sync.Mutex
+	read      time.Time
+	current   *tls.Certificate
+}
+
+func (f *certificateFile) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	about, err := os.Stat(f.cert)
+	if err == nil && f.current != nil && about.ModTime().Equal(f.read) {
+		return f.current, nil
+	}
+	if err == nil {
+		var c tls.Certificate
+		if c, err = tls.LoadX509KeyPair(f.cert, f.key); err == nil {
+			f.current, f.read = &c, about.ModTime()
+		}
+	}
+	if f.current == nil {
+		return nil, fmt.Errorf("read the TLS certificate: %w", err)
+	}
+	// A half-written file is read again at the next handshake; until then the certificate at hand serves.
+	return f.current, nil
+}

@@ -1,0 +1,252 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
+	adminapi "latchkey.dev/internal/api/admin"
+	bridgeapi "latchkey.dev/internal/api/bridge"
+	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/connectrpc"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/inproc"
+	partnerapi "latchkey.dev/internal/api/partner"
+	propertyapi "latchkey.dev/internal/api/property"
+	"latchkey.dev/internal/api/rest"
+	"latchkey.dev/internal/bridgelink"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/worker"
+)
+
+// parts are the live parts of a server.
+type parts struct {
+	node       *bridgelink.Node
+	authority  *lock.Authority
+	registry   *partner.Registry
+	pms        *pms.Client
+	spaces     *worker.Spaces
+	memory     *idem.Memory
+	chain      *chain.Chain
+	grpc       *grpc.Server
+	bridges    *grpc.Server
+	local      *inproc.Conn
+	connect    *connectrpc.Handler
+	rest       *rest.Handler
+	stoppers   []func(context.Context) error
+	health     *health.Server
+	ready      atomic.Bool
+	background map[string]func(context.Context) error
+}
+
+// wire makes the parts and ties them together.
+func (s *Server) wire(ctx context.Context) (*parts, error) {
+	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
+	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+		p.authority, err = lock.OpenAuthority(tx, s.keys)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.node = bridgelink.New(bridgelink.Config{
+		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, Learned: s.learned, Metrics: s.metrics, Clock: s.clock,
+	})
+	p.background["bridge link"] = p.node.Run
+	if err := s.wirePartners(p); err != nil {
+		return nil, err
+	}
+	if err := s.wireAPI(p); err != nil {
+		return nil, err
+	}
+	s.wireWork(p)
+	return p, nil
+}
+
+// learned has access follow what bridges report, in the transaction that stores the report.
+func (s *Server) learned(tx *db.Tx, all []lock.Learned) error {
+	changes := make([]access.SlotChange, len(all))
+	for i, l := range all {
+		changes[i] = access.SlotChange{
+			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
+		}
+	}
+	return access.Progress(access.Settler{Tx: tx, Keys: s.keys}, changes)
+}
+
+// wirePartners makes the client of the partners' endpoints and what reads their spaces.
+func (s *Server) wirePartners(p *parts) error {
+	var own []netip.Prefix
+	for _, r := range s.cfg.Partner.Deny {
+		prefix, err := netip.ParsePrefix(r)
+		if err != nil {
+			return fmt.Errorf("--partner-deny %q: want a range such as 203.0.113.0/24", r)
+		}
+		own = append(own, prefix)
+	}
+	rules, err := pms.NewRules(pms.RulesOptions{Hosts: s.cfg.Partner.Allow, Ports: s.cfg.Partner.Ports, OwnRanges: own})
+	if err != nil {
+		return fmt.Errorf("--partner-allow: %w", err)
+	}
+	if p.pms, err = pms.New(pms.Options{Rules: rules, Log: s.log, Clock: s.clock}); err != nil {
+		return err
+	}
+	s.closers = append(s.closers, func() error { p.pms.Close(); return nil })
+	keeper := reservation.Keeper{Keys: s.keys}
+	p.spaces = &worker.Spaces{
+		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: keeper.Replan, Log: s.log,
+		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+			return fetch(ctx, p.pms, e, secrets)
+		},
+	}
+	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
+	return nil
+}
+
+// fetch calls getSpaces.
+func fetch(ctx context.Context, c *pms.Client, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+	all, err := c.Spaces(ctx, pms.Target{
+		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]space.Listed, len(all))
+	for i, l := range all {
+		out[i] = space.Listed{ExternalID: l.ID, Type: l.Type, Name: l.Name, ParentExternalID: l.ParentID, Floor: l.Floor, IsPrivate: l.IsPrivate, IsActive: l.IsActive}
+	}
+	return out, nil
+}
+
+// wireAPI makes the services and registers each with every protocol.
+func (s *Server) wireAPI(p *parts) (err error) {
+	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}}
+	p.chain, err = chain.New(chain.Config{
+		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
+		Authenticators: s.authenticators(p),
+		Public:         []string{healthv1.Health_ServiceDesc.ServiceName},
+		Own: map[string]string{
+			partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
+			partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations",
+		},
+		Inner:          s.inner(p),
+		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
+		Limits: chain.Limits{PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute},
+	})
+	if err != nil {
+		return err
+	}
+	options, err := s.grpcOptions(p.chain)
+	if err != nil {
+		return err
+	}
+	p.grpc = grpc.NewServer(options...)
+	p.local = inproc.New(p.chain.Unary)
+	p.connect = connectrpc.New(p.chain.Unary, p.chain.Stream)
+	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLS(p.authority, s.clock))...)
+	p.node.Register(p.bridges)
+
+	all := p.chain.Registrar(p.grpc, p.local, p.connect)
+	s.registerPartner(p, all)
+	s.registerProperty(p, all)
+	healthv1.RegisterHealthServer(all, p.health)
+	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, Authority: p.authority, Address: s.advertisedBridgeAddr}
+	direct := p.chain.Registrar(p.grpc)
+	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
+	if err := all.Err(); err != nil {
+		return err
+	}
+	if err := direct.Err(); err != nil {
+		return err
+	}
+	p.rest, err = s.restHandler(p)
+	return err
+}
+
+// inner runs around each handler: changes wake bridges, and repeated calls are recognised.
+func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		return p.memory.Unary(p.node.Context(ctx), req, info, next)
+	}
+}
+
+func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
+	api := &partnerapi.Service{DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, PMS: p.pms, ReadSpaces: s.readSoon}
+	partnerv1.RegisterReservationServiceServer(to, api)
+	partnerv1.RegisterEndpointServiceServer(to, api)
+	partnerv1.RegisterSpaceServiceServer(to, api)
+	partnerv1.RegisterIntegrationServiceServer(to, api)
+	p.memory.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
+	p.memory.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset
+}
+
+func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
+	keeper := reservation.Keeper{Keys: s.keys}
+	deps := propertyapi.Deps{
+		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Replan: keeper.Replan,
+		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
+			_, err := p.spaces.Read(ctx, propertyID, integrationID)
+			return err
+		},
+		Act: p.node.Act,
+	}
+	staff := propertyapi.New(deps)
+	propertyv1.RegisterPropertyServiceServer(to, staff.Property)
+	propertyv1.RegisterSpaceServiceServer(to, staff.Space)
+	propertyv1.RegisterGateServiceServer(to, staff.Gate)
+	propertyv1.RegisterIntegrationServiceServer(to, staff.Integration)
+	propertyv1.RegisterApiKeyServiceServer(to, staff.APIKey)
+	propertyv1.RegisterMappingServiceServer(to, staff.Mapping)
+	propertyv1.RegisterBridgeServiceServer(to, staff.Bridge)
+	propertyv1.RegisterLockServiceServer(to, staff.Lock)
+	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
+	for method, render := range propertyapi.Renderers(deps) {
+		p.memory.Render[method] = render
+	}
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: keeper.Replan})
+	adminv1.RegisterPropertyServiceServer(to, operators.Property)
+	adminv1.RegisterAppServiceServer(to, operators.App)
+	adminv1.RegisterTokenServiceServer(to, operators.Token)
+}
+
+// wireWork starts what is done beside calls.
+func (s *Server) wireWork(p *parts) {
+	p.background["readings of spaces"] = s.soon.run
+	p.background["windows that end"] = func(ctx context.Context) error {
+		return every(ctx, 15*time.Second, func() error { return s.expire(ctx) }, s.log)
+	}
+	p.background["idempotency keys"] = func(ctx context.Context) error {
+		return every(ctx, time.Hour, func() error { return worker.ExpireIdempotencyKeys(ctx, s.db) }, s.log)
+	}
+}
+
+// expire ends the access of stays whose window is over.
+func (s *Server) expire(ctx context.Context) error {
+	const most = 100
+	for {
+		n := 0
+		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = access.Expire(access.Settler{Tx: tx, Keys: s.keys}, most)
+			return err
+		})
+		if err != nil || n < most {
+			return err
+		}
+	}
+}
