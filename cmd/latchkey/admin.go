@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+)
+
+type adminCommands struct {
+	remote `embed:""`
+
+	Token operatorTokenCommands `cmd:"" help:"Operators' tokens, for commands from elsewhere."`
+}
+
+type operatorTokenCommands struct {
+	Create operatorTokenCreate `cmd:"" help:"Make an operator's token."`
+	List   operatorTokenList   `cmd:"" help:"List the valid operators' tokens."`
+	Revoke operatorTokenRevoke `cmd:"" help:"Stop an operator's token at once."`
+}
+
+type operatorTokenCreate struct {
+	Name string        `required:"" help:"Whose it is."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 720h. Left out: it does not."`
+}
+
+func (operatorTokenCreate) Help() string {
+	return `Example, on the server's machine and then elsewhere:
+  latchkey admin token create --name "Ana's laptop" --ttl 720h
+  LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_... latchkey property list`
+}
+
+func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateOperatorToken(s, &adminv1.CreateOperatorTokenRequest{Name: c.Name, TtlMinutes: inMinutes(c.TTL)})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.say("Made %s for %s.", answer.GetData().GetId(), c.Name)
+			s.secret("token", answer.GetToken(), "; it may do everything here")
+		})
+	})
+}
+
+type operatorTokenList struct{}
+
+func (*operatorTokenList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewTokenServiceClient(s.conn).ListOperatorTokens(s, &adminv1.ListOperatorTokensRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.tokens(answer.GetData()) })
+	})
+}
+
+type operatorTokenRevoke struct {
+	ID string `arg:"" name:"token" help:"The token's id (tok_...), not its secret."`
+}
+
+func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeOperatorToken(s, &adminv1.RevokeOperatorTokenRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Revoked %s.", c.ID) })
+	})
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type apiKeyCommands struct {
+	remote `embed:""`
+
+	Create apiKeyCreate `cmd:"" help:"Make the api-key of a property. It reads all of the property."`
+	Show   apiKeyShow   `cmd:"" help:"Show the api-key without its secret."`
+	Rotate apiKeyRotate `cmd:"" help:"Make a new api-key that replaces the one there is."`
+	Revoke apiKeyRevoke `cmd:"" help:"Stop the api-key at once."`
+}
+
+type apiKeyCreate struct{}
+
+func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).CreateApiKey(s, &propertyv1.CreateApiKeyRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it as the header api-key") })
+	})
+}
+
+type apiKeyShow struct{}
+
+func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			t := answer.GetData()
+			s.facts("id", t.GetId(), "begins", t.GetHint()+"...", "ends", when(t.GetExpiresAt()), "created", when(t.GetCreatedAt()))
+		})
+	})
+}
+
+type apiKeyRotate struct {
+	Overlap int32 `placeholder:"MINUTES" help:"The old one stays valid this long. Left out: it stops at once."`
+}
+
+func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: c.Overlap})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it as the header api-key") })
+	})
+}
+
+type apiKeyRevoke struct{}
+
+func (*apiKeyRevoke) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RevokeApiKey(s, &propertyv1.RevokeApiKeyRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Revoked the api-key.") })
+	})
+}

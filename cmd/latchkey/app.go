@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+)
+
+type appCommands struct {
+	remote `embed:""`
+
+	Create appCreate        `cmd:"" help:"Create a partner app and its client token."`
+	List   appList          `cmd:"" help:"List partner apps."`
+	Token  appTokenCommands `cmd:"" help:"Client tokens of an app."`
+}
+
+type appCreate struct {
+	Name string `required:"" help:"The vendor, as people call it."`
+}
+
+func (appCreate) Help() string {
+	return `Example:
+  latchkey app create --name "Cloud PMS"
+
+The client token goes to the vendor, who sends it with every call, beside the access token that each property hands out (latchkey integration connect).`
+}
+
+func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).CreateApp(s, &adminv1.CreateAppRequest{Name: c.Name})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
+			s.secret("client token", answer.GetClientToken(), "; give it to the vendor")
+			s.next("latchkey integration connect --app " + answer.GetData().GetId())
+		})
+	})
+}
+
+type appList struct{}
+
+func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			var rows [][]string
+			for _, a := range answer.GetData().GetList() {
+				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), when(a.GetCreatedAt())})
+			}
+			s.table(`There is no partner app yet. Make one with: latchkey app create --name "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
+		})
+	})
+}
+
+type appTokenCommands struct {
+	List   appTokenList   `cmd:"" help:"List the valid client tokens of an app, without their secrets."`
+	Create appTokenCreate `cmd:"" help:"Make one more client token."`
+	Rotate appTokenRotate `cmd:"" help:"Make a client token that replaces all others."`
+	Revoke appTokenRevoke `cmd:"" help:"Stop a client token at once."`
+}
+
+type appTokenList struct {
+	App string `required:"" placeholder:"ID" help:"The app: app_..."`
+}
+
+func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.tokens(answer.GetData()) })
+	})
+}
+
+type appTokenCreate struct {
+	App  string `required:"" placeholder:"ID" help:"The app: app_..."`
+	Name string `help:"What to call the token."`
+}
+
+func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+	})
+}
+
+type appTokenRotate struct {
+	App     string `required:"" placeholder:"ID" help:"The app: app_..."`
+	Overlap int32  `placeholder:"MINUTES" help:"The others stay valid this long. Left out: they stop at once."`
+}
+
+func (appTokenRotate) Help() string {
+	return `Example, which gives the vendor a day to change over:
+  latchkey app token rotate --app app_... --overlap 1440`
+}
+
+func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: c.Overlap})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("client token", answer.GetClientToken(), "; give it to the vendor") })
+	})
+}
+
+type appTokenRevoke struct {
+	App string `required:"" placeholder:"ID" help:"The app: app_..."`
+	ID  string `arg:"" name:"token" help:"The token's id (tok_...), not its secret."`
+}
+
+func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewAppServiceClient(s.conn).RevokeClientToken(s, &adminv1.RevokeClientTokenRequest{AppId: c.App, Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Revoked %s.", c.ID) })
+	})
+}
+
+func (s *session) tokens(list *adminv1.TokenList) {
+	var rows [][]string
+	for _, t := range list.GetList() {
+		rows = append(rows, []string{t.GetId(), t.GetHint() + "...", dash(t.GetName()), dash(t.GetRole()), when(t.GetExpiresAt()), when(t.GetCreatedAt())})
+	}
+	s.table("There is no valid token.", []string{"id", "begins", "name", "role", "ends", "created"}, rows)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type bridgeCommands struct {
+	remote `embed:""`
+
+	Create   bridgeCreate   `cmd:"" help:"Create a bridge and its join code."`
+	JoinCode bridgeJoinCode `cmd:"" help:"Make a new join code for a bridge."`
+	List     bridgeList     `cmd:"" help:"List bridges and whether they are connected."`
+	Revoke   bridgeRevoke   `cmd:"" help:"Shut a bridge out, within seconds."`
+}
+
+type bridgeCreate struct {
+	Name string `required:"" help:"What people call it."`
+}
+
+func (bridgeCreate) Help() string {
+	return `Example:
+  latchkey bridge create --name "Reception"`
+}
+
+func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
+			s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt())
+		})
+	})
+}
+
+type bridgeJoinCode struct {
+	ID string `arg:"" name:"bridge" help:"brg_..."`
+}
+
+func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.joinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt()) })
+	})
+}
+
+func (s *session) joinCode(code string, until *timestamppb.Timestamp) {
+	s.secret("join code", code, ", serves once and until "+when(until))
+	s.next(
+		"On the machine beside the locks: latchkey-bridge enroll, with this code (latchkey-bridge enroll --help)",
+		"latchkey bridge list    shows it online; latchkey lock list shows its locks",
+	)
+}
+
+type bridgeList struct{}
+
+func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			var rows [][]string
+			for _, b := range answer.GetData().GetList() {
+				state := b.GetState()
+				if b.GetOfflineReason() != "" {
+					state += " (" + b.GetOfflineReason() + ")"
+				}
+				rows = append(rows, []string{b.GetId(), b.GetName(), state, fmt.Sprint(b.GetLocks()), when(b.GetLastSeenAt()), dash(b.GetSoftware())})
+			}
+			s.table(`There is no bridge yet. Make one with: latchkey bridge create --name "Reception"`,
+				[]string{"id", "name", "state", "locks", "last seen", "software"}, rows)
+		})
+	})
+}
+
+type bridgeRevoke struct {
+	ID string `arg:"" name:"bridge" help:"brg_..."`
+}
+
+func (bridgeRevoke) Help() string {
+	return `Codes that are on its locks stay there: nobody is left to take them off. Take them off at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
+}
+
+func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
+	})
+}

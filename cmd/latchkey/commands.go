@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/alecthomas/kong"
+)
+
+const description = `Latchkey turns reservations of property management systems into doors that open.
+
+On the machine that runs the server, commands speak to it over the Unix socket in its data directory and need no token. From elsewhere, give --server and --token.
+
+The way from nothing to an open door: property create, app create, integration connect, space create, bridge create, lock assign, mapping suggest. Each command says what comes next.`
+
+// commands are all commands, each in a file of its own.
+type commands struct {
+	Property    propertyCommands    `cmd:"" group:"house" help:"Properties: the hotels and hostels of this installation."`
+	Space       spaceCommands       `cmd:"" group:"house" help:"Rooms, dorms and beds."`
+	Gate        gateCommands        `cmd:"" group:"house" help:"Doors of common areas."`
+	Bridge      bridgeCommands      `cmd:"" group:"house" help:"Agents on site that drive locks."`
+	Lock        lockCommands        `cmd:"" group:"house" help:"Locks, their doors and their state."`
+	Notice      noticeCommands      `cmd:"" group:"house" help:"What needs a person's attention."`
+	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
+	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`
+	Endpoint    endpointCommands    `cmd:"" group:"partners" help:"Where partners are called, and how that goes."`
+	Mapping     mappingCommands     `cmd:"" group:"partners" help:"Which partner's room is which of ours."`
+	APIKey      apiKeyCommands      `cmd:"" name:"api-key" group:"partners" help:"The credential of a property's own scripts."`
+	Token       tokenCommands       `cmd:"" group:"operators" help:"Tokens for the staff of a property."`
+	Admin       adminCommands       `cmd:"" group:"operators" help:"Tokens for operators."`
+
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+// groups order the commands in --help.
+var groups = kong.ExplicitGroups([]kong.Group{
+	{Key: "server", Title: "The server"},
+	{Key: "house", Title: "A property and its doors"},
+	{Key: "partners", Title: "Partners and their systems"},
+	{Key: "operators", Title: "Credentials of people"},
+	{Key: "connection", Title: "Which server, and as whom"},
+})
+
+// streams are what a command reads and writes.
+type streams struct {
+	in        io.Reader
+	out, errs io.Writer
+}
+
+// commandOf is the command that a command line was about when it went wrong, followed by a
+// blank.
+func commandOf(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Command() != "" {
+		if path := commandPath(wrong.Context); path != "" {
+			return path + " "
+		}
+	}
+	return ""
+}
+
+func commandPath(c *kong.Context) string {
+	path := ""
+	for _, p := range c.Path {
+		if p.Command == nil {
+			continue
+		}
+		if path != "" {
+			path += " "
+		}
+		path += p.Command.Name
+	}
+	return path
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type gateCommands struct {
+	remote `embed:""`
+
+	Create gateCreate `cmd:"" help:"Create a gate."`
+	List   gateList   `cmd:"" help:"List gates."`
+	Set    gateSet    `cmd:"" help:"Change a gate."`
+	Delete gateDelete `cmd:"" help:"Delete a gate without a lock."`
+}
+
+type gateCreate struct {
+	Name  string   `required:"" help:"What people call it."`
+	Floor string   `help:"The floor, as people call it."`
+	Space []string `placeholder:"ID" help:"Spaces whose guests it lets in: spc_... Left out: those of all."`
+}
+
+func (gateCreate) Help() string {
+	return `Examples:
+  latchkey gate create --name "Main entrance"
+  latchkey gate create --name "Second floor" --space spc_... --space spc_...`
+}
+
+func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewGateServiceClient(s.conn).CreateGate(s, &propertyv1.CreateGateRequest{Name: c.Name, Floor: c.Floor, SpaceIds: c.Space})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.gates([]*propertyv1.Gate{answer.GetData()})
+			s.next("latchkey lock assign LOCK " + answer.GetData().GetId() + "    puts a lock on it (latchkey lock list)")
+		})
+	})
+}
+
+type gateList struct{}
+
+func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.gates(answer.GetData().GetList()) })
+	})
+}
+
+type gateSet struct {
+	ID    string   `arg:"" name:"gate" help:"gat_..."`
+	Name  *string  `help:"What people call it."`
+	Floor *string  `help:"The floor, as people call it."`
+	Space []string `placeholder:"ID" xor:"spaces" help:"Replaces the spaces whose guests it lets in."`
+	All   bool     `xor:"spaces" help:"It lets in the guests of all spaces."`
+}
+
+func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		req := &propertyv1.UpdateGateRequest{Id: c.ID, Name: c.Name, Floor: c.Floor}
+		if c.All || len(c.Space) > 0 {
+			req.Spaces = &propertyv1.SpaceIds{Ids: c.Space}
+		}
+		answer, err := propertyv1.NewGateServiceClient(s.conn).UpdateGate(s, req)
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.gates([]*propertyv1.Gate{answer.GetData()}) })
+	})
+}
+
+type gateDelete struct {
+	ID string `arg:"" name:"gate" help:"gat_..."`
+}
+
+func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewGateServiceClient(s.conn).DeleteGate(s, &propertyv1.DeleteGateRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+	})
+}
+
+func (s *session) gates(list []*propertyv1.Gate) {
+	var rows [][]string
+	for _, g := range list {
+		spaces := "all"
+		if len(g.GetSpaceIds()) > 0 {
+			spaces = strings.Join(g.GetSpaceIds(), " ")
+		}
+		rows = append(rows, []string{g.GetId(), g.GetName(), dash(g.GetFloor()), dash(g.GetLockId()), spaces})
+	}
+	s.table(`There is no gate. Make one with: latchkey gate create --name "Main entrance"`, []string{"id", "name", "floor", "lock", "for the guests of"}, rows)
+}

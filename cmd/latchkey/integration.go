@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type integrationCommands struct {
+	remote `embed:""`
+
+	Connect      integrationConnect `cmd:"" help:"Connect a partner app to a property and get its access token."`
+	List         integrationList    `cmd:"" help:"List what is connected."`
+	Show         integrationShow    `cmd:"" help:"Show one integration, its scopes, tokens and endpoints."`
+	Set          integrationSet     `cmd:"" help:"Change the name or the scopes."`
+	RotateToken  rotateToken        `cmd:"" help:"Make a new access token that replaces the one there is."`
+	RevokeToken  revokeToken        `cmd:"" help:"Stop the access token at once."`
+	RotateSecret rotateSecret       `cmd:"" help:"Make a new secret for signing calls to the partner."`
+	ReadSpaces   readSpaces         `cmd:"" help:"Read the partner's rooms and beds (getSpaces) now."`
+}
+
+type integrationConnect struct {
+	App   string   `required:"" placeholder:"ID" help:"The app: app_..., from latchkey app list."`
+	Name  string   `help:"What to call it. Left out: as the app is called."`
+	Scope []string `placeholder:"SCOPE" help:"What it may do: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Left out: all but guests:read."`
+}
+
+func (integrationConnect) Help() string {
+	return `Example:
+  latchkey integration connect --app app_...
+
+The access token goes to the vendor. With it and its client token the vendor registers its endpoints and pushes reservations.`
+}
+
+func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ConnectApp(s, &propertyv1.ConnectAppRequest{AppId: c.App, Name: c.Name, Scopes: c.Scope})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			in := answer.GetData()
+			s.say("Connected %s: %s.", in.GetId(), in.GetName())
+			s.secret("access token", answer.GetAccessToken(), "; give it to the vendor")
+			s.next(
+				"The vendor registers its endpoints: PATCH /v1/endpoints with client-token and access-token.",
+				"latchkey mapping suggest "+in.GetId()+"    once getSpaces is registered and your rooms are here",
+			)
+		})
+	})
+}
+
+type integrationList struct{}
+
+func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			var rows [][]string
+			for _, in := range answer.GetData().GetList() {
+				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), when(in.GetSpacesReadAt())})
+			}
+			s.table("Nothing is connected yet. Connect an app with: latchkey integration connect --app APP (latchkey app list)",
+				[]string{"id", "name", "app", "endpoints", "spaces read"}, rows)
+		})
+	})
+}
+
+type integrationShow struct {
+	ID string `arg:"" name:"integration" help:"int_..."`
+}
+
+func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.showIntegration(answer.GetData()) })
+	})
+}
+
+type integrationSet struct {
+	ID    string   `arg:"" name:"integration" help:"int_..."`
+	Name  *string  `help:"What to call it."`
+	Scope []string `placeholder:"SCOPE" help:"Replaces the scopes."`
+}
+
+func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.showIntegration(answer.GetData()) })
+	})
+}
+
+type rotateToken struct {
+	ID      string `arg:"" name:"integration" help:"int_..."`
+	Overlap int32  `placeholder:"MINUTES" help:"The old one stays valid this long. Left out: it stops at once."`
+}
+
+func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: c.Overlap})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("access token", answer.GetAccessToken(), "; give it to the vendor") })
+	})
+}
+
+type revokeToken struct {
+	ID string `arg:"" name:"integration" help:"int_..."`
+}
+
+func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.say("%s has no valid access token any more. What it stored stays, and guests keep their access.", c.ID)
+		})
+	})
+}
+
+type rotateSecret struct {
+	ID           string `arg:"" name:"integration" help:"int_..."`
+	DropPrevious bool   `help:"Sign with the new one alone, because the old one leaked. Else calls carry both signatures."`
+}
+
+func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.secret("signing secret", answer.GetSigningSecret(), "; give it to the vendor") })
+	})
+}
+
+type readSpaces struct {
+	ID string `arg:"" name:"integration" help:"int_..."`
+}
+
+func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			d := answer.GetData()
+			s.say("%d spaces, %d of them mapped, %d conflicts open.", d.GetFound(), d.GetMapped(), d.GetOpenConflicts())
+			if d.GetMapped() < d.GetFound() {
+				s.next("latchkey mapping suggest " + c.ID)
+			}
+		})
+	})
+}
+
+func (s *session) showIntegration(in *propertyv1.Integration) {
+	s.facts("id", in.GetId(), "name", in.GetName(), "app", dash(in.GetAppId()), "scopes", strings.Join(in.GetScopes(), " "),
+		"spaces read", when(in.GetSpacesReadAt()), "spaces failures", fmt.Sprint(in.GetSpacesFailures()), "created", when(in.GetCreatedAt()))
+	for _, t := range in.GetAccessTokens() {
+		s.say("access token %s begins %s..., ends %s", t.GetId(), t.GetHint(), when(t.GetExpiresAt()))
+	}
+	s.say("")
+	s.endpoints(in.GetEndpoints())
+}
+
+type endpointCommands struct {
+	remote `embed:""`
+
+	List endpointList `cmd:"" help:"List the endpoints that partners registered, and how calls to them go."`
+}
+
+type endpointList struct {
+	ID string `arg:"" name:"integration" help:"int_..."`
+}
+
+func (endpointList) Help() string {
+	return `Partners register their endpoints themselves (PATCH /v1/endpoints). Example:
+  latchkey endpoint list int_...`
+}
+
+func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.endpoints(answer.GetData().GetEndpoints()) })
+	})
+}
+
+func (s *session) endpoints(list []*propertyv1.Endpoint) {
+	var rows [][]string
+	for _, e := range list {
+		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), when(e.GetLastSuccessAt()), e.GetLastError()})
+	}
+	s.table("No endpoint is registered. The vendor does that: PATCH /v1/endpoints.",
+		[]string{"action", "state", "method", "url", "last success", "last error"}, rows)
+}

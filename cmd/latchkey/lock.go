@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type lockCommands struct {
+	remote `embed:""`
+
+	List     lockList     `cmd:"" help:"List locks, their doors and how they do."`
+	Show     lockShow     `cmd:"" help:"Show a lock and its slots. Never a PIN."`
+	Rename   lockRename   `cmd:"" help:"Give a lock another name."`
+	Assign   lockAssign   `cmd:"" help:"Put a lock on a door: a space or a gate."`
+	Unassign lockUnassign `cmd:"" help:"Take a lock off its door."`
+	Unlock   lockUnlock   `cmd:"" help:"Open a lock now, once."`
+}
+
+type lockList struct {
+	Bridge     string `placeholder:"ID" help:"Only those of this bridge."`
+	Unassigned bool   `help:"Only those without a door."`
+}
+
+func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		all := &propertyv1.LockList{}
+		for token := ""; ; {
+			answer, err := propertyv1.NewLockServiceClient(s.conn).ListLocks(s, &propertyv1.ListLocksRequest{
+				BridgeId: c.Bridge, UnassignedOnly: c.Unassigned, PageSize: 200, PageToken: token,
+			})
+			if err != nil {
+				return err
+			}
+			all.List, all.Total = append(all.List, answer.GetData().GetList()...), answer.GetData().GetTotal()
+			if token = answer.GetData().GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		return s.answer(&propertyv1.ListLocksResponse{Data: all}, func() { s.locks(all.GetList()) })
+	})
+}
+
+type lockShow struct {
+	ID string `arg:"" name:"lock" help:"lck_..."`
+}
+
+func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.showLock(answer) })
+	})
+}
+
+type lockRename struct {
+	ID   string `arg:"" name:"lock" help:"lck_..."`
+	Name string `arg:"" help:"What people call it."`
+}
+
+func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).UpdateLock(s, &propertyv1.UpdateLockRequest{Id: c.ID, Name: c.Name})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+	})
+}
+
+type lockAssign struct {
+	ID   string `arg:"" name:"lock" help:"lck_..."`
+	Door string `arg:"" help:"The space (spc_...) or gate (gat_...)."`
+}
+
+func (lockAssign) Help() string {
+	return `Access of the stays behind that door follows at once. Example:
+  latchkey lock assign lck_... spc_...`
+}
+
+func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
+	return assign(ctx, r, io, c.ID, c.Door)
+}
+
+type lockUnassign struct {
+	ID string `arg:"" name:"lock" help:"lck_..."`
+}
+
+func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
+	return assign(ctx, r, io, c.ID, "")
+}
+
+func assign(ctx context.Context, r *remote, io *streams, lock, door string) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: door})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.locks([]*propertyv1.Lock{answer.GetData()}) })
+	})
+}
+
+type lockUnlock struct {
+	ID string `arg:"" name:"lock" help:"lck_..."`
+}
+
+func (lockUnlock) Help() string {
+	return `The lock is asked once, within ten seconds or not at all. "unknown" means that it was asked and nothing came back: look at the door before you try again.`
+}
+
+// errUnopened makes the command fail when the door did not certainly open.
+var errUnopened = errors.New("the door did not certainly open")
+
+func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		act := answer.GetData()
+		if err := s.answer(answer, func() { s.facts("act", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
+			return err
+		}
+		if act.GetResult() != "opened" {
+			return errUnopened
+		}
+		return nil
+	})
+}
+
+func (s *session) locks(list []*propertyv1.Lock) {
+	var rows [][]string
+	for _, l := range list {
+		battery, door := "-", dash(l.GetDoorId())
+		if l.GetStatus().BatteryPercent != nil {
+			battery = fmt.Sprintf("%d%%", l.GetStatus().GetBatteryPercent())
+		}
+		if l.GetDoorName() != "" {
+			door = l.GetDoorName()
+		}
+		rows = append(rows, []string{l.GetId(), l.GetName(), door, yes(l.GetStatus().GetOnline()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
+	}
+	s.table("There is no lock yet. Locks appear when their bridge connects: latchkey bridge list",
+		[]string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
+}
+
+func (s *session) showLock(a *propertyv1.GetLockResponse) {
+	l, can := a.GetData(), a.GetData().GetAbilities()
+	s.locks([]*propertyv1.Lock{l})
+	s.say("")
+	s.facts("model", l.GetModel(), "kind", l.GetKind(), "last seen", when(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
+		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprint(can.GetSlotsTotal()),
+		"opens from afar", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule())
+	s.say("")
+	var rows [][]string
+	for _, sl := range a.GetSlots() {
+		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), dash(sl.GetReservationId()), when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
+	}
+	s.table("No slot was ever used.", []string{"slot", "evidence", "result", "reservation", "opens from", "until", "used"}, rows)
+}

@@ -1,0 +1,58 @@
+// Command latchkey is the server and its command line.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	// Time zones of properties must be known on machines without a zone database.
+	_ "time/tzdata"
+
+	"github.com/alecthomas/kong"
+
+	"latchkey.dev/internal/config"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(start(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// exit ends the parsing of a command line, as --help does.
+type exit int
+
+// start runs one command line and returns the exit code: 0, 1 if the command failed, 2 if the
+// command line itself is wrong.
+func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) (code int) {
+	defer func() {
+		if e, ok := recover().(exit); ok {
+			code = int(e)
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
+		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups)
+	if err != nil {
+		fmt.Fprintln(errs, "latchkey:", err)
+		return 2
+	}
+	chosen, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(errs, "latchkey: %v\nTry: latchkey %s--help\n", err, commandOf(err))
+		return 2
+	}
+	chosen.BindTo(ctx, (*context.Context)(nil))
+	if err := chosen.Run(&streams{in: in, out: out, errs: errs}); err != nil {
+		fmt.Fprintln(errs, "latchkey:", explain(err))
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// answer prints what the server answered: as JSON where that is asked for, else for people.
+func (s *session) answer(m proto.Message, human func()) error {
+	if !s.JSON {
+		human()
+		return nil
+	}
+	text, err := protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, string(text))
+	return err
+}
+
+func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
+
+// next says what to do now.
+func (s *session) next(lines ...string) {
+	fmt.Fprintln(s.out, "\nNext:")
+	for _, l := range lines {
+		fmt.Fprintln(s.out, "  "+l)
+	}
+}
+
+// secret shows what is shown only once.
+func (s *session) secret(name, value, advice string) {
+	if value == "" {
+		return
+	}
+	s.say("\n%s, shown only this once%s:\n\n    %s", name, advice, value)
+}
+
+// table prints rows in columns. No rows: it says so.
+func (s *session) table(none string, header []string, rows [][]string) {
+	if len(rows) == 0 {
+		s.say("%s", none)
+		return
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(r, "\t"), "\t"))
+	}
+	_ = w.Flush()
+}
+
+// facts prints name and value line by line, without what is empty.
+func (s *session) facts(pairs ...string) {
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			fmt.Fprintf(w, "%s\t%s\n", pairs[i], pairs[i+1])
+		}
+	}
+	_ = w.Flush()
+}
+
+// when writes a time in the zone of the machine; a dash where there is none.
+func when(t *timestamppb.Timestamp) string {
+	if t == nil {
+		return "-"
+	}
+	return t.AsTime().Local().Format("2006-01-02 15:04:05 MST")
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// dash stands for what is not there.
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

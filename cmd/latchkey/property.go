@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type propertyCommands struct {
+	remote `embed:""`
+
+	Create propertyCreate `cmd:"" help:"Create a property."`
+	List   propertyList   `cmd:"" help:"List the properties of this installation."`
+	Show   propertyShow   `cmd:"" help:"Show the settings of a property."`
+	Set    propertySet    `cmd:"" help:"Change settings. Access that is issued follows at once."`
+}
+
+// settings are the flags of create and set alike.
+type settings struct {
+	CheckIn        *string `placeholder:"HH:MM" help:"When a stay given by date begins. Default 15:00."`
+	CheckOut       *string `placeholder:"HH:MM" help:"When it ends. Default 11:00."`
+	EarlyIn        *int32  `placeholder:"MINUTES" help:"Codes open this much earlier. Default 0."`
+	LateOut        *int32  `placeholder:"MINUTES" help:"Codes still open this much later. Default 0."`
+	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8. Default 6."`
+	GatesAlone     *bool   `negatable:"" help:"A stay whose own door has no lock still gets the codes of the gates."`
+	Owing          *string `placeholder:"POLICY" help:"What an unpaid stay does to self check-in: block (default), allow or threshold."`
+	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: up to this much does not block, in the currency's minor unit."`
+}
+
+func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
+	return &propertyv1.PropertySettings{
+		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
+		PinLength: c.PINLength, GatesAlone: c.GatesAlone, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
+	}
+}
+
+type propertyCreate struct {
+	Name     string `required:"" help:"What people call it."`
+	TimeZone string `required:"" placeholder:"ZONE" help:"IANA name, such as Europe/Lisbon."`
+	settings `embed:""`
+}
+
+func (propertyCreate) Help() string {
+	return `Example:
+  latchkey property create --name "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
+}
+
+func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.with(&c.Name, &c.TimeZone)})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			p := answer.GetData()
+			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
+			s.next(
+				`latchkey app create --name "Your PMS"           the vendor, unless "latchkey app list" has it`,
+				`latchkey integration connect --app APP          the access token that the vendor uses for this property`,
+				`latchkey space create --type Room --name 101    or many at once: latchkey space import FILE`,
+				`latchkey bridge create --name "Reception"       the agent on site that drives the locks`,
+				`With more than one property, add --property `+p.GetId()+` to each.`,
+			)
+		})
+	})
+}
+
+type propertyList struct{}
+
+func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asOperator(ctx, io, func(s *session) error {
+		client, all := adminv1.NewPropertyServiceClient(s.conn), &adminv1.PropertyList{}
+		for token := ""; ; {
+			answer, err := client.ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 1000, PageToken: token})
+			if err != nil {
+				return err
+			}
+			all.List = append(all.List, answer.GetData().GetList()...)
+			if token = answer.GetData().GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		return s.answer(&adminv1.ListPropertiesResponse{Data: all}, func() {
+			var rows [][]string
+			for _, p := range all.GetList() {
+				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
+			}
+			s.table(`There is no property yet. Make one with: latchkey property create --name "Harbour Hostel" --time-zone Europe/Lisbon`,
+				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
+		})
+	})
+}
+
+type propertyShow struct{}
+
+func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.showProperty(answer.GetData()) })
+	})
+}
+
+type propertySet struct {
+	Name     *string `help:"What people call it."`
+	TimeZone *string `placeholder:"ZONE" help:"IANA name, such as Europe/Lisbon."`
+	settings `embed:""`
+}
+
+func (propertySet) Help() string {
+	return `Example:
+  latchkey property set --late-out 60 --check-out 10:00`
+}
+
+func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.with(c.Name, c.TimeZone)})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.showProperty(answer.GetData()) })
+	})
+}
+
+func (s *session) showProperty(p *propertyv1.Property) {
+	owing := p.GetOwingPolicy()
+	if owing == "threshold" {
+		owing += " " + strconv.Itoa(int(p.GetOwingThresholdMinor()))
+	}
+	s.facts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
+		"early in", fmt.Sprintf("%d min", p.GetEarlyInMinutes()), "late out", fmt.Sprintf("%d min", p.GetLateOutMinutes()),
+		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yes(p.GetGatesAlone()), "owing", owing, "created", when(p.GetCreatedAt()))
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/config"
+)
+
+// patience is the longest a command waits for the server.
+const patience = 30 * time.Second
+
+// remote says which server a command speaks to, and as whom.
+type remote struct {
+	DataDir   string `group:"connection" default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server on this machine; commands use the Unix socket in it."`
+	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server elsewhere, instead of the socket. Needs --token."`
+	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better given by the environment."`
+	Property  string `group:"connection" short:"p" placeholder:"ID" env:"LATCHKEY_PROPERTY" help:"Which property is meant. Not needed with a staff token, or while there is only one."`
+	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's."`
+	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
+	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
+}
+
+// AfterApply gives the chosen command its connection.
+func (r *remote) AfterApply(c *kong.Context) error {
+	c.Bind(r)
+	return nil
+}
+
+// session is one command's conversation with the server.
+type session struct {
+	context.Context
+	*remote
+	*streams
+	conn *grpc.ClientConn // over the socket, or to the server
+	// staffToken is shown in calls to the property area.
+	staffToken string
+	// minted is the id and the property of a staff token made for this command.
+	minted *adminv1.Token
+	end    context.CancelFunc
+}
+
+// with runs f with a session that ends afterwards.
+func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
+	if err := s.dial(); err != nil {
+		cancel()
+		return err
+	}
+	defer s.close()
+	return f(s)
+}
+
+// asOperator runs f for a command of the admin area.
+func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session) error) error {
+	return r.with(ctx, io, func(s *session) error {
+		if strings.HasPrefix(r.Token, "lkp_") {
+			return errors.New("this is for operators, and the token given is a property's (lkp_); use an lko_ token, or run it on the server's machine without a token")
+		}
+		return f(s)
+	})
+}
+
+// asStaff runs f for a command of the property area. An operator gets a staff token of the
+// property, as owner, for as long as the command runs.
+func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) error) error {
+	return r.with(ctx, io, func(s *session) error {
+		if strings.HasPrefix(r.Token, "lkp_") {
+			s.staffToken = r.Token
+			return f(s)
+		}
+		if err := s.mint(); err != nil {
+			return err
+		}
+		return f(s)
+	})
+}
+
+// target is where the server is, and how the connection is protected.
+func (r *remote) target() (string, credentials.TransportCredentials, error) {
+	if r.Server == "" {
+		socket := config.Config{DataDir: r.DataDir}.SocketPath()
+		if _, err := os.Stat(socket); err != nil {
+			return "", nil, fmt.Errorf("no server runs on %s (%w).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", r.DataDir, err, r.DataDir)
+		}
+		return "unix:" + socket, insecure.NewCredentials(), nil
+	}
+	if r.Token == "" {
+		return "", nil, errors.New("--server needs --token (or LATCHKEY_TOKEN): an operator's lko_ token or a property's lkp_ token.\nMake one on the server's machine with:  latchkey admin token create --name NAME")
+	}
+	host, _, err := net.SplitHostPort(r.Server)
+	if err != nil {
+		return "", nil, fmt.Errorf("--server %q: want HOST:PORT, the server's --listen-grpc", r.Server)
+	}
+	if r.Plaintext || loopback(host) {
+		return r.Server, insecure.NewCredentials(), nil
+	}
+	trust, err := r.trust()
+	return r.Server, credentials.NewTLS(trust), err
+}
+
+func (r *remote) trust() (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS13}
+	if r.CA == "" {
+		return c, nil
+	}
+	pem, err := os.ReadFile(r.CA)
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca %s: holds no certificate in PEM", r.CA)
+	}
+	return c, nil
+}
+
+func loopback(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+func (s *session) dial() error {
+	target, protection, err := s.target()
+	if err != nil {
+		return err
+	}
+	s.conn, err = grpc.NewClient(target, grpc.WithTransportCredentials(protection), grpc.WithUserAgent("latchkey/"+version),
+		grpc.WithUnaryInterceptor(s.authorize))
+	return err
+}
+
+// authorize shows the token of the area that the call is of. Over the socket an operator needs
+// none.
+func (s *session) authorize(ctx context.Context, method string, req, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	token := s.Token
+	if strings.HasPrefix(method, "/latchkey.property.") {
+		token = s.staffToken
+	}
+	if token != "" {
+		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
+	}
+	return next(ctx, method, req, answer, conn, opts...)
+}
+
+// tokenMinutes bounds the life of a staff token that could not be revoked.
+const tokenMinutes = 15
+
+func (s *session) mint() error {
+	property, err := s.property()
+	if err != nil {
+		return err
+	}
+	answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
+		PropertyId: property, Name: "command line", Role: "owner", TtlMinutes: tokenMinutes,
+	})
+	if err != nil {
+		return err
+	}
+	s.staffToken, s.minted = answer.GetToken(), answer.GetData()
+	return nil
+}
+
+// property is the one that is named, or else the only one there is.
+func (s *session) property() (string, error) {
+	if s.Property != "" {
+		return s.Property, nil
+	}
+	answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 20})
+	if err != nil {
+		return "", err
+	}
+	switch list := answer.GetData().GetList(); len(list) {
+	case 0:
+		return "", errors.New("there is no property yet; make one with:\n  latchkey property create --name \"Harbour Hostel\" --time-zone Europe/Lisbon")
+	case 1:
+		return list[0].GetId(), nil
+	default:
+		text := "say which property with --property ID (or LATCHKEY_PROPERTY):"
+		for _, p := range list {
+			text += "\n  " + p.GetId() + "  " + p.GetName()
+		}
+		return "", errors.New(text)
+	}
+}
+
+func (s *session) close() {
+	defer s.end()
+	if s.minted != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context), 2*time.Second)
+		defer cancel()
+		// It ends by itself soon if this fails.
+		_, _ = adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(ctx, &adminv1.RevokeStaffTokenRequest{
+			PropertyId: s.minted.GetPropertyId(), Id: s.minted.GetId(),
+		})
+	}
+	_ = s.conn.Close()
+}

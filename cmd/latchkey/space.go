@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	goio "io"
+	"os"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type spaceCommands struct {
+	remote `embed:""`
+
+	Create spaceCreate `cmd:"" help:"Create a room, a dorm, or beds in a dorm."`
+	Import spaceImport `cmd:"" help:"Create many spaces from a CSV file, all or none."`
+	List   spaceList   `cmd:"" help:"List rooms, dorms and beds."`
+	Set    spaceSet    `cmd:"" help:"Change a space."`
+	Delete spaceDelete `cmd:"" help:"Delete a space that nothing hangs on."`
+}
+
+type spaceCreate struct {
+	Type  string `required:"" enum:"Room,Dorm,Bed" help:"Room, Dorm or Bed."`
+	Name  string `required:"" help:"What people call it."`
+	Floor string `help:"The floor, as people call it."`
+	Dorm  string `placeholder:"NAME" help:"The dorm of a bed, by name or id."`
+	Beds  int    `placeholder:"N" help:"With --type Dorm: create this many beds in it too, called 1 to N."`
+}
+
+func (spaceCreate) Help() string {
+	return `Examples:
+  latchkey space create --type Room --name 101 --floor 1
+  latchkey space create --type Dorm --name "Dorm A" --beds 4`
+}
+
+// mostBeds is what fits into one call beside the dorm.
+const mostBeds = 499
+
+func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Beds < 0 || c.Beds > mostBeds || c.Beds > 0 && c.Type != "Dorm" {
+		return fmt.Errorf("--beds goes with --type Dorm, and is 1 to %d", mostBeds)
+	}
+	first := &propertyv1.NewSpace{Type: c.Type, Name: c.Name, Floor: c.Floor}
+	if strings.HasPrefix(c.Dorm, "spc_") {
+		first.ParentSpaceId = c.Dorm
+	} else {
+		first.ParentName = c.Dorm
+	}
+	spaces := []*propertyv1.NewSpace{first}
+	for i := range c.Beds {
+		spaces = append(spaces, &propertyv1.NewSpace{Type: "Bed", Name: fmt.Sprint(i + 1), Floor: c.Floor, ParentName: c.Name})
+	}
+	return createSpaces(ctx, r, io, spaces)
+}
+
+func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propertyv1.NewSpace) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewSpaceServiceClient(s.conn).BatchCreateSpaces(s, &propertyv1.BatchCreateSpacesRequest{Spaces: spaces})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.spaces(answer.GetData().GetList())
+			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    puts a lock on the door")
+		})
+	})
+}
+
+type spaceImport struct {
+	File string `arg:"" optional:"" default:"-" help:"CSV with a first line of column names: type,name and optionally floor,dorm. - reads standard input."`
+}
+
+func (spaceImport) Help() string {
+	return `Example of a file:
+  type,name,floor,dorm
+  Room,101,1,
+  Dorm,Dorm A,2,
+  Bed,1,2,Dorm A
+  Bed,2,2,Dorm A`
+}
+
+func (c *spaceImport) Run(ctx context.Context, r *remote, io *streams) error {
+	from := io.in
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		from = f
+	}
+	spaces, err := readSpacesCSV(from)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	return createSpaces(ctx, r, io, spaces)
+}
+
+// readSpacesCSV reads at most 500 spaces, as many as one call creates.
+func readSpacesCSV(from goio.Reader) ([]*propertyv1.NewSpace, error) {
+	records := csv.NewReader(from)
+	records.TrimLeadingSpace = true
+	header, err := records.Read()
+	if err != nil {
+		return nil, errors.New("holds no line; the first one names the columns: type,name,floor,dorm")
+	}
+	column := map[string]int{}
+	for i, name := range header {
+		column[strings.ToLower(strings.TrimSpace(name))] = i
+	}
+	for _, needed := range []string{"type", "name"} {
+		if _, ok := column[needed]; !ok {
+			return nil, fmt.Errorf("has no column %q; the first line names the columns: type,name,floor,dorm", needed)
+		}
+	}
+	cell := func(row []string, name string) string {
+		if i, ok := column[name]; ok && i < len(row) {
+			return strings.TrimSpace(row[i])
+		}
+		return ""
+	}
+	var spaces []*propertyv1.NewSpace
+	for {
+		row, err := records.Read()
+		if errors.Is(err, goio.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(spaces) == 500 {
+			return nil, errors.New("has more than 500 spaces; split the file")
+		}
+		spaces = append(spaces, &propertyv1.NewSpace{Type: cell(row, "type"), Name: cell(row, "name"), Floor: cell(row, "floor"), ParentName: cell(row, "dorm")})
+	}
+	if len(spaces) == 0 {
+		return nil, errors.New("holds no space below the line of column names")
+	}
+	return spaces, nil
+}
+
+type spaceList struct {
+	Type string `enum:",Room,Dorm,Bed" default:"" help:"Only this type: Room, Dorm or Bed."`
+}
+
+func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		all, err := s.allSpaces(c.Type)
+		if err != nil {
+			return err
+		}
+		return s.answer(&propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: all, Total: int32(len(all))}}, func() { s.spaces(all) })
+	})
+}
+
+func (s *session) allSpaces(kind string) ([]*propertyv1.Space, error) {
+	var all []*propertyv1.Space
+	for token := ""; ; {
+		answer, err := propertyv1.NewSpaceServiceClient(s.conn).ListSpaces(s, &propertyv1.ListSpacesRequest{Type: kind, PageSize: 200, PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, answer.GetData().GetList()...)
+		if token = answer.GetData().GetNextPageToken(); token == "" {
+			return all, nil
+		}
+	}
+}
+
+type spaceSet struct {
+	ID      string  `arg:"" name:"space" help:"spc_..."`
+	Name    *string `help:"What people call it."`
+	Floor   *string `help:"The floor, as people call it."`
+	Type    *string `help:"Room or Dorm."`
+	Dorm    *string `placeholder:"ID" help:"Another dorm for a bed: spc_..."`
+	Private *bool   `negatable:"" help:"Let as a whole to one party."`
+	Active  *bool   `negatable:"" help:"Switched on. Off, it gives no access."`
+}
+
+func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewSpaceServiceClient(s.conn).UpdateSpace(s, &propertyv1.UpdateSpaceRequest{
+			Id: c.ID, Name: c.Name, Floor: c.Floor, Type: c.Type, ParentSpaceId: c.Dorm, IsPrivate: c.Private, IsActive: c.Active,
+		})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.spaces([]*propertyv1.Space{answer.GetData()}) })
+	})
+}
+
+type spaceDelete struct {
+	ID string `arg:"" name:"space" help:"spc_..."`
+}
+
+func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.say("Deleted %s, %s.", c.ID, answer.GetData().GetName()) })
+	})
+}
+
+func (s *session) spaces(list []*propertyv1.Space) {
+	names := map[string]string{}
+	for _, sp := range list {
+		names[sp.GetId()] = sp.GetName()
+	}
+	var rows [][]string
+	for _, sp := range list {
+		dorm := sp.GetParentSpaceId()
+		if names[dorm] != "" {
+			dorm = names[dorm]
+		}
+		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yes(sp.GetIsPrivate()), yes(sp.GetIsActive()), dash(sp.GetLockId())})
+	}
+	s.table("There is no space yet. Make one with: latchkey space create --type Room --name 101",
+		[]string{"id", "type", "name", "floor", "dorm", "private", "active", "lock"}, rows)
+}
