@@ -52,7 +52,7 @@ type Bridge struct {
 	pace   pace
 	events chan struct{} // holds one signal: the journal grew
 
-	skew atomic.Int64 // nanoseconds: how far our clock was from the service's; -1 is not known
+	skew atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
 
 	mu        sync.Mutex
 	id        identity
@@ -72,7 +72,6 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
 		owners: map[string]*owner{}, out: newOutbox(), events: make(chan struct{}, 1), pace: usualPace,
 	}
-	b.skew.Store(-1)
 	b.actor = &actor{bridge: b, now: map[string]bool{}}
 	if err := b.load(ctx); err != nil {
 		return nil, errors.Join(err, st.Close())
@@ -231,33 +230,50 @@ func differ[T comparable](a, b *T) bool {
 	return *a != *b
 }
 
-// heardTime compares our clock with the service's.
-func (b *Bridge) heardTime(theirs time.Time) {
-	if !theirs.IsZero() {
-		b.skew.Store(int64(b.clock.Now().Sub(theirs).Abs()))
-	}
-}
-
 const (
 	closeEnough = 2 * time.Second // of which the way of the message is a part
 	drifting    = time.Minute
+	skewCreep   = 10 * time.Millisecond
 )
+
+// heardTime compares our clock with the service's. A message that lay on the way makes our clock
+// look fast, so the least difference counts; it may creep up, since clocks drift.
+func (b *Bridge) heardTime(theirs time.Time, first bool) {
+	if theirs.IsZero() {
+		return
+	}
+	skew := b.clock.Now().Sub(theirs)
+	if was := b.skew.Load(); was != nil && !first {
+		skew = min(skew, *was+skewCreep)
+	}
+	b.skew.Store(&skew)
+}
 
 // clockError is what may be wrong with our clock, as far as the service could tell. Less than
 // closeEnough is as good as right.
 func (b *Bridge) clockError() time.Duration {
-	if skew := time.Duration(b.skew.Load()); skew > closeEnough {
-		return skew
+	if skew := b.skew.Load(); skew != nil && skew.Abs() > closeEnough {
+		return skew.Abs()
 	}
 	return 0
 }
 
 func (b *Bridge) clockQuality() string {
-	switch skew := time.Duration(b.skew.Load()); {
-	case skew > drifting:
+	switch skew := b.skew.Load(); {
+	case skew == nil:
+		return "drifting"
+	case skew.Abs() > drifting:
 		return "untrusted"
-	case skew < 0, skew > closeEnough:
+	case skew.Abs() > closeEnough:
 		return "drifting"
 	}
 	return "synchronized"
+}
+
+// ours is a time of the service's by our clock.
+func (b *Bridge) ours(theirs time.Time) time.Time {
+	if skew := b.skew.Load(); skew != nil {
+		return theirs.Add(*skew)
+	}
+	return theirs
 }

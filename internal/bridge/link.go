@@ -20,7 +20,7 @@ import (
 type pace struct {
 	first   time.Duration // the most before the first retry, doubled by each further one
 	most    time.Duration
-	barred  time.Duration // after revoked or superseded: somebody has to act first
+	barred  time.Duration // after revoked: somebody has to act first
 	healthy time.Duration // a session of this length starts the doubling anew
 	silence time.Duration // without a word from the service a session is dead
 }
@@ -67,6 +67,9 @@ func (p pace) after(err error, attempt int) time.Duration {
 		return p.barred/2 + rand.N(p.barred/2)
 	}
 	most := p.most
+	if errors.Is(err, errSuperseded) {
+		return most/2 + rand.N(most/2)
+	}
 	if attempt < 16 {
 		most = min(most, p.first<<attempt)
 	}
@@ -141,7 +144,9 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 
 var (
 	errRenewed = errors.New("the certificate was renewed; connecting under the new one")
-	errBarred  = errors.New("the service does not want this bridge")
+	errBarred  = errors.New("the service revoked this bridge; enrol it with a new join code")
+	// A bridge that is superseded has a double: giving way slowly keeps the two from taking turns.
+	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
 
 // drained ends a session because the service asked for it.

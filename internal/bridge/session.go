@@ -114,7 +114,7 @@ func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse) (
 	b := s.bridge
 	s.epoch = w.GetEpoch()
 	b.setEpoch(s.epoch)
-	b.heardTime(instant(w.GetServerTime()))
+	b.heardTime(instant(w.GetServerTime()), true)
 	if err := b.store.acknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
 	}
@@ -216,14 +216,11 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_LockDelta:
 		b.wanted(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
-		wait := min(time.Duration(k.Act.GetDeadlineMs())*time.Millisecond, maxDeadline)
-		b.actor.start(context.WithoutCancel(ctx), act{
-			id: k.Act.GetId(), address: k.Act.GetAddress(), operation: k.Act.GetOperation(), deadline: time.Now().Add(wait),
-		})
+		b.actor.start(context.WithoutCancel(ctx), b.actOf(k.Act))
 	case *lockv1.ConnectResponse_EventAck:
 		return s.eventsStored(k.EventAck.GetSequence())
 	case *lockv1.ConnectResponse_Heartbeat:
-		b.heardTime(instant(k.Heartbeat.GetClock()))
+		b.heardTime(instant(k.Heartbeat.GetClock()), false)
 	case *lockv1.ConnectResponse_Drain:
 		if err := s.tell(); err != nil {
 			return err
@@ -238,8 +235,10 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 
 func goodbye(g *lockv1.Goodbye) error {
 	switch g.GetCause() {
-	case "revoked", "superseded":
-		return fmt.Errorf("%w: %s", errBarred, g.GetCause())
+	case "revoked":
+		return errBarred
+	case "superseded":
+		return errSuperseded
 	}
 	return fmt.Errorf("the service ended the session: %s", g.GetCause())
 }

@@ -94,6 +94,24 @@ func actReportOf(rec actRecord) *lockv1.ActReport {
 	return &lockv1.ActReport{Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: stamp(rec.At)}
 }
 
+// actOf is an order to open, ended by the earliest of its deadlines and ours.
+func (b *Bridge) actOf(a *lockv1.Act) act {
+	now := time.Now()
+	out := act{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline)}
+	sooner := func(t time.Time) {
+		if t.Before(out.deadline) {
+			out.deadline = t
+		}
+	}
+	if ms := a.GetDeadlineMs(); ms > 0 {
+		sooner(now.Add(time.Duration(ms) * time.Millisecond))
+	}
+	if theirs := instant(a.GetDeadline()); !theirs.IsZero() {
+		sooner(now.Add(b.ours(theirs).Sub(b.clock.Now())))
+	}
+	return out
+}
+
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
 		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()),

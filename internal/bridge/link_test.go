@@ -1,0 +1,321 @@
+package bridge
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"latchkey.dev/internal/lock/slot"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		spoil func(s *service, e *Enrolment)
+		want  string
+	}{
+		{"all well", func(*service, *Enrolment) {}, ""},
+		{"another CA", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) { r.CaCertificate = append(r.CaCertificate, 0) }
+		}, "somebody may stand between"},
+		{"a certificate for another key", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) {
+				r.Certificate = s.certify(&x509.Certificate{}, stranger.Public()).Raw
+			}
+		}, "another key"},
+		{"nowhere to connect", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) { r.ConnectAddress = "" }
+		}, "names no bridge"},
+		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "no join code"},
+		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
+		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "under TLS only"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newService(t)
+			e := Enrolment{Dir: t.TempDir(), Address: s.public, JoinCode: s.joinCode(), Plaintext: true}
+			tt.spoil(s, &e)
+			id, err := Enroll(t.Context(), e)
+			if tt.want == "" {
+				if err != nil || id != "brg_1" {
+					t.Fatalf("%q %v", id, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one about %q", err, tt.want)
+			}
+			if _, err := tempStore(t, e.Dir).identity(); !errors.Is(err, errNotEnrolled) {
+				t.Errorf("an identity was stored: %v", err)
+			}
+		})
+	}
+}
+
+func TestASessionFromHelloToVerified(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	h := k.hello
+	if h.GetProtocolVersion() != 1 || h.GetBootId() == "" || len(h.GetLocks()) != 1 || h.GetLocks()[0].GetAddress() != "front" {
+		t.Fatalf("hello: %v", h)
+	}
+	empty := slot.LockDigest(nil)
+	if string(h.GetLocks()[0].GetDigest()) != string(empty[:]) {
+		t.Error("the digest of a lock of which nothing is known is not that of no rows")
+	}
+	k.welcome(7, 0)
+	k.snapshot(6, "front", r.desired("front", 2, 1, "666666")) // an old epoch
+	k.snapshot(7, "front", r.desired("front", 1, 1, "048151"))
+	k.observedAs(1, 1, "verified")
+	if p, err := r.house.Press("front", "048151"); err != nil || !p.Opened {
+		t.Errorf("the code does not open: %+v %v", p, err)
+	}
+	if p, err := r.house.Press("front", "666666"); err != nil || p.Opened {
+		t.Errorf("a code of an old epoch opens: %v", err)
+	}
+	if r.bridge.Epoch() != 7 || r.bridge.ID() != "brg_1" {
+		t.Errorf("epoch %d id %s", r.bridge.Epoch(), r.bridge.ID())
+	}
+	k.end <- nil
+	again := r.service.next()
+	rows := []slot.Row{{Slot: 1, Generation: 1, Observed: slot.Observed{Generation: 1, Present: true, Evidence: slot.Verified}}}
+	if want := slot.LockDigest(rows); string(again.hello.GetLocks()[0].GetDigest()) != string(want[:]) {
+		t.Error("the digest is not that of what was reported")
+	}
+	if again.hello.GetBootId() != h.GetBootId() {
+		t.Error("the boot id changed without a boot")
+	}
+}
+
+func TestWhatIsLearnedWithoutASessionIsTold(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	k.snapshot(1, "front", r.desired("front", 1, 1, "048151"))
+	k.observedAs(1, 1, "sent")
+	k.end <- nil // before the lock has answered, or after
+	k = r.service.next()
+	k.welcome(2, 0)
+	k.snapshot(2, "front", r.desired("front", 1, 1, "048151")) // as for a digest that differs
+	k.observedAs(1, 1, "verified")
+}
+
+func TestAPINThatDoesNotOpenIsRefusedNotGuessed(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	d := r.desired("front", 1, 4, "048151")
+	d.Generation = 5 // sealed for another generation
+	k.snapshot(1, "front", d)
+	o := k.observedAs(1, 5, "failed")
+	if o.GetResult() != "invalidFormat" || len(r.house.Slots("front")) != 0 {
+		t.Errorf("%v; %d codes on the lock", o, len(r.house.Slots("front")))
+	}
+}
+
+func batch(m *lockv1.ConnectRequest) (*lockv1.EventBatch, bool) {
+	return m.GetEvents(), m.GetEvents() != nil
+}
+
+func TestEventsComeInOrderUntilTheyAreStored(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	for range 3 {
+		if _, err := r.house.Press("front", "999999"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.welcome(1, 0)
+	seen := uint64(0)
+	for seen < 3 {
+		for _, e := range until(k, batch).GetEvents() {
+			if seen++; e.GetSequence() != seen || e.GetKind() != "denied" || e.GetClockQuality() == "" {
+				t.Fatalf("event %d: %v", seen, e)
+			}
+		}
+		if seen < 3 {
+			k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: seen}}})
+		}
+	}
+	k.end <- nil // the acknowledgement of the last is lost
+	k = r.service.next()
+	k.welcome(2, 1)
+	first := until(k, batch).GetEvents()[0]
+	if first.GetSequence() > 3 || first.GetSequence() < 2 {
+		t.Errorf("goes on with %d, want what is not acknowledged", first.GetSequence())
+	}
+	k.send(2, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: 3}}})
+	if _, err := r.house.Press("front", "999999"); err != nil {
+		t.Fatal(err)
+	}
+	next := until(k, func(m *lockv1.ConnectRequest) (uint64, bool) {
+		events := m.GetEvents().GetEvents()
+		if len(events) == 0 {
+			return 0, false
+		}
+		return events[0].GetSequence(), true
+	})
+	if next != 4 {
+		t.Errorf("goes on with %d, want 4", next)
+	}
+}
+
+func report(m *lockv1.ConnectRequest) (*lockv1.ActReport, bool) {
+	return m.GetActReport(), m.GetActReport() != nil
+}
+
+func TestAnActThroughTheLink(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	order := func(id string, until time.Time) {
+		k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Act{Act: &lockv1.Act{
+			Id: id, Address: "front", Operation: "unlock", Deadline: timestamppb.New(until)}}})
+	}
+	order("act_1", time.Now().Add(5*time.Second))
+	if a := until(k, report); a.GetId() != "act_1" || a.GetOutcome() != "done" || a.GetResult() != "ok" {
+		t.Errorf("%v", a)
+	}
+	order("act_1", time.Now().Add(5*time.Second))
+	if a := until(k, report); a.GetId() != "act_1" || a.GetOutcome() != "done" {
+		t.Errorf("again: %v", a)
+	}
+	order("act_2", time.Now().Add(-time.Second))
+	if a := until(k, report); a.GetId() != "act_2" || a.GetOutcome() != "expired" {
+		t.Errorf("too late: %v", a)
+	}
+	if n := r.house.Unlocks("front"); n != 1 {
+		t.Errorf("opened %d times, want once", n)
+	}
+	k.end <- nil
+	k = r.service.next()
+	k.welcome(2, 0)
+	if a := until(k, report); a.GetId() != "act_1" || a.GetOutcome() != "done" { // its end may have been lost
+		t.Errorf("after a reconnect: %v", a)
+	}
+}
+
+func TestTheServiceEndsASession(t *testing.T) {
+	for name, end := range map[string]func(k *talk){
+		"drain": func(k *talk) {
+			k.welcome(1, 0)
+			k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 1}}})
+		},
+		"superseded": func(k *talk) {
+			k.welcome(1, 0)
+			k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: "superseded"}}})
+		},
+		"revoked before it began": func(k *talk) {
+			k.send(0, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: "revoked"}}})
+		},
+		"no Welcome": func(k *talk) { k.send(1, &lockv1.ConnectResponse{}) },
+		"two Welcomes": func(k *talk) {
+			k.welcome(1, 0)
+			k.welcome(1, 0)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			k := r.service.next()
+			end(k)
+			k.gone()
+			k = r.service.next() // and it comes back
+			k.welcome(2, 0)
+			k.snapshot(2, "front", r.desired("front", 1, 1, "048151"))
+			k.observedAs(1, 1, "verified")
+		})
+	}
+}
+
+func TestUnknownKindsArePassedOver(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	k.send(1, &lockv1.ConnectResponse{})
+	k.snapshot(1, "nowhere", r.desired("nowhere", 1, 1, "048151"))
+	k.snapshot(1, "front", &lockv1.DesiredSlot{}, r.desired("front", 1, 1, "048151"))
+	k.observedAs(1, 1, "verified")
+}
+
+func TestASilentServiceIsLeft(t *testing.T) {
+	for name, last := range map[string]func(*talk){
+		"before Welcome": func(*talk) {},
+		"after Welcome":  func(k *talk) { k.welcome(1, 0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := enrolledRig(t, newService(t))
+			r.pace.silence = 300 * time.Millisecond
+			r.start()
+			k := r.service.next()
+			last(k)
+			k.gone()
+			r.service.next()
+		})
+	}
+}
+
+func TestRenewalWhenAsked(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	before := r.bridge.identity().Certificate
+	k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{Epoch: 1, ServerTime: timestamppb.Now(), RenewCertificate: true}}})
+	<-r.service.renewals
+	k.snapshot(1, "front", r.desired("front", 1, 1, "048151"))
+	k.observedAs(1, 1, "verified")
+	k.end <- nil
+	r.service.next()
+	r.stop()
+	id, err := tempStore(t, r.dir).identity()
+	if err != nil || string(id.Certificate) == string(before) {
+		t.Errorf("the new certificate is not stored: %v", err)
+	}
+}
+
+func TestAnEndedCertificateIsRenewedFirst(t *testing.T) {
+	s := newService(t)
+	s.life.Store(int64(-time.Hour))
+	r := enrolledRig(t, s)
+	s.life.Store(int64(24 * time.Hour))
+	r.start()
+	k := s.next()
+	if len(s.renewals) != 1 {
+		t.Errorf("%d renewals before the first session, want 1", len(s.renewals))
+	}
+	k.welcome(1, 0)
+	k.snapshot(1, "front", r.desired("front", 1, 1, "048151"))
+	k.observedAs(1, 1, "verified")
+}
+
+func TestBackoff(t *testing.T) {
+	p := usualPace
+	broken := errors.New("broken")
+	for attempt := range 100 {
+		most := min(p.first<<min(attempt, 16), p.most)
+		for range 50 {
+			if d := p.after(broken, attempt); d < 0 || d >= most {
+				t.Fatalf("attempt %d waits %v, want within %v", attempt, d, most)
+			}
+		}
+	}
+	if d := p.after(&drained{after: 7 * time.Second}, 50); d != 7*time.Second {
+		t.Errorf("drained: %v", d)
+	}
+	if d := p.after(errBarred, 0); d < 30*time.Second || d > time.Minute {
+		t.Errorf("revoked: %v", d)
+	}
+	if d := p.after(errSuperseded, 0); d < 5*time.Second || d > 10*time.Second {
+		t.Errorf("superseded: %v", d)
+	}
+}
