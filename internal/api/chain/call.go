@@ -65,10 +65,11 @@ type Credentials struct {
 	ClientToken  string
 	AccessToken  string
 	APIKey       string
-	Bearer       string // of Authorization: Bearer
-	UnixSocket   bool   // the call came over a Unix socket of ours
-	Certificates []*x509.Certificate
-	Client       netip.Addr // zero over a Unix socket
+	Bearer       string              // of Authorization: Bearer
+	UnixSocket   bool                // the call came over a Unix socket of ours
+	Certificates []*x509.Certificate // the client's chain, verified by the listener
+	Presented    []*x509.Certificate // what the client sent, verified or not
+	Client       netip.Addr          // zero over a Unix socket
 }
 
 // Call is what the chain knows of one call.
@@ -188,8 +189,11 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 		return cr
 	}
 	_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
-	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok && len(tls.State.VerifiedChains) > 0 {
-		cr.Certificates = tls.State.VerifiedChains[0]
+	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok {
+		cr.Presented = tls.State.PeerCertificates
+		if len(tls.State.VerifiedChains) > 0 {
+			cr.Certificates = tls.State.VerifiedChains[0]
+		}
 	}
 	return cr
 }

@@ -110,6 +110,7 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.UnaryInterceptor(c.Unary),
 		grpc.StreamInterceptor(c.Stream),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(MaxRequestBytes),
 	}
 }

@@ -1,7 +1,6 @@
 package chain
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -12,8 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
-	"latchkey.dev/internal/api/body"
-	"latchkey.dev/internal/fault"
 )
 
 // method is what the chain knows of one RPC before it is called.
@@ -64,9 +61,8 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 		}
 		return
 	}
-	wrapped := wrap(desc)
 	for _, to := range r.to {
-		to.RegisterService(wrapped, impl)
+		to.RegisterService(desc, impl)
 	}
 }
 
@@ -119,61 +115,4 @@ func (m *method) leave(name string, input protoreflect.MessageDescriptor) error 
 		},
 	)))
 	return nil
-}
-
-// wrap lets calls whose message cannot be decoded pass the chain as well, so that they are
-// authenticated, logged and refused like any other.
-func wrap(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
-	w := *desc
-	w.Methods = make([]grpc.MethodDesc, len(desc.Methods))
-	for i, m := range desc.Methods {
-		inner := m.Handler
-		m.Handler = func(srv any, ctx context.Context, dec func(any) error, chain grpc.UnaryServerInterceptor) (any, error) {
-			report := &decoded{}
-			return inner(srv, context.WithValue(ctx, decodedKey{}, report), func(v any) error {
-				report.err = dec(v)
-				return nil
-			}, chain)
-		}
-		w.Methods[i] = m
-	}
-	return &w
-}
-
-// decoded remembers how the decoding of a unary request went.
-type decoded struct{ err error }
-
-type decodedKey struct{}
-
-// decodeFault returns why a request could not be read, by any protocol.
-func decodeFault(ctx context.Context) error {
-	if r := body.From(ctx); r != nil && r.Fault != nil {
-		return r.Fault
-	}
-	if d, ok := ctx.Value(decodedKey{}).(*decoded); ok && d.err != nil {
-		return malformed(d.err)
-	}
-	return nil
-}
-
-// malformed is the fault of a message that protobuf cannot read. Broken UTF-8 is the fault
-// of one field, which protobuf names in its text only.
-func malformed(err error) error {
-	const marker = " contains invalid UTF-8"
-	if before, _, ok := strings.Cut(err.Error(), marker); ok {
-		name := before[strings.LastIndexAny(before, ". ")+1:]
-		return fault.Fields(fault.Field{Path: camel(name), Reason: fault.NotPrintable, Message: "is not valid UTF-8"}).With(err)
-	}
-	return fault.New(fault.Invalid, fault.InvalidFields, "the message is not a valid protobuf message of this method").With(err)
-}
-
-// camel turns the proto name of a field into its JSON name.
-func camel(name string) string {
-	words := strings.Split(name, "_")
-	for i, w := range words {
-		if i > 0 && w != "" {
-			words[i] = strings.ToUpper(w[:1]) + w[1:]
-		}
-	}
-	return strings.Join(words, "")
 }

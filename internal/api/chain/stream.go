@@ -2,12 +2,9 @@ package chain
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -53,9 +50,6 @@ func (s *stream) Context() context.Context { return s.ctx }
 
 func (s *stream) RecvMsg(m any) error {
 	if err := s.ServerStream.RecvMsg(m); err != nil {
-		if status.Code(err) == codes.Internal && strings.Contains(err.Error(), "unmarshal") {
-			return malformed(err)
-		}
 		return err
 	}
 	if msg, ok := m.(proto.Message); ok {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/fault"
 )
 
@@ -35,8 +36,8 @@ func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnarySe
 	if ctx, err = c.admit(ctx, call); err != nil {
 		return nil, err
 	}
-	if err := decodeFault(ctx); err != nil {
-		return nil, err
+	if r := body.From(ctx); r != nil && r.Fault != nil {
+		return nil, r.Fault
 	}
 	if msg, ok := req.(proto.Message); ok {
 		if err := c.check(ctx, call, msg); err != nil {

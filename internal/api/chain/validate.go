@@ -18,8 +18,8 @@ import (
 
 // check validates a request, all of it but the field that its handler validates.
 func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error {
-	if call.method.public {
-		return nil
+	if err := readable(msg); err != nil || call.method.public {
+		return err
 	}
 	report := body.From(ctx)
 	found, err := c.violations(report, msg, "", call.method.options...)
@@ -119,8 +119,10 @@ func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.F
 		if words := listed(v.RuleValue); words != "" {
 			f.Message = "must be one of " + words
 		}
-	case kind == "max_len" || kind == "max_bytes":
+	case rule == "string.max_len":
 		f.Message = fmt.Sprintf("must be at most %v characters long", v.RuleValue.Interface())
+	case kind == "max_bytes" || rule == "bytes.max_len":
+		f.Message = fmt.Sprintf("must be at most %v bytes long", v.RuleValue.Interface())
 	case kind == "max_items":
 		f.Message = fmt.Sprintf("must hold at most %v entries", v.RuleValue.Interface())
 	case kind == "min_items":

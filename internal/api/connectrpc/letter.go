@@ -26,16 +26,19 @@ type letter struct {
 	msg  proto.Message
 }
 
-// open reads the letter into a message. What is wrong with JSON is put into the report.
+// open reads the letter into a message. What cannot be read is marked, or put into the report.
 func (l *letter) open(v any, report *body.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is no protobuf message", v)
 	}
-	if !l.json {
-		return proto.Unmarshal(l.raw, m)
+	if l.json {
+		body.Decode(l.raw, m.ProtoReflect(), report)
+		return nil
 	}
-	body.Decode(l.raw, m.ProtoReflect(), report)
+	if err := proto.Unmarshal(l.raw, m); err != nil {
+		chain.MarkUnreadable(m, l.raw)
+	}
 	return nil
 }
 

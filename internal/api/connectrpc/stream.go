@@ -150,7 +150,7 @@ func (w *wire) RecvMsg(v any) error {
 	}
 	report := &body.Report{}
 	if err := l.open(v, report); err != nil {
-		return fault.New(fault.Invalid, fault.InvalidFields, "the message is not a valid protobuf message of this method").With(err)
+		return err
 	}
 	if report.Fault != nil {
 		return report.Fault
