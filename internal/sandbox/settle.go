@@ -1,0 +1,210 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+)
+
+// The house: three rooms for one party each, a dorm with four beds, each with a locker, and a front door.
+const (
+	Dorm  = "Dorm 4"
+	Front = "Front door"
+)
+
+// Rooms are the private rooms.
+var Rooms = []string{"Room 101", "Room 102", "Room 103"}
+
+// Beds are the beds of the dorm.
+var Beds = []string{"Bed A", "Bed B", "Bed C", "Bed D"}
+
+// Listing is what the PMS calls the same rooms and beds.
+func Listing() []Space {
+	var out []Space
+	for i, name := range Rooms {
+		out = append(out, Space{ID: fmt.Sprintf("R%d", 101+i), Type: "Room", Name: name, IsPrivate: true, IsActive: true})
+	}
+	out = append(out, Space{ID: "D4", Type: "Dorm", Name: Dorm, IsActive: true})
+	for _, name := range Beds {
+		out = append(out, Space{ID: "D4-" + name[len(name)-1:], Type: "Bed", Name: name, IsActive: true, ParentID: "D4"})
+	}
+	return out
+}
+
+// settle makes the property and all that belongs to it.
+func (w *World) settle(ctx context.Context, c Config) error {
+	for _, step := range []func(context.Context, Config) error{w.makeProperty, w.makeSpaces, w.makeBridge, w.connectPMS, w.mapSpaces} {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *World) makeProperty(ctx context.Context, _ Config) error {
+	name, zone := "Hostel Miramar", "Europe/Lisbon"
+	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{
+		Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone},
+	})
+	if err != nil {
+		return err
+	}
+	w.PropertyID = p.GetData().GetId()
+	t, err := adminv1.NewTokenServiceClient(w.admin).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.PropertyID, Name: "demo", Role: "owner", TtlMinutes: 24 * 60})
+	if err != nil {
+		return err
+	}
+	w.StaffToken = t.GetToken()
+	return nil
+}
+
+// Staff is a context in which calls are made as the owner of the property.
+func (w *World) Staff(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+w.StaffToken)
+}
+
+func (w *World) makeSpaces(ctx context.Context, _ Config) error {
+	ctx = w.Staff(ctx)
+	spaces := propertyv1.NewSpaceServiceClient(w.public)
+	add := func(kind, name, parent string) (string, error) {
+		r := &propertyv1.NewSpace{Type: kind, Name: name, ParentSpaceId: parent}
+		s, err := spaces.CreateSpace(ctx, &propertyv1.CreateSpaceRequest{Space: r})
+		if err != nil {
+			return "", fmt.Errorf("create %s: %w", name, err)
+		}
+		w.Spaces[name] = s.GetData().GetId()
+		return s.GetData().GetId(), nil
+	}
+	for _, name := range Rooms {
+		if _, err := add("Room", name, ""); err != nil {
+			return err
+		}
+	}
+	dorm, err := add("Dorm", Dorm, "")
+	if err != nil {
+		return err
+	}
+	for _, name := range Beds {
+		if _, err := add("Bed", name, dorm); err != nil {
+			return err
+		}
+	}
+	g, err := propertyv1.NewGateServiceClient(w.public).CreateGate(ctx, &propertyv1.CreateGateRequest{Name: Front})
+	if err != nil {
+		return err
+	}
+	w.Spaces[Front] = g.GetData().GetId()
+	return nil
+}
+
+// makeBridge enrols a bridge with a lock for every door and puts each lock on its door.
+func (w *World) makeBridge(ctx context.Context, c Config) error {
+	names := slices.Concat(Rooms, []string{Dorm}, Beds, []string{Front})
+	if err := w.openHouse(c, names); err != nil {
+		return err
+	}
+	staff := w.Staff(ctx)
+	b, err := propertyv1.NewBridgeServiceClient(w.public).CreateBridge(staff, &propertyv1.CreateBridgeRequest{Name: "Bridge in the office"})
+	if err != nil {
+		return err
+	}
+	if err := w.runBridge(ctx, c, b.GetJoinCode()); err != nil {
+		return err
+	}
+	locks := propertyv1.NewLockServiceClient(w.public)
+	var found *propertyv1.ListLocksResponse
+	err = w.Await(ctx, "the bridge shows its locks", func(ctx context.Context) (bool, error) {
+		found, err = locks.ListLocks(w.Staff(ctx), &propertyv1.ListLocksRequest{PageSize: 200})
+		return len(found.GetData().GetList()) == len(names), err
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range found.GetData().GetList() {
+		door := w.Spaces[l.GetAddress()]
+		if _, err := locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: door}); err != nil {
+			return fmt.Errorf("put the lock on %s: %w", l.GetAddress(), err)
+		}
+		w.doors[door] = l.GetAddress()
+	}
+	return nil
+}
+
+// connectPMS makes the PMS a partner app of the property, which registers its endpoints.
+func (w *World) connectPMS(ctx context.Context, _ Config) error {
+	app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
+	if err != nil {
+		return err
+	}
+	w.ClientToken = app.GetClientToken()
+	staff := w.Staff(ctx)
+	i, err := propertyv1.NewIntegrationServiceClient(w.public).ConnectApp(staff, &propertyv1.ConnectAppRequest{
+		AppId:  app.GetData().GetId(),
+		Scopes: []string{actor.ReservationsWrite, actor.ReservationsRead, actor.PINsRead, actor.GuestsRead, actor.EndpointsWrite, actor.WebhooksWrite},
+	})
+	if err != nil {
+		return err
+	}
+	w.AccessToken, w.IntegrationID = i.GetAccessToken(), i.GetData().GetId()
+	key, err := propertyv1.NewApiKeyServiceClient(w.public).CreateApiKey(staff, &propertyv1.CreateApiKeyRequest{})
+	if err != nil {
+		return err
+	}
+	w.APIKey = key.GetApiKey()
+	w.PMS.Trust("http://"+w.Server.HTTPAddr(), w.ClientToken, w.AccessToken)
+	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
+}
+
+// mapSpaces waits for the first reading of getSpaces and maps what it lists by name.
+func (w *World) mapSpaces(ctx context.Context, _ Config) error {
+	mappings := propertyv1.NewMappingServiceClient(w.public)
+	err := w.Await(ctx, "getSpaces is read", func(ctx context.Context) (bool, error) {
+		l, err := mappings.ListPartnerSpaces(w.Staff(ctx), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
+		return len(l.GetData().GetList()) == len(Listing()), err
+	})
+	if err != nil {
+		return err
+	}
+	m, err := mappings.ApplySuggestions(w.Staff(ctx), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.IntegrationID})
+	if err != nil {
+		return err
+	}
+	if n := len(m.GetData().GetList()); n != len(Listing()) {
+		return fmt.Errorf("%d of %d spaces were mapped by name", n, len(Listing()))
+	}
+	return nil
+}
+
+// patience is how long something that must come is waited for.
+const patience = 30 * time.Second
+
+// Await asks again and again until something holds.
+func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := holds(ctx)
+		if ok {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			if err != nil {
+				return fmt.Errorf("waiting until %s: %w", what, err)
+			}
+			return fmt.Errorf("waited %s for this, in vain: %s", patience, what)
+		case failed := <-w.failures:
+			return fmt.Errorf("a part of the sandbox ended: %w", failed)
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/server"
+)
+
+// World is a running Latchkey with one property, its PMS, and a bridge with a virtual lock on every door.
+type World struct {
+	Server *server.Server
+	PMS    *PMS
+	House  *sim.House
+
+	ClientToken, AccessToken, APIKey, StaffToken string
+	PropertyID, IntegrationID                    string
+	Spaces                                       map[string]string // our space id by name
+	doors                                        map[string]string // the lock's address by door id
+
+	log     *slog.Logger
+	pms     net.Listener
+	keypads net.Listener
+	admin   *grpc.ClientConn
+	public  *grpc.ClientConn
+
+	mu       sync.Mutex
+	agent    *bridge.Bridge
+	stops    []func()
+	running  sync.WaitGroup
+	failures chan error
+}
+
+// Config says what world to build.
+type Config struct {
+	Server  config.Config // its partner rules are widened to this world's PMS alone
+	Options server.Options
+	Dir     string // of the bridge
+	// Latency of every lock.
+	Latency time.Duration
+	// Profile of every lock; empty: one that tells what its keypad does and can be read.
+	Profile string
+}
+
+// Build starts a world and sets it up through the public interfaces, as the people of a property would.
+func Build(ctx context.Context, c Config) (_ *World, err error) {
+	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
+	if w.log == nil {
+		w.log = slog.New(slog.DiscardHandler)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+	}()
+	if err := w.openSites(); err != nil {
+		return nil, err
+	}
+	c.Server.Partner.Allow = append(c.Server.Partner.Allow, w.pms.Addr().String())
+	if w.Server, err = server.New(ctx, c.Server, c.Options); err != nil {
+		return nil, err
+	}
+	w.start(w.Server.Run)
+	if err := w.dial(); err != nil {
+		return nil, err
+	}
+	if err := w.settle(ctx, c); err != nil {
+		return nil, fmt.Errorf("set the demo property up: %w", err)
+	}
+	return w, nil
+}
+
+// openSites opens what is not Latchkey's own: the PMS and the keypads.
+func (w *World) openSites() (err error) {
+	if w.pms, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	if w.keypads, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return err
+	}
+	w.PMS = NewPMS("pms-secret", Listing())
+	w.site(w.pms, w.PMS.Handler())
+	w.site(w.keypads, http.HandlerFunc(w.press))
+	return nil
+}
+
+func (w *World) site(l net.Listener, h http.Handler) {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	w.start(func(ctx context.Context) error {
+		stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+		defer stop()
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+}
+
+// start runs something until Close. What fails before is told by Failed.
+func (w *World) start(run func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	w.running.Go(func() {
+		defer close(done)
+		if err := run(ctx); err != nil && ctx.Err() == nil {
+			select {
+			case w.failures <- err:
+			default:
+			}
+		}
+	})
+	stop = func() { cancel(); <-done }
+	w.mu.Lock()
+	w.stops = append(w.stops, stop)
+	w.mu.Unlock()
+	return stop
+}
+
+// Failed tells of a part that ended by itself.
+func (w *World) Failed() <-chan error { return w.failures }
+
+func (w *World) dial() (err error) {
+	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
+	if w.admin, err = grpc.NewClient("unix:"+w.Server.SocketPath(), plain); err != nil {
+		return err
+	}
+	w.public, err = grpc.NewClient(w.Server.GRPCAddr(), plain)
+	return err
+}
+
+// openHouse builds the virtual locks, one for each address.
+func (w *World) openHouse(c Config, addresses []string) (err error) {
+	profile := c.Profile
+	if profile == "" {
+		profile = sim.ZWave
+	}
+	specs := make([]sim.Spec, len(addresses))
+	for i, a := range addresses {
+		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90}
+	}
+	w.House, err = sim.NewHouse(sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")})
+	return err
+}
+
+// runBridge enrols a bridge under a join code and runs it.
+func (w *World) runBridge(ctx context.Context, c Config, code string) error {
+	dir := filepath.Join(c.Dir, "bridge")
+	_, err := bridge.Enroll(ctx, bridge.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true})
+	if err != nil {
+		return fmt.Errorf("enrol the bridge: %w", err)
+	}
+	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: w.House.Driver(), Log: w.log, Software: "latchkey-bridge demo"})
+	if err != nil {
+		return err
+	}
+	w.agent = b
+	w.start(b.Run)
+	return nil
+}
+
+// Close ends the world, the server last.
+func (w *World) Close() (err error) {
+	w.mu.Lock()
+	stops := w.stops
+	w.stops = nil
+	w.mu.Unlock()
+	for i := len(stops) - 1; i >= 0; i-- {
+		stops[i]()
+	}
+	w.running.Wait()
+	for _, conn := range []*grpc.ClientConn{w.admin, w.public} {
+		if conn != nil {
+			err = errors.Join(err, conn.Close())
+		}
+	}
+	if w.agent != nil {
+		err = errors.Join(err, w.agent.Close())
+	}
+	if w.House != nil {
+		err = errors.Join(err, w.House.Close())
+	}
+	if w.Server != nil {
+		err = errors.Join(err, w.Server.Close())
+	}
+	return err
+}

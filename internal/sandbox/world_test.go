@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/server"
+)
+
+func build(t *testing.T) *World {
+	t.Helper()
+	dir := t.TempDir()
+	cfg := config.Default()
+	cfg.DataDir = filepath.Join(dir, "data")
+	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
+	cfg.Drain = 10 * time.Millisecond
+	w, err := Build(t.Context(), Config{Server: cfg, Dir: dir, Options: server.Options{Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func TestSpine(t *testing.T) {
+	w := build(t)
+	ctx := context.Background()
+	a, err := w.PMS.Push(ctx, "B1", map[string]any{
+		"pmsNumber": "1001", "booker": map[string]any{"lastName": "Lovelace"}, "state": "confirmed", "roomId": "R101",
+		"fromDate": time.Now().Format(time.DateOnly), "toDate": time.Now().AddDate(0, 0, 2).Format(time.DateOnly),
+	})
+	if err != nil || a.Status != 200 {
+		t.Fatal(a, err)
+	}
+	a, err = w.PMS.Push(ctx, "B1", map[string]any{"state": "started"})
+	if err != nil || a.Status != 200 {
+		t.Fatal(a, err)
+	}
+	err = w.Await(ctx, "verified", func(ctx context.Context) (bool, error) {
+		a, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=B1&extend=pin,gatePins,space,access", nil)
+		if err != nil {
+			return false, err
+		}
+		access, _ := a.Data()["access"].(map[string]any)
+		doors, _ := access["doors"].([]any)
+		for _, d := range doors {
+			if d.(map[string]any)["pin"] != "verified" {
+				return false, nil
+			}
+		}
+		return len(doors) > 0, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
