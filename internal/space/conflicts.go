@@ -138,9 +138,12 @@ func (m Mappings) affected(tx *db.Tx, integrationID string, f Finding) ([]string
 }
 
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
-	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: map[string]any{
-		"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "detail": row.Detail, "reservationIds": row.ReservationIds,
-	}})
+	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
+	if row.Kind != string(Unreadable) {
+		// What a partner's error says is for staff alone.
+		body["detail"] = row.Detail
+	}
+	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
 
 // openKey is unique among open conflicts; it is also what staff are told once under.

@@ -1,0 +1,53 @@
+package space
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/ent/integration"
+	"latchkey.dev/internal/partner"
+)
+
+// dueAtOnce bounds the integrations that one call of Due lists.
+const dueAtOnce = 500
+
+// Source is an integration whose listing is to be read.
+type Source struct{ PropertyID, IntegrationID string }
+
+// Due lists integrations with a registered getSpaces that were last tried longer ago than
+// interval, give or take a tenth that differs for each of them and each time.
+func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Duration) ([]Source, error) {
+	rows, err := c.Integration.Query().
+		Where(integration.DisabledAtIsNil(), integration.Or(
+			integration.SpacesTriedAtIsNil(), integration.SpacesTriedAtLTE(now.Add(-interval+interval/10)))).
+		Where(func(s *sql.Selector) {
+			registered := sql.Table(endpoint.Table)
+			s.Where(sql.In(s.C(integration.FieldID),
+				sql.Select(registered.C(endpoint.FieldIntegrationID)).From(registered).Where(sql.EQ(registered.C(endpoint.FieldAction), partner.GetSpaces))))
+		}).
+		Order(integration.BySpacesTriedAt(sql.OrderNullsFirst()), integration.ByID()).Limit(dueAtOnce).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list integrations to read: %w", err)
+	}
+	var due []Source
+	for _, row := range rows {
+		if row.SpacesTriedAt == nil || !now.Before(row.SpacesTriedAt.Add(spread(row.ID, *row.SpacesTriedAt, interval))) {
+			due = append(due, Source{row.PropertyID, row.ID})
+		}
+	}
+	return due, nil
+}
+
+// spread is interval give or take a tenth, the same for the same integration and time, so that
+// sweeps in any process agree when it is due.
+func spread(id string, tried time.Time, interval time.Duration) time.Duration {
+	h := fnv.New64a()
+	fmt.Fprint(h, id, tried.UnixMicro())
+	return interval - interval/10 + time.Duration(h.Sum64()%uint64(interval/5+1))
+}

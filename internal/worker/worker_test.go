@@ -1,0 +1,441 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func write(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
+	t.Helper()
+	if err := d.Write(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func emit(t *testing.T, d *db.DB, subject string, n int) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		for range n {
+			if err := event.Append(tx, event.Event{PropertyID: "prp_one", Subject: subject, Kind: event.AccessIssued}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sink is a subscriber that remembers, and fails while a subject is bad.
+type sink struct {
+	mu   sync.Mutex
+	seen map[string][]int64
+	bad  map[string]bool
+	tick chan struct{}
+}
+
+func newSink() *sink {
+	return &sink{seen: map[string][]int64{}, bad: map[string]bool{}, tick: make(chan struct{}, 1000)}
+}
+
+func (s *sink) subscriber() Subscriber {
+	return Subscriber{Name: "sink", Deliver: func(_ context.Context, events []*ent.Event) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		defer func() { s.tick <- struct{}{} }()
+		for _, e := range events {
+			if s.bad[e.Subject] {
+				return errors.New("refused")
+			}
+		}
+		for _, e := range events {
+			s.seen[e.Subject] = append(s.seen[e.Subject], e.SubjectSequence)
+		}
+		return nil
+	}}
+}
+
+// until waits for as many deliveries as it takes until ok holds.
+func (s *sink) until(t *testing.T, ok func(seen map[string][]int64) bool) {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		done := ok(s.seen)
+		s.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-s.tick:
+		case <-t.Context().Done():
+			t.Fatal("not delivered")
+		}
+	}
+}
+
+func start(t *testing.T, x *Dispatcher) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- x.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+func upTo(n int64) (all []int64) {
+	for i := int64(1); i <= n; i++ {
+		all = append(all, i)
+	}
+	return all
+}
+
+func TestDispatcherDeliversInOrder(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSink()
+		emit(t, d, "rsv_a", 5)
+		emit(t, d, "rsv_b", 3)
+		x := NewDispatcher(d, quiet, DispatcherOptions{Page: 2, Sweep: time.Hour}, s.subscriber())
+		stop := start(t, x)
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 5 && len(seen["rsv_b"]) == 3 })
+		emit(t, d, "rsv_a", 2)
+		x.Wake()
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 7 })
+		stop()
+		if diff := cmp.Diff(map[string][]int64{"rsv_a": upTo(7), "rsv_b": upTo(3)}, s.seen); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestDispatcherGoesOnAroundASubjectThatFails(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSink()
+		s.bad["rsv_a"] = true
+		emit(t, d, "rsv_a", 3)
+		emit(t, d, "rsv_b", 3)
+		x := NewDispatcher(d, quiet, DispatcherOptions{Page: 2, Sweep: time.Hour, MinBackoff: time.Millisecond, MaxBackoff: 2 * time.Millisecond}, s.subscriber())
+		stop := start(t, x)
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_b"]) == 3 })
+		s.mu.Lock()
+		if len(s.seen["rsv_a"]) != 0 {
+			t.Error("delivered although refused")
+		}
+		s.bad["rsv_a"] = false
+		s.mu.Unlock()
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) >= 3 })
+		stop()
+		if diff := cmp.Diff(map[string][]int64{"rsv_a": upTo(3), "rsv_b": upTo(3)}, s.seen); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// A lost wake-up is made good by the sweep, and what a dead dispatcher had delivered but not
+// marked comes again.
+func TestDispatcherAtLeastOnce(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := newSink()
+		ctx, die := context.WithCancel(t.Context())
+		first := NewDispatcher(d, quiet, DispatcherOptions{}, s.subscriber(),
+			Subscriber{Name: "death", Deliver: func(context.Context, []*ent.Event) error { die(); return ctx.Err() }})
+		emit(t, d, "rsv_a", 2)
+		if err := first.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		stop := start(t, NewDispatcher(d, quiet, DispatcherOptions{Sweep: time.Millisecond}, s.subscriber()))
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 4 })
+		emit(t, d, "rsv_a", 1) // nobody wakes it
+		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 5 })
+		stop()
+		if diff := cmp.Diff([]int64{1, 2, 1, 2, 3}, s.seen["rsv_a"]); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if n := d.Read().Event.Query().Where(entevent.DispatchedAtIsNil()).CountX(t.Context()); n > 1 {
+			t.Errorf("%d events are not marked", n)
+		}
+	})
+}
+
+func TestDispatcherWaitsWhenAllFails(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	for i := range maxBlocked + 10 {
+		emit(t, d, fmt.Sprint("rsv_", i), 1)
+	}
+	refused := errors.New("refused")
+	x := NewDispatcher(d, quiet, DispatcherOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour},
+		Subscriber{Name: "no", Deliver: func(context.Context, []*ent.Event) error { return refused }})
+	x.blocked = make(map[string]block)
+	if err := x.drain(t.Context()); err == nil {
+		t.Error("drain ended well")
+	}
+	if wait := x.next(time.Now()); wait > 10*time.Second || wait < time.Second {
+		t.Errorf("looks again after %v, want the sweep", wait)
+	}
+}
+
+func TestSweeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var often, seldom int
+		go sweep(ctx, quiet, []Sweep{
+			{Name: "often", Every: time.Minute, Run: func(context.Context) error { often++; return errors.New("again") }},
+			{Name: "seldom", Every: time.Hour, Run: func(context.Context) error { seldom++; return nil }},
+		})
+		time.Sleep(100 * time.Minute)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if often < 90 || often > 112 || seldom != 2 {
+			t.Errorf("ran %d and %d times in 100 minutes, want about 100 and 2", often, seldom)
+		}
+	})
+}
+
+func TestExpireIdempotencyKeys(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		write(t, d, func(tx *db.Tx) error {
+			for i := range batch + 20 {
+				due := tx.Now().Add(-time.Second)
+				if i%100 == 0 {
+					due = tx.Now().Add(time.Hour)
+				}
+				err := tx.Idempotency.Create().SetHolder("int_one").SetMethod("m").SetKey(fmt.Sprint(i)).SetRequestHash([]byte{1}).
+					SetAnswer([]byte{1}).SetExpiresAt(due).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := ExpireIdempotencyKeys(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Read().Idempotency.Query().CountX(t.Context()); n != 6 {
+			t.Errorf("%d keys left, want the 6 whose time is not over", n)
+		}
+	})
+}
+
+func TestPostgresLease(t *testing.T) {
+	url := dbtest.URL(t, "postgres")
+	lease := PostgresLease{URL: url, Name: "dispatcher", Log: quiet, Check: 5 * time.Millisecond}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var all sync.WaitGroup
+	held, lost, holding := make(chan int), make(chan int), make(chan struct{}, 1)
+	for i := range 2 {
+		all.Go(func() {
+			err := lease.Hold(ctx, func(ctx context.Context) error {
+				select {
+				case holding <- struct{}{}:
+				default:
+					t.Error("held twice")
+				}
+				held <- i
+				<-ctx.Done()
+				<-holding
+				select {
+				case lost <- i:
+				case <-t.Context().Done():
+				}
+				return nil
+			})
+			if err != nil {
+				t.Errorf("Hold: %v", err)
+			}
+		})
+	}
+	<-held
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"); err != nil {
+		t.Fatal(err)
+	}
+	<-lost
+	<-held // whoever was quicker
+	cancel()
+	<-lost
+	all.Wait()
+}
+
+func TestAloneHoldsAtOnce(t *testing.T) {
+	want := errors.New("done")
+	if err := (Alone{}).Hold(t.Context(), func(context.Context) error { return want }); !errors.Is(err, want) {
+		t.Error(err)
+	}
+}
+
+// directory is a registry with one endpoint.
+type directory struct{}
+
+func (directory) Endpoint(_ context.Context, _ *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	if integrationID != "int_one" {
+		return partner.Endpoint{}, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint")
+	}
+	return partner.Endpoint{PropertyID: propertyID, IntegrationID: integrationID, Action: action}, nil
+}
+
+func (directory) SigningSecrets(context.Context, *ent.Client, string, string) ([]string, error) {
+	return []string{"whsec_x"}, nil
+}
+
+func house(t *testing.T, d *db.DB) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.Property.Create().SetID("prp_one").SetName("House").SetTimeZone("UTC").Exec(tx.Context()); err != nil {
+			return err
+		}
+		if err := tx.Integration.Create().SetID("int_one").SetPropertyID("prp_one").SetName("PMS").SetScopes([]string{}).Exec(tx.Context()); err != nil {
+			return err
+		}
+		return tx.Endpoint.Create().SetID("end_one").SetPropertyID("prp_one").SetIntegrationID("int_one").SetAction(partner.GetSpaces).
+			SetURL("https://pms.example/").SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
+	})
+}
+
+var listing = []space.Listed{{ExternalID: "r", Type: space.Room, Name: "101", IsActive: true}}
+
+func TestReadSpaces(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		var failure error
+		replanned := 0
+		s := &Spaces{
+			DB: d, Directory: directory{}, Log: quiet,
+			Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+				// Inside a transaction of ours this one would be refused, or wait for ever.
+				if err := d.Write(ctx, func(*db.Tx) error { return nil }); err != nil {
+					t.Errorf("called within a transaction: %v", err)
+				}
+				return listing, failure
+			},
+			Replan: func(_ *db.Tx, _ string, touched space.Touched) error { replanned += len(touched.Externals); return nil },
+		}
+		defer s.Close()
+		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failed != "" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if replanned != 1 {
+			t.Errorf("%d spaces planned anew, want 1", replanned)
+		}
+		failure = fault.New(fault.Unavailable, "partnerUnavailable", "the partner's getSpaces did not answer in time")
+		for i := range 4 {
+			r, err := s.Read(t.Context(), "prp_one", "int_one")
+			if err != nil || r.Failures != i+1 || r.Failed != "the partner's getSpaces did not answer in time" {
+				t.Errorf("failure %d: %+v, %v", i+1, r, err)
+			}
+		}
+		failing := d.Read().Event.Query().Where(entevent.Kind(string(event.EndpointFailing))).CountX(t.Context())
+		if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 4 || failing != 1 {
+			t.Errorf("%d failures, %d events of it, want 4 and 1", e.Failures, failing)
+		}
+		if n := d.Read().PartnerSpace.Query().CountX(t.Context()); n != 1 {
+			t.Errorf("%d spaces listed after failures, want the 1 there was", n)
+		}
+		if _, err := s.Read(t.Context(), "prp_one", "int_two"); !fault.Has(err, fault.EndpointNotFound) {
+			t.Errorf("without an endpoint: %v", err)
+		}
+	})
+}
+
+func TestReadSpacesTogether(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	calls, entered, answer := 0, make(chan struct{}), make(chan struct{})
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+		calls++
+		close(entered)
+		<-answer
+		return listing, nil
+	}}
+	defer s.Close()
+	impatient, leave := context.WithCancel(t.Context())
+	first, err := s.join(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	second, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	if err != nil || second != first {
+		t.Fatalf("a second reading of the same began: %v", err)
+	}
+	leave() // whoever asked first goes away; the other still gets its answer
+	close(answer)
+	<-second.landed
+	if second.err != nil || calls != 1 {
+		t.Errorf("%d calls, %v", calls, second.err)
+	}
+}
+
+func TestReadSpacesStops(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	entered := make(chan struct{})
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string) ([]space.Listed, error) {
+		close(entered)
+		<-ctx.Done()
+		return nil, fault.New(fault.Canceled, fault.CanceledReason, "given up").With(ctx.Err())
+	}}
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Read(t.Context(), "prp_one", "int_one")
+		result <- err
+	}()
+	<-entered
+	s.Close()
+	if err := <-result; !fault.Has(err, fault.UnavailableReason) {
+		t.Errorf("stopped with %v", err)
+	}
+	if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 0 {
+		t.Error("our own stop was held against the partner")
+	}
+	if _, err := s.Read(t.Context(), "prp_one", "int_one"); !fault.Has(err, fault.UnavailableReason) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"fault":         {fault.New(fault.Precondition, "partnerError", "status 500"), "status 500"},
+		"with words":    {fault.New(fault.Precondition, "partnerError", "status 500").Put("partnerMessage", "no\nsuch token"), `status 500; "no\nsuch token"`},
+		"driver's text": {&json.SyntaxError{}, "getSpaces could not be called"},
+		"internal":      {fault.New(fault.Internal, fault.InternalError, "secret"), "getSpaces could not be called"},
+		"deadline":      {context.DeadlineExceeded, "the partner did not answer in time"},
+	}
+	for name, tt := range tests {
+		if got := explain(tt.err); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
