@@ -56,14 +56,19 @@ type codec struct {
 	json bool
 }
 
-var errNoLetter = errors.New("no letter of this package")
+var errNoLetter = errors.New("neither a letter of this package nor a protobuf message")
 
 func (c codec) Name() string { return c.name }
 
 func (c codec) Marshal(v any) ([]byte, error) {
 	l, ok := v.(*letter)
 	if !ok {
-		return nil, errNoLetter
+		// gRPC's status goes through the codec named proto as well.
+		m, ok := v.(proto.Message)
+		if !ok {
+			return nil, errNoLetter
+		}
+		l = &letter{msg: m}
 	}
 	if c.json {
 		return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(l.msg)
@@ -74,6 +79,9 @@ func (c codec) Marshal(v any) ([]byte, error) {
 func (c codec) Unmarshal(raw []byte, v any) error {
 	l, ok := v.(*letter)
 	if !ok {
+		if m, ok := v.(proto.Message); ok {
+			return proto.Unmarshal(raw, m)
+		}
 		return errNoLetter
 	}
 	// Connect uses its buffer again.
@@ -103,5 +111,7 @@ func translate(err error, header metadata.MD) error {
 		}
 	}
 	chain.CopyHeader(out.Meta(), header)
+	// gRPC sends what belongs to an error as a trailer, where this one must not stand.
+	out.Meta().Del("Www-Authenticate")
 	return out
 }
