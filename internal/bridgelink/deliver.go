@@ -85,7 +85,7 @@ func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
 	}
 	for _, id := range order {
 		address := s.marks[id].address
-		if marks[id] == 0 {
+		if marks[id] == whole {
 			s.say(snapshot(address, slots[id]))
 		} else if len(slots[id]) > 0 {
 			s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: address, Slots: slots[id]}}})
@@ -93,7 +93,7 @@ func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
 		s.node.counters.told.Add(float64(len(slots[id])))
 	}
 	for id, mark := range marks {
-		if _, told := slots[id]; !told && mark == 0 {
+		if _, told := slots[id]; !told && mark == whole {
 			s.say(snapshot(s.marks[id].address, nil))
 		}
 	}

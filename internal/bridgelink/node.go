@@ -43,7 +43,7 @@ func (n *Node) since() time.Duration { return time.Since(n.began) }
 
 func (n *Node) timestamp() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Context has changes made by this node wake bridges, here and elsewhere.
+// Context has changes made under it wake bridges, here and elsewhere.
 func (n *Node) Context(ctx context.Context) context.Context { return lock.WithWaker(ctx, n.Wake) }
 
 func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte, hello *lockv1.Hello) (*lock.Session, error) {

@@ -43,10 +43,13 @@ type session struct {
 	retryAt time.Time // zero: nothing to do again
 }
 
+// whole is the mark of a lock that has to be told as a whole.
+const whole = -1
+
 // mark is how far a lock was told.
 type mark struct {
 	address    string
-	generation int64 // slots up to here were told; 0 asks for a snapshot
+	generation int64 // slots up to here were told; whole: none were
 }
 
 func newSession(n *Node, st stream) *session {
@@ -85,7 +88,7 @@ func (s *session) run(who lock.Identity, shown []byte) (end cause) {
 	s.node.enter(who.BridgeID, s)
 	defer s.node.leave(who.BridgeID, s)
 	if why := s.begin(who, shown, first); why != "" {
-		return why
+		return s.farewell(why)
 	}
 	defer func() { s.finish(end) }()
 	s.node.supersede(s)
@@ -171,7 +174,7 @@ func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) ca
 // again has the whole of a lock told anew.
 func (s *session) again(lockID string) {
 	if m, ok := s.marks[lockID]; ok {
-		m.generation = 0
+		m.generation = whole
 		s.marks[lockID] = m
 		s.box.touch(lockID)
 	}

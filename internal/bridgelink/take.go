@@ -77,7 +77,7 @@ func (s *session) learnLock(r *lockv1.LockReport) cause {
 	})
 	for _, lk := range locks {
 		if _, known := s.marks[lk.ID]; !known && why == "" {
-			s.marks[lk.ID] = mark{address: lk.Address}
+			s.marks[lk.ID] = mark{address: lk.Address, generation: whole}
 			s.box.touch(lk.ID)
 		}
 	}

@@ -24,7 +24,7 @@ type Wish struct {
 }
 
 // Wanted is what a session's bridge has to be told of some locks: every slot with a generation above the lock's mark,
-// revocations first. A mark of 0 asks for the whole lock.
+// revocations first. A negative mark asks for the whole lock.
 func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]Wish, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {

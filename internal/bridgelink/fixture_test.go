@@ -1,0 +1,344 @@
+package bridgelink
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log/slog"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"latchkey.dev/ent"
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second // how long a test waits for what has to come
+
+// site is everything a bridge talks to, with one node or more.
+type site struct {
+	t     testing.TB
+	db    *db.DB
+	bus   *bus.Bus
+	keys  *keyring.Ring
+	ca    *lock.Authority
+	house string
+	pace  pace
+
+	learned chan lock.Learned
+}
+
+func newService(t testing.TB, engine string) *site {
+	t.Helper()
+	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: production, learned: make(chan lock.Learned, 100)}
+	kek, err := keyring.NewKEK()
+	s.must(err)
+	s.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: s.db})
+	s.must(err)
+	s.must(s.keys.EnsureKey(t.Context(), s.house))
+	s.bus, err = bus.Open(t.Context(), bus.Config{})
+	s.must(err)
+	t.Cleanup(func() { s.must(s.bus.Close()) })
+	s.change(func(tx *db.Tx) (err error) {
+		s.ca, err = lock.OpenAuthority(tx, s.keys)
+		return err
+	})
+	s.pace.sweep, s.pace.beat = time.Hour, time.Hour
+	return s
+}
+
+func (s *site) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *site) change(fn func(tx *db.Tx) error) {
+	s.t.Helper()
+	s.must(s.db.Write(context.Background(), fn))
+}
+
+// node starts a node with its own listener. It is gone when the test ends.
+func (s *site) node(name string) (*Node, string) {
+	s.t.Helper()
+	n := New(Config{
+		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, Name: name, pace: s.pace, Logger: slog.New(slog.DiscardHandler),
+		Learned: func(tx *db.Tx, learned []lock.Learned) error {
+			tx.After(func() {
+				for _, l := range learned {
+					s.learned <- l
+				}
+			})
+			return nil
+		},
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	server := grpc.NewServer(ServerOptions(TLS(s.ca, clock.System))...)
+	n.Register(server)
+	ctx, cancel := context.WithCancel(context.Background())
+	ran, served := make(chan error, 1), make(chan error, 1)
+	ready := make(chan struct{})
+	n.ready = func() { close(ready) }
+	go func() { ran <- n.Run(ctx) }()
+	go func() { served <- server.Serve(listener) }()
+	<-ready
+	s.t.Cleanup(func() {
+		server.Stop()
+		cancel()
+		s.must(<-ran)
+		s.must(<-served)
+	})
+	return n, listener.Addr().String()
+}
+
+// bridge is an enrolled bridge that does only what the test has it do.
+type bridge struct {
+	s        *site
+	id       string
+	cert     tls.Certificate
+	seal     []byte
+	boot     string
+	locks    []*lockv1.LockHello
+	conn     *grpc.ClientConn
+	stream   grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
+	epoch    uint64
+	messages chan *lockv1.ConnectResponse
+	ended    chan error
+}
+
+// enrol makes a bridge that drives locks with these addresses.
+func (s *site) enrol(addresses ...string) *bridge {
+	s.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	s.must(err)
+	private, public, err := pinseal.GenerateKey()
+	s.must(err)
+	b := &bridge{s: s, seal: private, boot: "boot"}
+	s.change(func(tx *db.Tx) error {
+		_, code, err := lock.CreateBridge(tx, s.keys, s.ca, s.house, "cellar")
+		if err != nil {
+			return err
+		}
+		e, err := lock.Enroll(tx, s.keys, s.ca, lock.Application{JoinCode: code, CertificateRequest: request(s.t, key), HPKEKey: public})
+		if err != nil {
+			return err
+		}
+		b.id = e.Bridge.ID
+		b.cert = tls.Certificate{Certificate: [][]byte{e.Certificate}, PrivateKey: key}
+		return nil
+	})
+	empty := slot.LockDigest(nil)
+	for _, a := range addresses {
+		b.locks = append(b.locks, &lockv1.LockHello{
+			Address: a, Digest: empty[:], Status: &lockv1.LockStatus{Online: true},
+			Capabilities: &lockv1.LockCapabilities{PinMinLength: 4, PinMaxLength: 8, SlotsTotal: 1000, ReadBack: true, RemoteUnlock: true},
+		})
+	}
+	return b
+}
+
+func request(t testing.TB, key *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
+
+// dial connects to a node's listener.
+func (b *bridge) dial(address string) *grpc.ClientConn {
+	b.s.t.Helper()
+	roots := x509.NewCertPool()
+	ca, err := x509.ParseCertificate(b.s.ca.Certificate())
+	b.s.must(err)
+	roots.AddCert(ca)
+	conn, err := grpc.NewClient(address, grpc.WithInitialWindowSize(64<<10), grpc.WithInitialConnWindowSize(64<<10),
+		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{
+			Certificates: []tls.Certificate{b.cert}, RootCAs: roots, ServerName: lock.ServerName, MinVersion: tls.VersionTLS13,
+		})))
+	b.s.must(err)
+	b.s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// open opens a stream and reads from it. It says nothing yet.
+func (b *bridge) open(address string) {
+	b.s.t.Helper()
+	b.conn = b.dial(address)
+	stream, err := lockv1.NewBridgeServiceClient(b.conn).Connect(b.s.t.Context())
+	b.s.must(err)
+	b.stream, b.epoch = stream, 0
+	b.messages, b.ended = make(chan *lockv1.ConnectResponse, 1000), make(chan error, 1)
+	go func(messages chan<- *lockv1.ConnectResponse, ended chan<- error) {
+		for {
+			m, err := stream.Recv()
+			if err != nil {
+				ended <- err
+				close(messages)
+				return
+			}
+			messages <- m
+		}
+	}(b.messages, b.ended)
+}
+
+func (b *bridge) send(m *lockv1.ConnectRequest) {
+	b.s.t.Helper()
+	if err := b.stream.Send(m); err != nil && err != io.EOF {
+		b.s.t.Fatal(err)
+	}
+}
+
+func (b *bridge) hello() *lockv1.ConnectRequest {
+	return &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{
+		ProtocolVersion: ProtocolVersion, BootId: b.boot, Software: "scripted", Locks: b.locks, Clock: timestamppb.Now(),
+	}}}
+}
+
+// connect opens a session and returns the welcome.
+func (b *bridge) connect(address string) *lockv1.Welcome {
+	b.s.t.Helper()
+	b.open(address)
+	b.send(b.hello())
+	w := b.next().GetWelcome()
+	if w == nil {
+		b.s.t.Fatal("the first message is no Welcome")
+	}
+	b.epoch = w.Epoch
+	return w
+}
+
+// next is the next message.
+func (b *bridge) next() *lockv1.ConnectResponse {
+	b.s.t.Helper()
+	select {
+	case m, ok := <-b.messages:
+		if !ok {
+			b.s.t.Fatalf("the stream ended: %v", <-b.ended)
+		}
+		return m
+	case <-time.After(patience):
+		b.s.t.Fatal("no message came")
+	}
+	return nil
+}
+
+// end waits for the stream to end and returns the cause of Goodbye, if there was one, and the stream's error.
+func (b *bridge) end() (why string, err error) {
+	b.s.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case m, ok := <-b.messages:
+			if !ok {
+				return why, <-b.ended
+			}
+			if g := m.GetGoodbye(); g != nil {
+				why = g.Cause
+			}
+		case <-late:
+			b.s.t.Fatal("the stream did not end")
+		}
+	}
+}
+
+func (b *bridge) say(m *lockv1.ConnectRequest) {
+	b.s.t.Helper()
+	m.Epoch = b.epoch
+	b.send(m)
+}
+
+// report says that slots hold what was wanted, read back.
+func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
+	b.s.t.Helper()
+	r := &lockv1.SlotReport{Address: address}
+	for _, d := range slots {
+		r.Slots = append(r.Slots, &lockv1.ObservedSlot{
+			Slot: d.Slot, Generation: d.Generation, Present: d.Present, Evidence: "verified", Result: "ok", ObservedAt: timestamppb.Now(),
+		})
+	}
+	b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SlotReport{SlotReport: r}})
+}
+
+// lock is the service's row of one of the bridge's locks.
+func (b *bridge) lock(address string) *ent.Lock {
+	b.s.t.Helper()
+	locks, err := lock.List(context.Background(), b.s.db.Read(), b.s.house)
+	b.s.must(err)
+	for _, lk := range locks {
+		if lk.BridgeID == b.id && lk.Address == address {
+			return lk
+		}
+	}
+	b.s.t.Fatalf("no lock %s", address)
+	return nil
+}
+
+// row is the bridge's row.
+func (b *bridge) row() *ent.Bridge {
+	b.s.t.Helper()
+	br, err := lock.GetBridge(context.Background(), b.s.db.Read(), b.s.house, b.id)
+	b.s.must(err)
+	return br
+}
+
+// put places a code, waking bridges through a node.
+func (s *site) put(n *Node, lk *ent.Lock, grant, pin string) (row *ent.Slot) {
+	s.t.Helper()
+	s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
+		row, err = lock.Put(tx, s.keys, lk, lock.Place{
+			GrantID: grant, DoorID: "spc_1", PIN: pin, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
+		})
+		return err
+	}))
+	return row
+}
+
+// learn waits for the next change of evidence.
+func (s *site) learn() lock.Learned {
+	s.t.Helper()
+	select {
+	case l := <-s.learned:
+		return l
+	case <-time.After(patience):
+		s.t.Fatal("nothing was learned")
+	}
+	return lock.Learned{}
+}
+
+// until asks again and again whether something has come about that nothing announces.
+func (s *site) until(what string, ok func() bool) {
+	s.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	late := time.After(patience)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-late:
+			s.t.Fatalf("did not come about: %s", what)
+		}
+	}
+}
