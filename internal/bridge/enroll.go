@@ -87,6 +87,9 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 // Enrolled tells the service's id of the bridge that a directory belongs to, and when its
 // certificate ends.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
+	if !stored(dir) {
+		return "", "", time.Time{}, errNotEnrolled
+	}
 	st, err := openStore(dir)
 	if err != nil {
 		return "", "", time.Time{}, err

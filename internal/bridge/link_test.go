@@ -239,6 +239,25 @@ func TestTheServiceEndsASession(t *testing.T) {
 	}
 }
 
+func TestALockThatFellSilentIsTold(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	r.house.SetOffline("front", true)
+	k.snapshot(1, "front", r.desired("front", 1, 1, "048151"))
+	online := func(want bool) {
+		until(k, func(m *lockv1.ConnectRequest) (bool, bool) {
+			st := m.GetLockReport().GetStatus()
+			return true, st != nil && st.GetOnline() == want
+		})
+	}
+	online(false)
+	r.house.SetOffline("front", false)
+	k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{
+		Address: "front", Slots: []*lockv1.DesiredSlot{r.desired("front", 1, 2, "048152")}}}})
+	online(true)
+}
+
 func TestUnknownKindsArePassedOver(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()

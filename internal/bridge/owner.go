@@ -152,7 +152,16 @@ func (o *owner) carryOut(ctx context.Context, op slot.Op) {
 		o.bridge.log.Info("lock operation", "lock", o.lock.Address(), "slot", op.Slot, "operation", op.Kind,
 			"generation", op.Generation, "result", a.Result)
 	}
+	o.reached(ctx, a.Result)
 	o.answers <- ev
+}
+
+// reached looks at the lock's status at once when an answer contradicts what is known of it.
+func (o *owner) reached(ctx context.Context, r slot.Result) {
+	_, st := o.bridge.out.known(o.lock.Address())
+	if (r == slot.OK && !st.Online) || (r == slot.LockOffline && st.Online) {
+		o.bridge.look(context.WithoutCancel(ctx), o.lock)
+	}
 }
 
 // turn takes the radio, unless so late that the call could take effect after the fence.

@@ -159,6 +159,11 @@ type identity struct {
 // errNotEnrolled tells what to do about it.
 var errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run enroll")
 
+func stored(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, storeFile))
+	return err == nil
+}
+
 func (s *store) identity() (id identity, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		sealed := tx.Bucket(metaBucket).Get(identityKey)
@@ -225,11 +230,15 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, o
 // saveLock stores what differs between two states of a lock.
 func (s *store) saveLock(address string, before, after slot.Lock) error {
 	changed := changedSlots(before, after)
-	if len(changed) == 0 && before.Op == after.Op && before.Seq == after.Seq && before.Fence.Equal(after.Fence) {
+	if len(changed) == 0 && harmless(before.Op) && harmless(after.Op) && before.Fence.Equal(after.Fence) {
 		return nil
 	}
 	return s.writeLock(address, after, changed)
 }
+
+// harmless operations need not be remembered: a reading that a power cut ends has changed nothing.
+// Their sequence numbers mean something to one run only.
+func harmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
 func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
