@@ -1,0 +1,232 @@
+package bridgelink
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// unlock stores an act for the bridge's lock and has a node carry it out.
+func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
+	var o lock.Order
+	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
+		o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", within)
+		return err
+	})
+	if err != nil {
+		return lock.Outcome{}, err
+	}
+	return n.Act(context.Background(), o)
+}
+
+type ending struct {
+	out lock.Outcome
+	err error
+}
+
+func (s *site) unlocking(n *Node, lockID string, within time.Duration) <-chan ending {
+	done := make(chan ending, 1)
+	go func() {
+		out, err := s.unlock(n, lockID, within)
+		done <- ending{out, err}
+	}()
+	return done
+}
+
+func (b *bridge) act() *lockv1.Act {
+	b.s.t.Helper()
+	a := b.next().GetAct()
+	if a == nil {
+		b.s.t.Fatal("the message is no act")
+	}
+	return a
+}
+
+func (b *bridge) acted(id, outcome string) {
+	b.s.t.Helper()
+	b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: &lockv1.ActReport{Id: id, Outcome: outcome, Result: "ok"}}})
+}
+
+func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
+	s := newService(t, "sqlite")
+	here, address := s.node("nod_a")
+	there, _ := s.node("nod_b")
+	b := s.enrol("front")
+	b.connect(address)
+	lockID := b.lock("front").ID
+	for _, n := range []*Node{here, there} {
+		for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired} {
+			done := s.unlocking(n, lockID, 5*time.Second)
+			a := b.act()
+			if a.Address != "front" || a.Operation != lock.Unlock || a.DeadlineMs == 0 || a.DeadlineMs > 5000 || a.Deadline == nil {
+				t.Errorf("act %v", a)
+			}
+			b.acted(a.Id, outcome)
+			b.acted(a.Id, outcome)
+			if r := <-done; r.err != nil || r.out.State != outcome || r.out.ActID != a.Id {
+				t.Errorf("%s: %+v", outcome, r)
+			}
+		}
+	}
+	opened, err := s.db.Read().Event.Query().Count(t.Context())
+	s.must(err)
+	if opened != 2 {
+		t.Errorf("%d events of two openings", opened)
+	}
+}
+
+func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
+	s := newService(t, "sqlite")
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	lockID := b.lock("front").ID
+	s.must(b.stream.CloseSend())
+	b.end()
+	s.until("offline", func() bool { return !b.row().Online })
+	began := time.Now()
+	if _, err := s.unlock(n, lockID, 5*time.Second); !fault.Has(err, fault.BridgeOffline) {
+		t.Errorf("the bridge is offline: %v", err)
+	}
+	// Its row says online, but its node is gone, or does not know of it.
+	for _, node := range []string{"nod_gone", "nod_a"} {
+		s.change(func(tx *db.Tx) error {
+			return tx.Bridge.UpdateOneID(b.id).SetOnline(true).SetLastSeenAt(tx.Now()).SetNode(node).Exec(tx.Context())
+		})
+		if _, err := s.unlock(n, lockID, 5*time.Second); !fault.Has(err, fault.BridgeOffline) {
+			t.Errorf("node %s: %v", node, err)
+		}
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %v to say so", took)
+	}
+	claimed, err := s.db.Read().Act.Query().All(t.Context())
+	s.must(err)
+	for _, a := range claimed {
+		if a.State != lock.ActExpired {
+			t.Errorf("an act that was not sent is %q", a.State)
+		}
+	}
+}
+
+func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
+	s := newService(t, "sqlite")
+	s.pace.grace = 50 * time.Millisecond
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	lockID := b.lock("front").ID
+	done := s.unlocking(n, lockID, 100*time.Millisecond)
+	a := b.act()
+	if r := <-done; r.err != nil || r.out.State != lock.ActUnknown {
+		t.Fatalf("nothing came back: %+v", r)
+	}
+	b.connect(address)
+	b.acted(a.Id, lock.ActDone)
+	s.until("the act is done", func() bool {
+		out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, a.Id)
+		return err == nil && out.State == lock.ActDone
+	})
+}
+
+func TestActOfASessionThatEndsIsUnknown(t *testing.T) {
+	s := newService(t, "sqlite")
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	lockID := b.lock("front").ID
+	done := s.unlocking(n, lockID, 5*time.Second)
+	b.act()
+	old := *b
+	b.connect(address)
+	old.end()
+	if r := <-done; r.err != nil || r.out.State != lock.ActUnknown {
+		t.Errorf("the session was taken over: %+v", r)
+	}
+	select {
+	case m := <-b.messages:
+		t.Errorf("the act was sent again: %v", m)
+	default:
+	}
+}
+
+func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
+	var o order
+	o.deadline = time.Now()
+	act := &lockv1.Act{}
+	if o.stamp(act, o.deadline) || !o.late.Load() || act.DeadlineMs != 0 {
+		t.Error("an act without time left would be sent")
+	}
+	o.deadline = o.deadline.Add(time.Second)
+	if !o.stamp(act, o.deadline.Add(-300*time.Millisecond)) || act.DeadlineMs != 300 {
+		t.Errorf("an act with 300 ms left is given %d", act.DeadlineMs)
+	}
+	s := newService(t, "sqlite")
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	var stored lock.Order
+	s.change(func(tx *db.Tx) (err error) {
+		stored, err = lock.StoreAct(tx, s.house, b.lock("front").ID, "staff:x", time.Millisecond)
+		return err
+	})
+	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
+	if _, err := n.Act(t.Context(), stored); !fault.Has(err, fault.DeadlineExceeded) {
+		t.Errorf("past its deadline: %v", err)
+	}
+	s.put(n, b.lock("front"), "grt_a", "123456")
+	if m := b.next(); m.GetLockDelta() == nil {
+		t.Errorf("sent %v", m)
+	}
+}
+
+func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
+	s := newService(t, "sqlite")
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	lockID := b.lock("front").ID
+	const many = 3 * ordersMax
+	results := make(chan ending, many)
+	var wg sync.WaitGroup
+	for range many {
+		wg.Go(func() {
+			out, err := s.unlock(n, lockID, 5*time.Second)
+			results <- ending{out, err}
+		})
+	}
+	go func() { wg.Wait(); close(results) }()
+	sent := map[string]bool{}
+	counts := map[string]int{}
+	for open := true; open; {
+		select {
+		case m := <-b.messages:
+			id := m.GetAct().GetId()
+			if sent[id] {
+				t.Errorf("act %s was sent twice", id)
+			}
+			sent[id] = true
+			b.acted(id, lock.ActDone)
+		case r, ok := <-results:
+			switch {
+			case !ok:
+				open = false
+			case r.err == nil:
+				counts[r.out.State]++
+			case fault.Has(r.err, fault.UnavailableReason):
+				counts["busy"]++
+			default:
+				t.Errorf("an act ended with %v", r.err)
+			}
+		}
+	}
+	if counts[lock.ActDone] != len(sent) || counts[lock.ActDone]+counts["busy"] != many {
+		t.Errorf("%d sent, ended as %v of %d", len(sent), counts, many)
+	}
+}
