@@ -98,10 +98,10 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 }
 
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
-	if err := eachOnce(r.GetMappings()); err != nil {
-		return nil, err
-	}
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
+		if err := eachOnce(r.GetMappings()); err != nil {
+			return nil, err
+		}
 		list, err := s.set(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
 		return &propertyv1.BatchSetMappingsResponse{Data: list}, err
 	})

@@ -49,10 +49,10 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 }
 
 func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
-	if r.GetAll() == (len(r.GetIds()) > 0) {
-		return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "name some ids, or else say all"})
-	}
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
+		if r.GetAll() == (len(r.GetIds()) > 0) {
+			return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "name some ids, or else say all"})
+		}
 		n, err := staff.MarkRead(tx, propertyID, r.GetIds()...)
 		return &propertyv1.MarkNoticesReadResponse{Marked: int32(n)}, err
 	})

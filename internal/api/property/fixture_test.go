@@ -1,0 +1,193 @@
+package property
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
+)
+
+// house is a property with its services, called by its owner.
+type house struct {
+	*testing.T
+	*Services
+	ctx context.Context
+	id  string
+	w   *world
+}
+
+// world is an installation.
+type world struct {
+	d         *db.DB
+	deps      Deps
+	services  *Services
+	clock     *clock.Fixed
+	replanned []space.Touched
+	read      func(propertyID, integrationID string) error
+	act       func(order lock.Order) (lock.Outcome, error)
+	app       string
+}
+
+// eachHouse runs f on every database with two properties of one installation.
+func eachHouse(t *testing.T, f func(a, b *house)) {
+	c := clock.At(time.Now().Truncate(time.Second))
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		w := newWorld(t, d, c)
+		f(w.house(t, "A"), w.house(t, "B"))
+	}, dbtest.Clock(c))
+}
+
+func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
+	t.Helper()
+	kek, err := keyring.NewKEK()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{d: d, clock: c}
+	w.deps = Deps{
+		DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
+		Replan: func(_ *db.Tx, _ string, touched space.Touched) error {
+			w.replanned = append(w.replanned, touched)
+			return nil
+		},
+		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
+			return w.read(propertyID, integrationID)
+		},
+		Act: func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
+	}
+	w.write(t, func(tx *db.Tx) error {
+		if w.deps.Authority, err = lock.OpenAuthority(tx, keys); err != nil {
+			return err
+		}
+		a, _, err := w.deps.Partners.CreateApp(tx, "CloudPMS")
+		if err == nil {
+			w.app = a.ID
+		}
+		return err
+	})
+	w.services = New(w.deps)
+	return w
+}
+
+func (w *world) write(t *testing.T, f func(tx *db.Tx) error) {
+	t.Helper()
+	if err := w.d.Write(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) house(t *testing.T, name string) *house {
+	t.Helper()
+	propertyID, err := staff.NewPropertyID(t.Context(), w.deps.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zone := "Europe/Lisbon"
+	w.write(t, func(tx *db.Tx) error {
+		_, err := staff.CreateProperty(tx, propertyID, staff.Settings{Name: &name, TimeZone: &zone})
+		return err
+	})
+	ctx := actor.With(t.Context(), actor.Actor{Kind: actor.Staff, ID: "tok_" + name, PropertyID: propertyID, Role: staff.Owner, TokenID: "tok_" + name})
+	return &house{T: t, Services: w.services, ctx: ctx, id: propertyID, w: w}
+}
+
+// room makes a room and returns its id.
+func (h *house) room(name string) string {
+	h.Helper()
+	return must(h.Space.CreateSpace(h.ctx, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: name}}))(h.T).GetData().GetId()
+}
+
+func (h *house) gate(name string, spaces ...string) string {
+	h.Helper()
+	return must(h.Gate.CreateGate(h.ctx, &propertyv1.CreateGateRequest{Name: name, SpaceIds: spaces}))(h.T).GetData().GetId()
+}
+
+func (h *house) integration() string {
+	h.Helper()
+	return must(h.Integration.ConnectApp(h.ctx, &propertyv1.ConnectAppRequest{AppId: h.w.app}))(h.T).GetData().GetId()
+}
+
+// listed has the partner list some rooms, as a reading of getSpaces would.
+func (h *house) listed(integrationID string, names ...string) {
+	h.Helper()
+	var all []space.Listed
+	for _, n := range names {
+		all = append(all, space.Listed{ExternalID: "x-" + n, Type: space.Room, Name: n, IsPrivate: true, IsActive: true})
+	}
+	h.w.write(h.T, func(tx *db.Tx) error {
+		_, err := h.w.deps.Mappings.Record(tx, h.id, integrationID, space.Reading{Spaces: all})
+		return err
+	})
+}
+
+// lock makes a bridge that is connected, with a lock.
+func (h *house) lock(name string) (bridgeID, lockID string) {
+	h.Helper()
+	bridgeID = must(h.Bridge.CreateBridge(h.ctx, &propertyv1.CreateBridgeRequest{Name: "Bridge of " + name}))(h.T).GetData().GetId()
+	lockID = id.New(id.Lock)
+	h.w.write(h.T, func(tx *db.Tx) error {
+		err := tx.Bridge.UpdateOneID(bridgeID).SetEnrolledAt(tx.Now()).SetOnline(true).SetLastSeenAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return err
+		}
+		return tx.Lock.Create().SetID(lockID).SetPropertyID(h.id).SetName(name).SetBridgeID(bridgeID).SetAddress(name).
+			SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 10, RemoteUnlock: true}).
+			SetStatus(lock.Status{Bolt: "locked", Online: true}).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	})
+	return bridgeID, lockID
+}
+
+// must returns an answer, or fails the test.
+func must[R any](answer R, err error) func(t *testing.T) R {
+	return func(t *testing.T) R {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+}
+
+// refused checks that a call was refused for a reason.
+func refused[R any](_ R, err error) func(t *testing.T, what string, want fault.Reason) {
+	return func(t *testing.T, what string, want fault.Reason) {
+		t.Helper()
+		if !fault.Has(err, want) {
+			t.Errorf("%s: got %v, want %s", what, err, want)
+		}
+	}
+}
+
+// takeReplanned returns what was replanned since it was last asked.
+func (w *world) takeReplanned() []space.Touched {
+	taken := w.replanned
+	w.replanned = nil
+	return taken
+}
+
+func same(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: %s", what, diff)
+	}
+}

@@ -1,0 +1,143 @@
+package property
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/space"
+)
+
+func TestAssignLockReplansBothDoors(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		r1, r2 := a.room("101"), a.room("102")
+		floor, entrance := a.gate("Floor", r2), a.gate("Entrance")
+		_, lk := a.lock("L1")
+		for _, c := range []struct {
+			door, name string
+			spaces     []string
+			all        bool
+		}{
+			{r1, "101", []string{r1}, false},
+			{r2, "102", []string{r1, r2}, false},
+			{floor, "Floor", []string{r2}, false},
+			{r1, "101", []string{r1, r2}, false},
+			{entrance, "Entrance", nil, true},
+			{"", "", nil, true},
+			{"", "", nil, false},
+		} {
+			a.w.takeReplanned()
+			m := must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: c.door}))(t).GetData()
+			if m.GetDoorId() != c.door || m.GetDoorName() != c.name {
+				t.Errorf("on %q (%q), want %q (%q)", m.GetDoorId(), m.GetDoorName(), c.door, c.name)
+			}
+			var touched space.Touched
+			for _, r := range a.w.takeReplanned() {
+				touched = touched.And(r)
+			}
+			for _, want := range c.spaces {
+				if !slices.Contains(touched.SpaceIDs, want) {
+					t.Errorf("assigned to %q: replanned %+v, want %v", c.name, touched, c.spaces)
+				}
+			}
+			same(t, "all stays, at "+c.name, c.all, touched.All)
+		}
+		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: r1}))(t)
+		same(t, "the room's lock", lk, must(a.Space.GetSpace(a.ctx, &propertyv1.GetSpaceRequest{Id: r1}))(t).GetData().GetLockId())
+	})
+}
+
+func TestUnlockTellsWhatBecameOfIt(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		_, lk := a.lock("L1")
+		ended := a.w.clock.Now().Add(time.Second)
+		for _, c := range []struct{ state, word, result, reason string }{
+			{lock.ActDone, "ok", "opened", ""},
+			{lock.ActFailed, "jammed", "refused", "jammed"},
+			{lock.ActExpired, "", "expired", ""},
+			{lock.ActUnknown, "timeout", "unknown", "timeout"},
+		} {
+			var asked lock.Order
+			a.w.act = func(o lock.Order) (lock.Outcome, error) {
+				asked = o
+				return lock.Outcome{ActID: o.ActID, LockID: lk, State: c.state, Result: c.word, At: ended}, nil
+			}
+			act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t).GetData()
+			if act.GetId() != asked.ActID || act.GetLockId() != lk || act.GetResult() != c.result || act.GetReason() != c.reason || !act.GetFinishedAt().AsTime().Equal(ended) {
+				t.Errorf("%s: got %v", c.state, act)
+			}
+			if in := act.GetDeadline().AsTime().Sub(a.w.clock.Now()); in <= 0 || in > 10*time.Second {
+				t.Errorf("deadline in %v", in)
+			}
+		}
+		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
+		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "offline", fault.BridgeOffline)
+	})
+}
+
+func TestRepeatedUnlockLearnsWhatIsKnown(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		bridge, lk := a.lock("L1")
+		a.w.act = func(o lock.Order) (lock.Outcome, error) {
+			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.ActUnknown}, nil
+		}
+		act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t)
+		render := Renderers(a.w.deps)[propertyv1.LockService_UnlockLock_FullMethodName]
+		// The remembered answer of a call whose server crashed says unknown; since then it was done.
+		a.w.write(t, func(tx *db.Tx) error {
+			if err := tx.Act.UpdateOneID(act.GetData().GetId()).SetState(lock.ActClaimed).Exec(tx.Context()); err != nil {
+				return err
+			}
+			_, err := lock.FinishAct(tx, bridge, act.GetData().GetId(), lock.ActDone, "ok", tx.Now())
+			return err
+		})
+		if err := render(a.ctx, act); err != nil || act.GetData().GetResult() != "opened" {
+			t.Errorf("%v, %v", act, err)
+		}
+	})
+}
+
+func TestLocksAndBridgesAreListed(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		b1, l1 := a.lock("L1")
+		_, l2 := a.lock("L2")
+		r1 := a.room("101")
+		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: l1, DoorId: r1}))(t)
+		must(a.Lock.UpdateLock(a.ctx, &propertyv1.UpdateLockRequest{Id: l1, Name: "Door 101"}))(t)
+		list := must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{PageSize: 1}))(t).GetData()
+		if list.GetTotal() != 2 || len(list.GetList()) != 1 || list.GetNextPageToken() == "" || list.GetList()[0].GetName() != "Door 101" {
+			t.Errorf("got %v", list)
+		}
+		if !list.GetList()[0].GetStatus().GetOnline() {
+			t.Error("the lock is not online")
+		}
+		free := must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{UnassignedOnly: true}))(t).GetData().GetList()
+		if len(free) != 1 || free[0].GetId() != l2 {
+			t.Errorf("without a door: %v", free)
+		}
+		got := must(a.Lock.GetLock(a.ctx, &propertyv1.GetLockRequest{Id: l1}))(t)
+		if len(got.GetSlots()) != 0 || got.GetData().GetAbilities().GetSlotsTotal() != 10 {
+			t.Errorf("got %v", got)
+		}
+		bridges := must(a.Bridge.ListBridges(a.ctx, &propertyv1.ListBridgesRequest{}))(t).GetData().GetList()
+		if len(bridges) != 2 || bridges[0].GetState() != "online" || bridges[0].GetLocks() != 1 {
+			t.Errorf("got %v", bridges)
+		}
+		a.w.clock.Advance(5 * time.Minute)
+		if s := must(a.Bridge.ListBridges(a.ctx, &propertyv1.ListBridgesRequest{}))(t).GetData().GetList()[0].GetState(); s != "offline" {
+			t.Errorf("silent for five minutes it is %s", s)
+		}
+		revoked := must(a.Bridge.RevokeBridge(a.ctx, &propertyv1.RevokeBridgeRequest{Id: b1}))(t).GetData()
+		if revoked.GetState() != "revoked" {
+			t.Errorf("got %v", revoked)
+		}
+		code := must(a.Bridge.CreateJoinCode(a.ctx, &propertyv1.CreateJoinCodeRequest{Id: b1}))(t)
+		if code.GetJoinCode() == "" || code.GetJoinCodeExpiresAt().AsTime().Sub(a.w.clock.Now()) > time.Hour {
+			t.Errorf("expires %v", code.GetJoinCodeExpiresAt())
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package property
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+// mapped shows the mapping of an integration as "external=own" by name, sorted.
+func (h *house) mapped(integrationID string) []string {
+	h.Helper()
+	list := must(h.Mapping.ListPartnerSpaces(h.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: integrationID}))(h.T).GetData().GetList()
+	var pairs []string
+	for _, p := range list {
+		if p.GetState() == "mapped" {
+			pairs = append(pairs, p.GetExternalId()+"="+p.GetSpaceName())
+		}
+	}
+	slices.Sort(pairs)
+	return pairs
+}
+
+func TestSuggestionsAreShownAndApplied(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		r101 := a.room("101")
+		a.room("102")
+		in := a.integration()
+		a.listed(in, "Room 101", "102", "Penthouse")
+		list := must(a.Mapping.ListPartnerSpaces(a.ctx, &propertyv1.ListPartnerSpacesRequest{IntegrationId: in, UnmappedOnly: true}))(t).GetData()
+		if list.GetTotal() != 3 {
+			t.Fatalf("%d listed", list.GetTotal())
+		}
+		for _, p := range list.GetList() {
+			if p.GetState() != "unmapped" || (p.GetExternalId() == "x-Room 101") != (p.GetSuggestedSpaceId() == r101) {
+				t.Errorf("got %v", p)
+			}
+		}
+		exact := must(a.Mapping.ApplySuggestions(a.ctx, &propertyv1.ApplySuggestionsRequest{IntegrationId: in, ExactOnly: true}))(t).GetData()
+		same(t, "exact", int32(1), exact.GetTotal())
+		must(a.Mapping.ApplySuggestions(a.ctx, &propertyv1.ApplySuggestionsRequest{IntegrationId: in}))(t)
+		same(t, "mapped", []string{"x-102=102", "x-Room 101=101"}, a.mapped(in))
+		if len(a.w.takeReplanned()) == 0 {
+			t.Error("nothing was replanned")
+		}
+	})
+}
+
+func TestBatchOfMappings(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		r1, r2 := a.room("101"), a.room("102")
+		in := a.integration()
+		a.listed(in, "1", "2", "3")
+		batch := func(pairs ...string) error {
+			var all []*propertyv1.Mapping
+			for i := 0; i < len(pairs); i += 2 {
+				all = append(all, &propertyv1.Mapping{ExternalId: pairs[i], SpaceId: pairs[i+1]})
+			}
+			_, err := a.Mapping.BatchSetMappings(a.ctx, &propertyv1.BatchSetMappingsRequest{IntegrationId: in, Mappings: all})
+			return err
+		}
+		for _, c := range []struct {
+			what  string
+			pairs []string
+			want  []string
+			fails fault.Reason
+		}{
+			{"two", []string{"x-1", r1, "x-2", r2}, []string{"x-1=101", "x-2=102"}, ""},
+			{"again", []string{"x-1", r1, "x-2", r2}, []string{"x-1=101", "x-2=102"}, ""},
+			{"traded", []string{"x-1", r2, "x-2", r1}, []string{"x-1=102", "x-2=101"}, ""},
+			{"moved on and emptied", []string{"x-3", r1, "x-2", ""}, []string{"x-1=102", "x-3=101"}, ""},
+			{"emptying what is empty", []string{"x-2", ""}, []string{"x-1=102", "x-3=101"}, ""},
+			{"held by another", []string{"x-2", r1}, []string{"x-1=102", "x-3=101"}, fault.AlreadyExists},
+			{"the second is not there", []string{"x-1", "", "x-3", "spc_none"}, []string{"x-1=102", "x-3=101"}, fault.SpaceNotFound},
+			{"one of theirs twice", []string{"x-1", r1, "x-1", r2}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
+			{"one of ours twice", []string{"x-1", r1, "x-3", r1}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
+		} {
+			err := batch(c.pairs...)
+			if c.fails == "" && err != nil || c.fails != "" && !fault.Has(err, c.fails) {
+				t.Errorf("%s: got %v, want %q", c.what, err, c.fails)
+			}
+			same(t, c.what, c.want, a.mapped(in))
+		}
+	})
+}
+
+func TestMappingReplansWhatItTouches(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		r1 := a.room("101")
+		in := a.integration()
+		a.listed(in, "1")
+		must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: "x-1", SpaceId: r1}))(t)
+		must(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t)
+		for _, touched := range a.w.takeReplanned() {
+			if !slices.Contains(touched.SpaceIDs, r1) || !slices.Contains(touched.Externals, space.External{IntegrationID: in, ID: "x-1"}) {
+				t.Errorf("replanned %+v", touched)
+			}
+		}
+		refused(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t, "twice", fault.SpaceNotMapped)
+	})
+}
+
+func TestConflictsAndReadings(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		r1 := a.room("1")
+		in := a.integration()
+		a.listed(in, "1", "2")
+		must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: "x-1", SpaceId: r1}))(t)
+		a.w.read = func(propertyID, integrationID string) error {
+			if propertyID != a.id || integrationID != in {
+				t.Errorf("read of %s %s", propertyID, integrationID)
+			}
+			a.listed(in, "2")
+			return nil
+		}
+		got := must(a.Integration.ReadSpaces(a.ctx, &propertyv1.ReadSpacesRequest{Id: in}))(t).GetData()
+		if got.GetMapped() != 1 || got.GetOpenConflicts() == 0 {
+			t.Errorf("got %v", got)
+		}
+		list := must(a.Mapping.ListConflicts(a.ctx, &propertyv1.ListConflictsRequest{}))(t).GetData().GetList()
+		if len(list) == 0 || list[0].GetKind() != string(space.Missing) || list[0].GetExternalId() != "x-1" {
+			t.Errorf("got %v", list)
+		}
+		failure := fault.New(fault.Precondition, fault.EndpointNotRegistered, "register getSpaces first")
+		a.w.read = func(string, string) error { return failure }
+		refused(a.Integration.ReadSpaces(a.ctx, &propertyv1.ReadSpacesRequest{Id: in}))(t, "unregistered", fault.EndpointNotRegistered)
+	})
+}
+
+func TestAccessTokenIsShownOnce(t *testing.T) {
+	eachHouse(t, func(a, b *house) {
+		connected := must(a.Integration.ConnectApp(a.ctx, &propertyv1.ConnectAppRequest{AppId: a.w.app}))(t)
+		in, first := connected.GetData().GetId(), connected.GetAccessToken()
+		if tokens := connected.GetData().GetAccessTokens(); len(tokens) != 1 || !strings.HasPrefix(first, tokens[0].GetHint()) || len(tokens[0].GetHint()) > 10 {
+			t.Fatalf("got %d tokens", len(tokens))
+		}
+		works := func(token, property string) bool {
+			who, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{Bearer: token})
+			return err == nil && who.PropertyID == property
+		}
+		if !works(first, a.id) {
+			t.Error("the token does not work")
+		}
+		second := must(a.Integration.RotateAccessToken(a.ctx, &propertyv1.RotateAccessTokenRequest{Id: in}))(t).GetAccessToken()
+		if works(first, a.id) || !works(second, a.id) {
+			t.Error("after the rotation the old one works, or the new one does not")
+		}
+		must(a.Integration.RevokeAccessToken(a.ctx, &propertyv1.RevokeAccessTokenRequest{Id: in}))(t)
+		if works(second, a.id) {
+			t.Error("revoked, it works")
+		}
+		secret := must(a.Integration.RotateSigningSecret(a.ctx, &propertyv1.RotateSigningSecretRequest{Id: in}))(t).GetSigningSecret()
+		if !strings.HasPrefix(secret, "whsec_") {
+			t.Error("no signing secret")
+		}
+		a.w.write(t, func(tx *db.Tx) error {
+			_, _, err := a.w.deps.Partners.Register(tx, partner.Endpoint{PropertyID: a.id, IntegrationID: in, Action: partner.GetSpaces, URL: "https://pms.example", Token: "hush"}, func(string) error { return nil })
+			return err
+		})
+		e := must(a.Integration.GetIntegration(a.ctx, &propertyv1.GetIntegrationRequest{Id: in}))(t).GetData().GetEndpoints()
+		if len(e) != 1 || e[0].GetState() != "unknown" || strings.Contains(e[0].String(), "hush") {
+			t.Errorf("endpoints %v", e)
+		}
+	})
+}
+
+func TestAPIKey(t *testing.T) {
+	eachHouse(t, func(a, b *house) {
+		refused(a.APIKey.GetApiKey(a.ctx, &propertyv1.GetApiKeyRequest{}))(t, "none", fault.TokenNotFound)
+		key := must(a.APIKey.CreateApiKey(a.ctx, &propertyv1.CreateApiKeyRequest{}))(t).GetApiKey()
+		refused(a.APIKey.CreateApiKey(a.ctx, &propertyv1.CreateApiKeyRequest{}))(t, "second", fault.AlreadyExists)
+		refused(b.APIKey.RevokeApiKey(b.ctx, &propertyv1.RevokeApiKeyRequest{}))(t, "another's", fault.TokenNotFound)
+		who, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{APIKey: key})
+		if err != nil || who.PropertyID != a.id {
+			t.Errorf("got %+v, %v", who, err)
+		}
+		next := must(a.APIKey.RotateApiKey(a.ctx, &propertyv1.RotateApiKeyRequest{OverlapMinutes: 5}))(t)
+		if _, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{APIKey: key}); err != nil {
+			t.Errorf("during the overlap: %v", err)
+		}
+		same(t, "the newest", next.GetData().GetId(), must(a.APIKey.GetApiKey(a.ctx, &propertyv1.GetApiKeyRequest{}))(t).GetData().GetId())
+		must(a.APIKey.RevokeApiKey(a.ctx, &propertyv1.RevokeApiKeyRequest{}))(t)
+		for _, k := range []string{key, next.GetApiKey()} {
+			if _, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{APIKey: k}); err == nil {
+				t.Error("revoked, it works")
+			}
+		}
+	})
+}
