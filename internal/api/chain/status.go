@@ -1,9 +1,11 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -199,4 +201,21 @@ func readDetail(e *errorsv1.Error, d *anypb.Any) {
 	case d.MessageIs(&request) && proto.Unmarshal(d.GetValue(), &request) == nil:
 		e.RequestId = request.GetRequestId()
 	}
+}
+
+// Row is one line of the table of errors.
+type Row struct {
+	Status int // of HTTP
+	Code   int32
+	Title  string
+}
+
+// Table returns every code that an answer may have, by status and code.
+func Table() []Row {
+	rows := make([]Row, 0, len(titles))
+	for code, row := range titles {
+		rows = append(rows, Row{row.http, code, row.title})
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code)) })
+	return rows
 }

@@ -1,0 +1,118 @@
+package rest_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"latchkey.dev/internal/api/rest"
+)
+
+func docs(t *testing.T, path string) (http.Header, string) {
+	t.Helper()
+	spec, err := os.ReadFile("../../../gen/openapi/partner.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := rest.NewDocs(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	for _, p := range d.Paths() {
+		mux.Handle(p, d)
+	}
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	raw, err := io.ReadAll(w.Result().Body)
+	if err != nil || w.Code != 200 {
+		t.Fatal(w.Code, err)
+	}
+	return w.Header(), string(raw)
+}
+
+func TestDocsListEveryOperation(t *testing.T) {
+	header, page := docs(t, "/docs")
+	_, spec := docs(t, "/openapi.yaml")
+	var doc struct {
+		Paths      map[string]map[string]struct{ OperationID string } `yaml:"paths"`
+		Components struct{ Schemas map[string]any }
+	}
+	if err := yaml.Unmarshal([]byte(spec), &doc); err != nil || len(doc.Paths) == 0 {
+		t.Fatal(err)
+	}
+	for path, verbs := range doc.Paths {
+		if !strings.Contains(page, "<code>"+path+"</code>") {
+			t.Errorf("%s is not shown", path)
+		}
+		if len(verbs) == 0 {
+			t.Errorf("%s has no operation", path)
+		}
+	}
+	for name := range doc.Components.Schemas {
+		if !strings.Contains(page, `id="message-`+name+`"`) {
+			t.Errorf("%s is not shown", name)
+		}
+	}
+	for _, want := range []string{"filter[type]", "Idempotency-Key", "pmsMeta", "FAILED_PRECONDITION", "datesNotValid", "UNAUTHORIZED"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not shown", want)
+		}
+	}
+	for _, not := range []string{"http://", "https://", "<script", "ZgotmplZ", "updateMask<"} {
+		if strings.Contains(page, not) {
+			t.Errorf("the page holds %s", not)
+		}
+	}
+	if !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
+		t.Errorf("policy %q", header.Get("Content-Security-Policy"))
+	}
+}
+
+func TestOpenAPIIsRefined(t *testing.T) {
+	header, spec := docs(t, "/openapi.yaml")
+	if header.Get("Content-Type") != "application/yaml" {
+		t.Errorf("content type %q", header.Get("Content-Type"))
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Parameters []struct{ Name, In string }
+			Responses  map[string]any
+		}
+		Components struct {
+			SecuritySchemes map[string]any `yaml:"securitySchemes"`
+			Schemas         map[string]any
+		}
+		Security []map[string][]string
+	}
+	if err := yaml.Unmarshal([]byte(spec), &doc); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, p := range doc.Paths["/v1/spaces"]["get"].Parameters {
+		names = append(names, p.Name)
+	}
+	if got := strings.Join(names, " "); got != "filter[type] filter[floor] filter[parentSpaceId] page[limit] page[offset]" {
+		t.Errorf("parameters of spaces: %s", got)
+	}
+	patch := doc.Paths["/v1/reservations"]["patch"]
+	if len(patch.Parameters) != 1 || patch.Parameters[0].Name != "Idempotency-Key" || patch.Parameters[0].In != "header" {
+		t.Errorf("parameters of the upsert: %v", patch.Parameters)
+	}
+	if patch.Responses["default"] == nil || doc.Components.Schemas["ErrorAnswer"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
+		t.Error("errors or credentials are not described")
+	}
+}
+
+func TestDocsRefuseWhatIsNoOpenAPI(t *testing.T) {
+	for _, text := range []string{"", "a: 1", "\t", "paths: {}"} {
+		if _, err := rest.NewDocs([]byte(text)); err == nil {
+			t.Errorf("%q is taken", text)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// refine adds to the generated description of the API what its generator does not know:
+// credentials, the spelling of nested parameters, the Idempotency-Key, and the error
+// envelope.
+func refine(openapi []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(openapi, &doc); err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	if len(doc.Content) != 1 {
+		return nil, errors.New("openapi: the document is empty")
+	}
+	root := doc.Content[0]
+	paths, schemas := child(root, "paths"), child(child(root, "components"), "schemas")
+	if paths == nil || schemas == nil {
+		return nil, errors.New("openapi: paths or components.schemas is missing")
+	}
+	for i := 1; i < len(paths.Content); i += 2 {
+		for j := 0; j+1 < len(paths.Content[i].Content); j += 2 {
+			if err := refineOperation(paths.Content[i].Content[j].Value, paths.Content[i].Content[j+1]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	var extra yaml.Node
+	if err := yaml.Unmarshal([]byte(additions), &extra); err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	more := extra.Content[0]
+	set(root, "servers", child(more, "servers"))
+	set(root, "security", child(more, "security"))
+	set(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
+	set(schemas, "ErrorAnswer", child(more, "ErrorAnswer"))
+	return &doc, nil
+}
+
+const additions = `
+servers: [{url: /}]
+security: [{clientToken: [], accessToken: []}, {bearer: []}, {apiKey: []}]
+securitySchemes:
+    clientToken: {type: apiKey, in: header, name: client-token, description: The token of the partner app. Together with access-token.}
+    accessToken: {type: apiKey, in: header, name: access-token, description: The token of the app at one property. Together with client-token.}
+    bearer: {type: http, scheme: bearer, description: The access token alone does the same.}
+    apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}
+ErrorAnswer:
+    type: object
+    properties:
+        error:
+            allOf: [{$ref: '#/components/schemas/Error'}]
+            description: What was wrong.
+    description: ErrorAnswer is the body of every answer that is not 2xx.
+`
+
+const failure = `
+description: What was wrong, in the one form that every error has.
+content: {application/json: {schema: {$ref: '#/components/schemas/ErrorAnswer'}}}
+`
+
+const idempotencyKey = `
+name: Idempotency-Key
+in: header
+description: A key of the caller's own, up to 255 characters. The same call under the same key is carried out once; its answer is kept for 7 days.
+schema: {type: string, maxLength: 255}
+`
+
+func refineOperation(verb string, op *yaml.Node) error {
+	answer, key := &yaml.Node{}, &yaml.Node{}
+	if err := errors.Join(yaml.Unmarshal([]byte(failure), answer), yaml.Unmarshal([]byte(idempotencyKey), key)); err != nil {
+		return fmt.Errorf("openapi: %w", err)
+	}
+	if responses := child(op, "responses"); responses != nil {
+		set(responses, "default", answer.Content[0])
+	}
+	params := child(op, "parameters")
+	if params == nil {
+		params = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+	}
+	// Which fields were sent is read off the body.
+	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return value(p, "name") == "updateMask" })
+	for _, p := range params.Content {
+		if name := child(p, "name"); name != nil && value(p, "in") == "query" {
+			name.Value = bracketed(name.Value)
+		}
+	}
+	if verb != "get" {
+		params.Content = append(params.Content, key.Content[0])
+	}
+	if len(params.Content) > 0 {
+		set(op, "parameters", params)
+	}
+	return nil
+}
+
+// bracketed writes filter.type as filter[type].
+func bracketed(name string) string {
+	head, rest, ok := strings.Cut(name, ".")
+	if !ok {
+		return name
+	}
+	return head + "[" + strings.ReplaceAll(rest, ".", "][") + "]"
+}
+
+func child(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func value(n *yaml.Node, key string) string {
+	if c := child(n, key); c != nil {
+		return c.Value
+	}
+	return ""
+}
+
+func set(n *yaml.Node, key string, v *yaml.Node) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			n.Content[i+1] = v
+			return
+		}
+	}
+	n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key}, v)
+}
