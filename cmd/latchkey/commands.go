@@ -15,6 +15,10 @@ The way from nothing to an open door: property create, app create, integration c
 
 // commands are all commands, each in a file of its own.
 type commands struct {
+	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
+	Demo    demoCommand    `cmd:"" group:"server" help:"A whole property to play with: server, PMS, bridge and virtual locks."`
+	Migrate migrateCommand `cmd:"" group:"server" help:"Bring a database to the schema of this version."`
+
 	Property    propertyCommands    `cmd:"" group:"house" help:"Properties: the hotels and hostels of this installation."`
 	Space       spaceCommands       `cmd:"" group:"house" help:"Rooms, dorms and beds."`
 	Gate        gateCommands        `cmd:"" group:"house" help:"Doors of common areas."`

@@ -189,8 +189,7 @@ const patience = 30 * time.Second
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
+	pause := 20 * time.Millisecond
 	for {
 		ok, err := holds(ctx)
 		if ok {
@@ -204,7 +203,8 @@ func (w *World) Await(ctx context.Context, what string, holds func(context.Conte
 			return fmt.Errorf("waited %s for this, in vain: %s", patience, what)
 		case failed := <-w.failures:
 			return fmt.Errorf("a part of the sandbox ended: %w", failed)
-		case <-tick.C:
+		case <-time.After(pause):
+			pause = min(2*pause, 250*time.Millisecond)
 		}
 	}
 }

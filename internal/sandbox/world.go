@@ -141,6 +141,9 @@ func (w *World) dial() (err error) {
 	return err
 }
 
+// lifetime is the fence of the virtual locks: a lock that a bridge never drove is first written to after twice of it.
+const lifetime = 100 * time.Millisecond
+
 // openHouse builds the virtual locks, one for each address.
 func (w *World) openHouse(c Config, addresses []string) (err error) {
 	profile := c.Profile
@@ -149,7 +152,7 @@ func (w *World) openHouse(c Config, addresses []string) (err error) {
 	}
 	specs := make([]sim.Spec, len(addresses))
 	for i, a := range addresses {
-		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90}
+		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: lifetime}
 	}
 	w.House, err = sim.NewHouse(sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")})
 	return err

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/telemetry"
+)
+
+// demoCommand starts a whole property to play with.
+type demoCommand struct {
+	Once      bool   `xor:"mode" help:"Tell the story, check every step, and end: exit code 0, or 1 and which step failed."`
+	ReadyFile string `xor:"mode" type:"path" placeholder:"FILE" help:"Tell no story; write addresses and tokens as JSON to FILE once all is set up, and stay."`
+	Data      string `type:"path" placeholder:"DIR" help:"Keep the data in DIR, which must be empty or not there. Left out: a temporary directory that goes with the demo."`
+	HTTP      string `name:"listen-http" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"REST, Connect and documentation. Port 0 is a free one."`
+	GRPC      string `name:"listen-grpc" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"gRPC."`
+	Bridge    string `name:"listen-bridge" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The bridges' streams."`
+}
+
+// Help is shown below the flags' own.
+func (*demoCommand) Help() string {
+	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks; tells in ten steps how a reservation becomes a code that opens a door, and how it ends; then stays up to be tried by hand.
+
+Without a terminal it ends after the story. In the demo, and nowhere else by default, the partner's endpoints may be on loopback over plain HTTP.`
+}
+
+// Run runs the demo.
+func (c *demoCommand) Run(ctx context.Context, std *streams) (err error) {
+	dir, done, err := c.directory()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	log, err := os.OpenFile(filepath.Join(dir, "demo.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	logger, err := telemetry.Logger(log, "info", "text")
+	if err != nil {
+		return err
+	}
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Options: server.Options{Logger: logger, Version: version}})
+	if err != nil {
+		return fmt.Errorf("the demo could not be set up: %w", err)
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	if c.ReadyFile != "" {
+		if err := c.writeReady(w); err != nil {
+			return err
+		}
+		return stay(ctx, w)
+	}
+	return c.tell(ctx, std, w)
+}
+
+func (c *demoCommand) config(dir string) config.Config {
+	cfg := config.Default()
+	cfg.DataDir = filepath.Join(dir, "data")
+	cfg.Listen = config.Listen{HTTP: c.HTTP, GRPC: c.GRPC, Bridge: c.Bridge, Ops: "127.0.0.1:0"}
+	cfg.Drain = 100 * time.Millisecond
+	return cfg
+}
+
+// directory is where the demo keeps its data, and what becomes of it in the end.
+func (c *demoCommand) directory() (dir string, done func() error, err error) {
+	if c.Data == "" {
+		dir, err = os.MkdirTemp("", "latchkey-demo-")
+		return dir, func() error { return os.RemoveAll(dir) }, err
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return "", nil, err
+	}
+	there, err := os.ReadDir(c.Data)
+	if err == nil && len(there) > 0 {
+		err = fmt.Errorf("--data %s is not empty: a demo begins anew; name an empty directory", c.Data)
+	}
+	return c.Data, func() error { return nil }, err
+}
+
+// ready is what --ready-file holds.
+type ready struct {
+	HTTP        string `json:"http"`
+	GRPC        string `json:"grpc"`
+	Bridge      string `json:"bridge"`
+	ClientToken string `json:"clientToken"`
+	AccessToken string `json:"accessToken"`
+	APIKey      string `json:"apiKey"`
+	StaffToken  string `json:"staffToken"`
+	PropertyID  string `json:"propertyId"`
+	Keypad      string `json:"keypad"`
+	Sandbox     string `json:"sandbox"`
+	Socket      string `json:"socket"`
+}
+
+// writeReady writes the file whole or not at all: whoever waits for it reads no half of it.
+func (c *demoCommand) writeReady(w *sandbox.World) error {
+	raw, err := json.MarshalIndent(ready{
+		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
+		ClientToken: w.ClientToken, AccessToken: w.AccessToken, APIKey: w.APIKey, StaffToken: w.StaffToken, PropertyID: w.PropertyID,
+		Keypad: w.KeypadURL(), Sandbox: w.PMSURL(), Socket: w.Server.SocketPath(),
+	}, "", "  ")
+	if err != nil {
+		return err
+	}
+	temp := c.ReadyFile + ".part"
+	if err := os.WriteFile(temp, append(raw, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(temp, c.ReadyFile)
+}
+
+// stay waits until the demo is told to end, or a part of it ends by itself.
+func stay(ctx context.Context, w *sandbox.World) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-w.Failed():
+		return err
+	}
+}
+
+func (c *demoCommand) tell(ctx context.Context, std *streams, w *sandbox.World) error {
+	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
+	if err := w.Tell(ctx, &narrator{out: std.out}); err != nil {
+		return fmt.Errorf("the story failed at %w", err)
+	}
+	fmt.Fprintf(std.out, "Every step went as it should.\n")
+	if f, ok := std.in.(*os.File); c.Once || !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	invite(std.out, w)
+	return stay(ctx, w)
+}
+
+// narrator prints the story.
+type narrator struct{ out io.Writer }
+
+// Begin prints the title of a step.
+func (n *narrator) Begin(number int, title string) { fmt.Fprintf(n.out, "%2d  %s\n", number, title) }
+
+// End prints what came of it.
+func (n *narrator) End(outcome []string, err error, took time.Duration) {
+	for _, line := range outcome {
+		fmt.Fprintf(n.out, "      %s\n", line)
+	}
+	mark := "ok"
+	if err != nil {
+		mark = "FAILED: " + err.Error()
+	}
+	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))
+}
+
+// invite says how to go on by hand.
+func invite(out io.Writer, w *sandbox.World) {
+	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	headers := fmt.Sprintf("-H 'client-token: %s' -H 'access-token: %s'", w.ClientToken, w.AccessToken)
+	fmt.Fprintf(out, `
+Now you. It stays up until you press Ctrl-C.
+
+  REST and Connect   http://%[1]s    (documentation at http://%[1]s/docs)
+  gRPC               %[2]s
+  the PMS            %[3]s
+  client-token       %[4]s
+  access-token       %[5]s
+  api-key            %[6]s
+  property           %[7]s
+
+Check a guest in to Room 103, look at the PIN, type it at the door (put it in place of 000000):
+
+curl -sX PATCH http://%[1]s/v1/reservations %[8]s -H 'content-type: application/json' -d '{"pmsMeta":{"id":"MINE"},"pmsNumber":"42","booker":{"lastName":"You"},"state":"started","roomId":"R103","fromDate":"%[9]s","toDate":"%[10]s"}'
+
+curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin,gatePins,access' %[8]s
+
+curl -sX POST %[11]s -d '{"pin":"000000"}'
+
+`, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.PMSURL(), w.ClientToken, w.AccessToken, w.APIKey, w.PropertyID, headers, today, later,
+		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1))
+}

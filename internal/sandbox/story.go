@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Step is one step of the story.
+type Step struct {
+	Title string
+	// Tell carries the step out and says in a few words what came of it.
+	Tell func(ctx context.Context) (outcome []string, err error)
+}
+
+// Teller is told the story as it goes.
+type Teller interface {
+	Begin(number int, title string)
+	End(outcome []string, err error, took time.Duration)
+}
+
+// StepError says which step of the story failed.
+type StepError struct {
+	Number int
+	Title  string
+	Err    error
+}
+
+func (e *StepError) Error() string { return fmt.Sprintf("step %d, %q: %v", e.Number, e.Title, e.Err) }
+
+// Unwrap is why it failed.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Tell tells the whole story and checks every step. It ends at the first that fails.
+func (w *World) Tell(ctx context.Context, to Teller) error {
+	s := &story{World: w}
+	for i, step := range s.steps() {
+		to.Begin(i+1, step.Title)
+		began := time.Now()
+		outcome, err := step.Tell(ctx)
+		to.End(outcome, err, time.Since(began))
+		if err != nil {
+			return &StepError{i + 1, step.Title, err}
+		}
+	}
+	return nil
+}
+
+// story remembers what happened so far.
+type story struct {
+	*World
+	pins map[string]string // by the PMS's reservation id
+}
+
+// The people of the story and what they booked.
+const (
+	ada    = "B-1001"   // Room 101
+	grace  = "B-1002-1" // Bed A
+	edsger = "B-1002-2" // Bed B
+)
+
+func (s *story) steps() []Step {
+	s.pins = map[string]string{}
+	return []Step{
+		{"The PMS has registered its three endpoints", s.endpoints},
+		{"Its rooms and beds are mapped to ours", s.mapped},
+		{"A booking for Room 101 arrives, and one for two beds", s.bookings},
+		{"The desk checks the guests in", s.checkIn},
+		{"The PINs are on the locks", s.verified},
+		{"Guests type their PINs", s.type1},
+		{"Ada stays a day longer", s.extend},
+		{"Ada moves to Room 102", s.move},
+		{"Everybody checks out", s.checkOut},
+		{"The same PINs are refused", s.refused},
+	}
+}
+
+func (s *story) endpoints(ctx context.Context) ([]string, error) {
+	a, err := s.ask(ctx, "GET", "/v1/endpoints", nil)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range items(a.Data(), "list") {
+		names = append(names, text(e, "action"))
+	}
+	if len(names) != 3 {
+		return nil, fmt.Errorf("the service knows %d endpoints, not 3", len(names))
+	}
+	t, err := s.ask(ctx, "POST", "/v1/endpoints/getSpaces:test", map[string]any{})
+	if err != nil {
+		return nil, err
+	}
+	if ok, _ := t.Data()["ok"].(bool); !ok {
+		return nil, fmt.Errorf("getSpaces breaks the contract: %v", t.Data()["violations"])
+	}
+	return []string{strings.Join(names, ", "), fmt.Sprintf("getSpaces answers as agreed, in %.1f ms", t.Data()["latencyMs"])}, nil
+}
+
+func (s *story) mapped(ctx context.Context) ([]string, error) {
+	a, err := s.ask(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
+	if err != nil {
+		return nil, err
+	}
+	var pairs []string
+	for _, sp := range items(a.Data(), "list") {
+		if text(sp, "pmsSpaceId") == "" {
+			return nil, fmt.Errorf("%s is mapped to nothing", text(sp, "name"))
+		}
+		pairs = append(pairs, text(sp, "pmsSpaceId")+" = "+text(sp, "name"))
+	}
+	if len(pairs) != len(Listing()) {
+		return nil, fmt.Errorf("%d spaces are mapped, not %d", len(pairs), len(Listing()))
+	}
+	return wrapped(pairs, 4), nil
+}
+
+// booking is a stay from today on.
+func booking(number, last string, nights int, more map[string]any) map[string]any {
+	now := time.Now()
+	b := map[string]any{
+		"pmsNumber": number, "state": "confirmed", "booker": map[string]any{"lastName": last, "email": strings.ToLower(last) + "@example.com"},
+		"fromDate": now.Format(time.DateOnly), "toDate": now.AddDate(0, 0, nights).Format(time.DateOnly), "adultCount": 1,
+	}
+	for k, v := range more {
+		b[k] = v
+	}
+	return b
+}
+
+func (s *story) bookings(ctx context.Context) ([]string, error) {
+	for id, b := range map[string]map[string]any{
+		ada:    booking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
+		grace:  booking("1002", "Hopper", 3, map[string]any{"roomId": "D4", "bedId": "D4-A", "pmsMeta": map[string]any{"groupId": "1002"}}),
+		edsger: booking("1002", "Dijkstra", 3, map[string]any{"roomId": "D4", "bedId": "D4-B", "pmsMeta": map[string]any{"groupId": "1002"}}),
+	} {
+		a, err := s.push(ctx, id, b)
+		if err != nil {
+			return nil, err
+		}
+		if status := text(plan(a), "status"); status != "none" {
+			return nil, fmt.Errorf("%s is only confirmed, and its access is %q", id, status)
+		}
+	}
+	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
+}
+
+func (s *story) checkIn(ctx context.Context) ([]string, error) {
+	var out []string
+	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {
+		a, err := s.push(ctx, g.id, map[string]any{"state": "started"})
+		if err != nil {
+			return nil, err
+		}
+		p := plan(a)
+		if status := text(p, "status"); status != "issued" {
+			return nil, fmt.Errorf("%s is checked in, and the access is %q: %v", g.name, status, p["reasons"])
+		}
+		var doors []string
+		for _, d := range items(p, "doors") {
+			doors = append(doors, text(d, "name"))
+		}
+		out = append(out, fmt.Sprintf("%-7s %s", g.name+":", strings.Join(doors, ", ")))
+	}
+	return out, nil
+}
+
+func (s *story) verified(ctx context.Context) ([]string, error) {
+	n := 0
+	for _, id := range []string{ada, grace, edsger} {
+		a, err := s.settled(ctx, id, "issued", "verified")
+		if err != nil {
+			return nil, err
+		}
+		s.pins[id] = text(a.Data(), "pin")
+		if len(s.pins[id]) < 6 {
+			return nil, fmt.Errorf("%s has no PIN", id)
+		}
+		n += len(items(plan(a), "doors"))
+	}
+	return []string{fmt.Sprintf("%d codes sent, set and read back from the locks: verified", n)}, nil
+}
