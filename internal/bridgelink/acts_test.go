@@ -54,69 +54,71 @@ func (b *bridge) acted(id, outcome string) {
 }
 
 func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
-	s := newService(t, "sqlite")
-	here, address := s.node("nod_a")
-	there, _ := s.node("nod_b")
-	b := s.enrol("front")
-	b.connect(address)
-	lockID := b.lock("front").ID
-	for _, n := range []*Node{here, there} {
-		for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired} {
-			done := s.unlocking(n, lockID, 5*time.Second)
-			a := b.act()
-			if a.Address != "front" || a.Operation != lock.Unlock || a.DeadlineMs == 0 || a.DeadlineMs > 5000 || a.Deadline == nil {
-				t.Errorf("act %v", a)
-			}
-			b.acted(a.Id, outcome)
-			b.acted(a.Id, outcome)
-			if r := <-done; r.err != nil || r.out.State != outcome || r.out.ActID != a.Id {
-				t.Errorf("%s: %+v", outcome, r)
+	onEach(t, func(t *testing.T, s *site) {
+		here, address := s.node("nod_a")
+		there, _ := s.node("nod_b")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		for _, n := range []*Node{here, there} {
+			for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired} {
+				done := s.unlocking(n, lockID, 5*time.Second)
+				a := b.act()
+				if a.Address != "front" || a.Operation != lock.Unlock || a.DeadlineMs == 0 || a.DeadlineMs > 5000 || a.Deadline == nil {
+					t.Errorf("act %v", a)
+				}
+				b.acted(a.Id, outcome)
+				b.acted(a.Id, outcome)
+				if r := <-done; r.err != nil || r.out.State != outcome || r.out.ActID != a.Id {
+					t.Errorf("%s: %+v", outcome, r)
+				}
 			}
 		}
-	}
-	opened, err := s.db.Read().Event.Query().Count(t.Context())
-	s.must(err)
-	if opened != 2 {
-		t.Errorf("%d events of two openings", opened)
-	}
+		opened, err := s.db.Read().Event.Query().Count(t.Context())
+		s.must(err)
+		if opened != 2 {
+			t.Errorf("%d events of two openings", opened)
+		}
+	})
 }
 
 func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
-	s := newService(t, "sqlite")
-	n, address := s.node("nod_a")
-	b := s.enrol("front")
-	b.connect(address)
-	lockID := b.lock("front").ID
-	s.must(b.stream.CloseSend())
-	b.end()
-	s.until("offline", func() bool { return !b.row().Online })
-	began := time.Now()
-	if _, err := s.unlock(n, lockID, 5*time.Second); !fault.Has(err, fault.BridgeOffline) {
-		t.Errorf("the bridge is offline: %v", err)
-	}
-	// Its row says online, but its node is gone, or does not know of it.
-	for _, node := range []string{"nod_gone", "nod_a"} {
-		s.change(func(tx *db.Tx) error {
-			return tx.Bridge.UpdateOneID(b.id).SetOnline(true).SetLastSeenAt(tx.Now()).SetNode(node).Exec(tx.Context())
-		})
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		s.must(b.stream.CloseSend())
+		b.end()
+		s.until("offline", func() bool { return !b.row().Online })
+		began := time.Now()
 		if _, err := s.unlock(n, lockID, 5*time.Second); !fault.Has(err, fault.BridgeOffline) {
-			t.Errorf("node %s: %v", node, err)
+			t.Errorf("the bridge is offline: %v", err)
 		}
-	}
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("it took %v to say so", took)
-	}
-	claimed, err := s.db.Read().Act.Query().All(t.Context())
-	s.must(err)
-	for _, a := range claimed {
-		if a.State != lock.ActExpired {
-			t.Errorf("an act that was not sent is %q", a.State)
+		// Its row says online, but its node is gone, or does not know of it.
+		for _, node := range []string{"nod_gone", "nod_a"} {
+			s.change(func(tx *db.Tx) error {
+				return tx.Bridge.UpdateOneID(b.id).SetOnline(true).SetLastSeenAt(tx.Now()).SetNode(node).Exec(tx.Context())
+			})
+			if _, err := s.unlock(n, lockID, 5*time.Second); !fault.Has(err, fault.BridgeOffline) {
+				t.Errorf("node %s: %v", node, err)
+			}
 		}
-	}
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("it took %v to say so", took)
+		}
+		claimed, err := s.db.Read().Act.Query().All(t.Context())
+		s.must(err)
+		for _, a := range claimed {
+			if a.State != lock.ActExpired {
+				t.Errorf("an act that was not sent is %q", a.State)
+			}
+		}
+	})
 }
 
 func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	s.pace.grace = 50 * time.Millisecond
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -136,7 +138,7 @@ func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
 }
 
 func TestActOfASessionThatEndsIsUnknown(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -167,7 +169,7 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 	if !o.stamp(act, o.deadline.Add(-300*time.Millisecond)) || act.DeadlineMs != 300 {
 		t.Errorf("an act with 300 ms left is given %d", act.DeadlineMs)
 	}
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -187,46 +189,47 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 }
 
 func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
-	s := newService(t, "sqlite")
-	n, address := s.node("nod_a")
-	b := s.enrol("front")
-	b.connect(address)
-	lockID := b.lock("front").ID
-	const many = 3 * ordersMax
-	results := make(chan ending, many)
-	var wg sync.WaitGroup
-	for range many {
-		wg.Go(func() {
-			out, err := s.unlock(n, lockID, 5*time.Second)
-			results <- ending{out, err}
-		})
-	}
-	go func() { wg.Wait(); close(results) }()
-	sent := map[string]bool{}
-	counts := map[string]int{}
-	for open := true; open; {
-		select {
-		case m := <-b.messages:
-			id := m.GetAct().GetId()
-			if sent[id] {
-				t.Errorf("act %s was sent twice", id)
-			}
-			sent[id] = true
-			b.acted(id, lock.ActDone)
-		case r, ok := <-results:
-			switch {
-			case !ok:
-				open = false
-			case r.err == nil:
-				counts[r.out.State]++
-			case fault.Has(r.err, fault.UnavailableReason):
-				counts["busy"]++
-			default:
-				t.Errorf("an act ended with %v", r.err)
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		const many = 3 * ordersMax
+		results := make(chan ending, many)
+		var wg sync.WaitGroup
+		for range many {
+			wg.Go(func() {
+				out, err := s.unlock(n, lockID, 5*time.Second)
+				results <- ending{out, err}
+			})
+		}
+		go func() { wg.Wait(); close(results) }()
+		sent := map[string]bool{}
+		counts := map[string]int{}
+		for open := true; open; {
+			select {
+			case m := <-b.messages:
+				id := m.GetAct().GetId()
+				if sent[id] {
+					t.Errorf("act %s was sent twice", id)
+				}
+				sent[id] = true
+				b.acted(id, lock.ActDone)
+			case r, ok := <-results:
+				switch {
+				case !ok:
+					open = false
+				case r.err == nil:
+					counts[r.out.State]++
+				case fault.Has(r.err, fault.UnavailableReason):
+					counts["busy"]++
+				default:
+					t.Errorf("an act ended with %v", r.err)
+				}
 			}
 		}
-	}
-	if counts[lock.ActDone] != len(sent) || counts[lock.ActDone]+counts["busy"] != many {
-		t.Errorf("%d sent, ended as %v of %d", len(sent), counts, many)
-	}
+		if counts[lock.ActDone] != len(sent) || counts[lock.ActDone]+counts["busy"] != many {
+			t.Errorf("%d sent, ended as %v of %d", len(sent), counts, many)
+		}
+	})
 }

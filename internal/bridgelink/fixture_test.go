@@ -47,7 +47,7 @@ type site struct {
 	learned chan lock.Learned
 }
 
-func newService(t testing.TB, engine string) *site {
+func newSite(t testing.TB, engine string) *site {
 	t.Helper()
 	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: production, learned: make(chan lock.Learned, 100)}
 	kek, err := keyring.NewKEK()
@@ -64,6 +64,14 @@ func newService(t testing.TB, engine string) *site {
 	})
 	s.pace.sweep, s.pace.beat = time.Hour, time.Hour
 	return s
+}
+
+// onEach runs f on every database.
+func onEach(t *testing.T, f func(t *testing.T, s *site)) {
+	t.Helper()
+	for _, engine := range dbtest.Engines {
+		t.Run(engine, func(t *testing.T) { f(t, newSite(t, engine)) })
+	}
 }
 
 func (s *site) must(err error) {

@@ -87,6 +87,9 @@ func (s *session) run(who lock.Identity, shown []byte) (end cause) {
 	s.log = s.log.With("bridge", who.BridgeID)
 	s.node.enter(who.BridgeID, s)
 	defer s.node.leave(who.BridgeID, s)
+	if s.node.refuses() { // since the stream began
+		return s.farewell(shuttingDown)
+	}
 	if why := s.begin(who, shown, first); why != "" {
 		return s.farewell(why)
 	}

@@ -20,7 +20,7 @@ import (
 func TestCodeTravelsToTheLockAndEvidenceBack(t *testing.T) {
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) {
-			s := newService(t, engine)
+			s := newSite(t, engine)
 			n, address := s.node("nod_a")
 			b := s.enrol("front", "back")
 			if w := b.connect(address); w.Epoch == 0 || w.ServerTime == nil || w.HeartbeatSeconds == 0 {
@@ -53,31 +53,32 @@ func afterReport(number uint32, generation uint64) []byte {
 }
 
 func TestOnlyLocksWhoseDigestDiffersAreToldAnew(t *testing.T) {
-	s := newService(t, "sqlite")
-	n, address := s.node("nod_a")
-	b := s.enrol("front", "back")
-	b.connect(address)
-	row := s.put(n, b.lock("front"), "grt_a", "123456")
-	d := b.next().GetLockDelta()
-	b.report("front", d.Slots...)
-	s.learn()
-	back := s.put(n, b.lock("back"), "grt_b", "123457")
-	b.next()
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front", "back")
+		b.connect(address)
+		row := s.put(n, b.lock("front"), "grt_a", "123456")
+		d := b.next().GetLockDelta()
+		b.report("front", d.Slots...)
+		s.learn()
+		back := s.put(n, b.lock("back"), "grt_b", "123457")
+		b.next()
 
-	b.locks[0].Digest = afterReport(1, uint64(row.Generation))
-	b.connect(address)
-	snap := b.next().GetLockSnapshot()
-	if snap == nil || snap.Address != "back" || len(snap.Slots) != 1 || snap.Slots[0].Generation != uint64(back.Generation) {
-		t.Fatalf("after reconnecting: %v, want the snapshot of back", snap)
-	}
-	s.put(n, b.lock("front"), "grt_c", "123458")
-	if d := b.next().GetLockDelta(); d == nil || d.Address != "front" || len(d.Slots) != 1 || d.Slots[0].Slot != 2 {
-		t.Errorf("then %v, want the new slot of front alone", d)
-	}
+		b.locks[0].Digest = afterReport(1, uint64(row.Generation))
+		b.connect(address)
+		snap := b.next().GetLockSnapshot()
+		if snap == nil || snap.Address != "back" || len(snap.Slots) != 1 || snap.Slots[0].Generation != uint64(back.Generation) {
+			t.Fatalf("after reconnecting: %v, want the snapshot of back", snap)
+		}
+		s.put(n, b.lock("front"), "grt_c", "123458")
+		if d := b.next().GetLockDelta(); d == nil || d.Address != "front" || len(d.Slots) != 1 || d.Slots[0].Slot != 2 {
+			t.Errorf("then %v, want the new slot of front alone", d)
+		}
+	})
 }
 
 func TestChangesBetweenTwoLooksAreOneMessage(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -103,7 +104,7 @@ func TestChangesBetweenTwoLooksAreOneMessage(t *testing.T) {
 }
 
 func TestWrongOrderEndsTheSession(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	twice := &lockv1.LockHello{Address: "front"}
@@ -131,37 +132,38 @@ func TestWrongOrderEndsTheSession(t *testing.T) {
 }
 
 func TestNewerSessionTakesOver(t *testing.T) {
-	s := newService(t, "sqlite")
-	n, here := s.node("nod_a")
-	_, there := s.node("nod_b")
-	b := s.enrol("front")
-	b.connect(here)
-	row := s.put(n, b.lock("front"), "grt_a", "123456")
-	d := b.next().GetLockDelta()
-	for i, address := range []string{here, there, here} {
-		old := *b
-		if w := b.connect(address); w.Epoch <= old.epoch {
-			t.Fatalf("epoch %d after %d", w.Epoch, old.epoch)
+	onEach(t, func(t *testing.T, s *site) {
+		n, here := s.node("nod_a")
+		_, there := s.node("nod_b")
+		b := s.enrol("front")
+		b.connect(here)
+		row := s.put(n, b.lock("front"), "grt_a", "123456")
+		d := b.next().GetLockDelta()
+		for i, address := range []string{here, there, here} {
+			old := *b
+			if w := b.connect(address); w.Epoch <= old.epoch {
+				t.Fatalf("epoch %d after %d", w.Epoch, old.epoch)
+			}
+			old.report("front", d.Slots...)
+			if why, err := old.end(); why != "superseded" || status.Code(err) != codes.Aborted {
+				t.Errorf("takeover %d: the older session ended with %q, %v", i, why, err)
+			}
+			if r := b.row(); !r.Online || r.Epoch != int64(b.epoch) {
+				t.Errorf("takeover %d: online %v under epoch %d, want %d", i, r.Online, r.Epoch, b.epoch)
+			}
+			if snap := b.next().GetLockSnapshot(); snap == nil || snap.Slots[0].Generation != uint64(row.Generation) {
+				t.Errorf("takeover %d: %v, want the snapshot: nothing of the older session counted", i, snap)
+			}
 		}
-		old.report("front", d.Slots...)
-		if why, err := old.end(); why != "superseded" || status.Code(err) != codes.Aborted {
-			t.Errorf("takeover %d: the older session ended with %q, %v", i, why, err)
+		s.put(n, b.lock("front"), "grt_b", "123457")
+		if d := b.next().GetLockDelta(); d == nil {
+			t.Error("the session that took over is not woken")
 		}
-		if r := b.row(); !r.Online || r.Epoch != int64(b.epoch) {
-			t.Errorf("takeover %d: online %v under epoch %d, want %d", i, r.Online, r.Epoch, b.epoch)
-		}
-		if snap := b.next().GetLockSnapshot(); snap == nil || snap.Slots[0].Generation != uint64(row.Generation) {
-			t.Errorf("takeover %d: %v, want the snapshot: nothing of the older session counted", i, snap)
-		}
-	}
-	s.put(n, b.lock("front"), "grt_b", "123457")
-	if d := b.next().GetLockDelta(); d == nil {
-		t.Error("the session that took over is not woken")
-	}
+	})
 }
 
 func TestReportUnderAnotherEpochHasNoEffect(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -182,7 +184,7 @@ func TestReportUnderAnotherEpochHasNoEffect(t *testing.T) {
 func TestRevocationCutsTheSession(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wake-up lost: %v", lost), func(t *testing.T) {
-			s := newService(t, "sqlite")
+			s := newSite(t, "sqlite")
 			s.pace.revoked = 20 * time.Millisecond
 			n, address := s.node("nod_a")
 			b := s.enrol("front")
@@ -208,7 +210,7 @@ func TestRevocationCutsTheSession(t *testing.T) {
 }
 
 func TestSilentBridgeIsFoundDead(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	s.pace.silence, s.pace.beat = 300*time.Millisecond, 20*time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -226,7 +228,7 @@ func TestSilentBridgeIsFoundDead(t *testing.T) {
 }
 
 func TestHelloHasToComeInTime(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	s.pace.hello = 50 * time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -237,7 +239,7 @@ func TestHelloHasToComeInTime(t *testing.T) {
 }
 
 func TestBridgeThatDoesNotReadIsDropped(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	s.pace.stuck, s.pace.sweep = 100*time.Millisecond, 10*time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -260,38 +262,39 @@ func TestBridgeThatDoesNotReadIsDropped(t *testing.T) {
 }
 
 func TestDrainAsksEveryBridgeToLeaveAndLetsNoneIn(t *testing.T) {
-	s := newService(t, "sqlite")
-	n, address := s.node("nod_a")
-	bridges := []*bridge{s.enrol("a"), s.enrol("b"), s.enrol("c")}
-	for _, b := range bridges {
-		b.connect(address)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	n.Drain(ctx, 50*time.Millisecond)
-	if ctx.Err() != nil {
-		t.Fatal("drain did not end")
-	}
-	for _, b := range bridges {
-		if b.next().GetDrain() == nil {
-			t.Error("a bridge was not asked to leave")
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		bridges := []*bridge{s.enrol("a"), s.enrol("b"), s.enrol("c")}
+		for _, b := range bridges {
+			b.connect(address)
 		}
-		if why, err := b.end(); why != "shuttingDown" || status.Code(err) != codes.Unavailable {
-			t.Errorf("ended with %q, %v", why, err)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		n.Drain(ctx, 50*time.Millisecond)
+		if ctx.Err() != nil {
+			t.Fatal("drain did not end")
 		}
-		if r := b.row(); r.Online || r.OfflineReason != "shuttingDown" {
-			t.Errorf("online %v, reason %q", r.Online, r.OfflineReason)
+		for _, b := range bridges {
+			if b.next().GetDrain() == nil {
+				t.Error("a bridge was not asked to leave")
+			}
+			if why, err := b.end(); why != "shuttingDown" || status.Code(err) != codes.Unavailable {
+				t.Errorf("ended with %q, %v", why, err)
+			}
+			if r := b.row(); r.Online || r.OfflineReason != "shuttingDown" {
+				t.Errorf("online %v, reason %q", r.Online, r.OfflineReason)
+			}
 		}
-	}
-	b := bridges[0]
-	b.open(address)
-	if _, err := b.end(); status.Code(err) != codes.Unavailable {
-		t.Errorf("let in while draining: %v", err)
-	}
+		b := bridges[0]
+		b.open(address)
+		if _, err := b.end(); status.Code(err) != codes.Unavailable {
+			t.Errorf("let in while draining: %v", err)
+		}
+	})
 }
 
 func TestSweepTellsAgainWhatWasNotReported(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	s.pace.sweep = 50 * time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -309,7 +312,7 @@ func TestSweepTellsAgainWhatWasNotReported(t *testing.T) {
 }
 
 func TestLockThatAppearsIsLearnedAndTold(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -330,23 +333,24 @@ func TestLockThatAppearsIsLearnedAndTold(t *testing.T) {
 }
 
 func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
-	s := newService(t, "sqlite")
-	_, address := s.node("nod_a")
-	b := s.enrol("front")
-	b.connect(address)
-	batch := &lockv1.EventBatch{Events: []*lockv1.Event{{Sequence: 1, Address: "front", Kind: "opened"}, {Sequence: 2, Address: "front", Kind: "denied"}}}
-	for range 2 {
-		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: batch}})
-		if ack := b.next().GetEventAck(); ack.GetSequence() != 2 {
-			t.Fatalf("acknowledged %v, want 2", ack)
+	onEach(t, func(t *testing.T, s *site) {
+		_, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		batch := &lockv1.EventBatch{Events: []*lockv1.Event{{Sequence: 1, Address: "front", Kind: "opened"}, {Sequence: 2, Address: "front", Kind: "denied"}}}
+		for range 2 {
+			b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: batch}})
+			if ack := b.next().GetEventAck(); ack.GetSequence() != 2 {
+				t.Fatalf("acknowledged %v, want 2", ack)
+			}
 		}
-	}
-	if w := b.connect(address); w.GetEventAck().GetSequence() != 2 {
-		t.Errorf("welcome acknowledges %v, want 2", w.GetEventAck())
-	}
-	count, err := s.db.Read().Event.Query().Count(t.Context())
-	s.must(err)
-	if count != 2 {
-		t.Errorf("%d events stored, want 2", count)
-	}
+		if w := b.connect(address); w.GetEventAck().GetSequence() != 2 {
+			t.Errorf("welcome acknowledges %v, want 2", w.GetEventAck())
+		}
+		count, err := s.db.Read().Event.Query().Count(t.Context())
+		s.must(err)
+		if count != 2 {
+			t.Errorf("%d events stored, want 2", count)
+		}
+	})
 }

@@ -53,7 +53,7 @@ func (b *bridge) renew(address string) error {
 }
 
 func TestCertificateIsRenewedAndServes(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	s.must(b.renew(address))
@@ -65,7 +65,7 @@ func TestCertificateIsRenewedAndServes(t *testing.T) {
 }
 
 func TestEndedCertificateServesForRenewalOnly(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	b := s.enrol("front")
 	b.ahead = 121 * 24 * time.Hour
 	if err := b.renew(s.later(b.ahead)); status.Code(err) != codes.Unavailable {
@@ -83,7 +83,7 @@ func TestEndedCertificateServesForRenewalOnly(t *testing.T) {
 }
 
 func TestOnlyOurCertificatesPassTheHandshake(t *testing.T) {
-	s := newService(t, "sqlite")
+	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
