@@ -1,0 +1,254 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
+)
+
+// office is an installation and its operator.
+type office struct {
+	*testing.T
+	*Services
+	ctx       context.Context
+	d         *db.DB
+	keys      *keyring.Ring
+	partners  *partner.Registry
+	replanned map[string]int
+}
+
+func eachOffice(t *testing.T, f func(o *office)) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		kek, err := keyring.NewKEK()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := &office{T: t, d: d, keys: keys, partners: partner.New(d, keys, clock.System), replanned: map[string]int{},
+			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
+		o.Services = New(Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,
+			Replan: func(_ *db.Tx, propertyID string, t space.Touched) error {
+				if t.All {
+					o.replanned[propertyID]++
+				}
+				return nil
+			}})
+		f(o)
+	})
+}
+
+func must[R any](answer R, err error) func(t *testing.T) R {
+	return func(t *testing.T) R {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+}
+
+func refused[R any](_ R, err error) func(t *testing.T, what string, want fault.Reason) {
+	return func(t *testing.T, what string, want fault.Reason) {
+		t.Helper()
+		if !fault.Has(err, want) {
+			t.Errorf("%s: got %v, want %s", what, err, want)
+		}
+	}
+}
+
+func (o *office) property(name string) string {
+	o.Helper()
+	zone := "Europe/Lisbon"
+	return must(o.Property.CreateProperty(o.ctx, &adminv1.CreatePropertyRequest{
+		Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone},
+	}))(o.T).GetData().GetId()
+}
+
+func TestOnlyOperatorsAreAnswered(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		property := o.property("A")
+		strangers := map[string]context.Context{
+			"nobody":         o.Context(),
+			"an owner":       actor.With(o.Context(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: staff.Owner}),
+			"an integration": actor.With(o.Context(), actor.Actor{Kind: actor.Integration, PropertyID: property}),
+		}
+		services, calls := reflect.ValueOf(*o.Services), 0
+		for i := range services.NumField() {
+			service := services.Field(i).Elem()
+			for m := range service.NumMethod() {
+				method, name := service.Method(m), service.Type().Method(m).Name
+				if method.Type().NumIn() != 2 || method.Type().NumOut() != 2 || !method.Type().In(0).Implements(reflect.TypeFor[context.Context]()) {
+					continue
+				}
+				for who, ctx := range strangers {
+					out := method.Call([]reflect.Value{reflect.ValueOf(ctx), reflect.New(method.Type().In(1).Elem())})
+					err, _ := out[1].Interface().(error)
+					if !errors.Is(err, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "")) {
+						t.Errorf("%s calls %s: got %v", who, name, err)
+					}
+				}
+				calls++
+			}
+		}
+		if calls != 16 {
+			t.Errorf("%d methods were found, want 16", calls)
+		}
+	})
+}
+
+func TestProperties(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		var ids []string
+		for _, name := range []string{"A", "B", "C"} {
+			ids = append(ids, o.property(name))
+		}
+		// A new property can seal its secrets at once.
+		if _, err := o.keys.Seal(o.Context(), ids[0], "test", []byte("x")); err != nil {
+			t.Error(err)
+		}
+		var listed []string
+		for token := ""; ; {
+			page := must(o.Property.ListProperties(o.ctx, &adminv1.ListPropertiesRequest{PageSize: 2, PageToken: token}))(t).GetData()
+			for _, p := range page.GetList() {
+				listed = append(listed, p.GetId())
+			}
+			if token = page.GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		if diff := cmp.Diff(ids, listed); diff != "" {
+			t.Error(diff)
+		}
+		refused(o.Property.ListProperties(o.ctx, &adminv1.ListPropertiesRequest{PageToken: "x"}))(t, "bad token", fault.InvalidFields)
+
+		late := int32(20)
+		p := must(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: ids[1], Settings: &propertyv1.PropertySettings{LateOutMinutes: &late}}))(t).GetData()
+		if p.GetLateOutMinutes() != 20 || p.GetName() != "B" || o.replanned[ids[1]] != 1 || len(o.replanned) != 1 {
+			t.Errorf("got %v, replanned %v", p, o.replanned)
+		}
+		got := must(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: ids[1]}))(t).GetData()
+		if got.GetLateOutMinutes() != 20 {
+			t.Errorf("got %v", got)
+		}
+		refused(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: "prp_none"}))(t, "get none", fault.PropertyNotFound)
+		refused(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: "prp_none", Settings: &propertyv1.PropertySettings{LateOutMinutes: &late}}))(t, "update none", fault.PropertyNotFound)
+	})
+}
+
+func TestCreatePropertyMakesNothingOfWrongSettings(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		zone := "Nowhere"
+		_, err := o.Property.CreateProperty(o.ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone}})
+		f, _ := fault.Of(err)
+		var paths []string
+		for _, field := range f.Fields {
+			paths = append(paths, field.Path)
+		}
+		if diff := cmp.Diff([]string{"settings.timeZone", "settings.name"}, paths); diff != "" {
+			t.Error(diff)
+		}
+		if n := o.d.Read().PropertyKey.Query().CountX(o.Context()); n > 2 {
+			t.Errorf("%d keys, of which the installation's are two", n)
+		}
+	})
+}
+
+func TestAppsAndClientTokens(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		made := must(o.App.CreateApp(o.ctx, &adminv1.CreateAppRequest{Name: "CloudPMS"}))(t)
+		app, first := made.GetData().GetId(), made.GetClientToken()
+		refused(o.App.CreateApp(o.ctx, &adminv1.CreateAppRequest{Name: "CloudPMS"}))(t, "same name", fault.AlreadyExists)
+		property := o.property("A")
+		var access string
+		err := o.d.Write(o.Context(), func(tx *db.Tx) error {
+			var err error
+			_, access, err = o.partners.Connect(tx, property, app, "", nil)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		works := func(client string) bool {
+			_, err := o.partners.Authenticate(o.Context(), partner.Credentials{ClientToken: client, AccessToken: access})
+			return err == nil
+		}
+		second := must(o.App.CreateClientToken(o.ctx, &adminv1.CreateClientTokenRequest{AppId: app, Name: "spare"}))(t)
+		if !works(first) || !works(second.GetClientToken()) {
+			t.Error("a token does not work")
+		}
+		must(o.App.RevokeClientToken(o.ctx, &adminv1.RevokeClientTokenRequest{AppId: app, Id: second.GetData().GetId()}))(t)
+		third := must(o.App.RotateClientToken(o.ctx, &adminv1.RotateClientTokenRequest{AppId: app}))(t).GetClientToken()
+		if works(first) || works(second.GetClientToken()) || !works(third) {
+			t.Error("after revoking and rotating the wrong ones work")
+		}
+		list := must(o.App.ListClientTokens(o.ctx, &adminv1.ListClientTokensRequest{AppId: app}))(t).GetData()
+		if list.GetTotal() != 1 || !strings.HasPrefix(third, list.GetList()[0].GetHint()) {
+			t.Errorf("got %v", list)
+		}
+		apps := must(o.App.ListApps(o.ctx, &adminv1.ListAppsRequest{}))(t).GetData().GetList()
+		if len(apps) != 1 || apps[0].GetIntegrations() != 1 {
+			t.Errorf("got %v", apps)
+		}
+		refused(o.App.ListClientTokens(o.ctx, &adminv1.ListClientTokensRequest{AppId: "app_none"}))(t, "list of none", fault.AppNotFound)
+	})
+}
+
+func TestTokensOfPeople(t *testing.T) {
+	eachOffice(t, func(o *office) {
+		property, other := o.property("A"), o.property("B")
+		works := func(secret string, want actor.Actor) bool {
+			a, err := staff.Authenticate(o.Context(), o.d, o.keys, secret)
+			a.ID, a.TokenID = "", ""
+			return err == nil && cmp.Equal(want, a)
+		}
+		op := must(o.Token.CreateOperatorToken(o.ctx, &adminv1.CreateOperatorTokenRequest{Name: "Ana"}))(t)
+		if !works(op.GetToken(), actor.Actor{Kind: actor.Operator}) || op.GetData().ExpiresAt != nil {
+			t.Errorf("operator's: %v", op.GetData())
+		}
+		desk := must(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: property, Role: staff.Viewer, TtlMinutes: 30}))(t)
+		if !works(desk.GetToken(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: staff.Viewer}) {
+			t.Error("the staff's does not work")
+		}
+		if left := time.Until(desk.GetData().GetExpiresAt().AsTime()); left < 28*time.Minute || left > 30*time.Minute {
+			t.Errorf("ends in %v", left)
+		}
+		refused(o.Token.CreateStaffToken(o.ctx, &adminv1.CreateStaffTokenRequest{PropertyId: "prp_none", Role: staff.Viewer}))(t, "of no property", fault.PropertyNotFound)
+		refused(o.Token.ListStaffTokens(o.ctx, &adminv1.ListStaffTokensRequest{PropertyId: "prp_none"}))(t, "list of none", fault.PropertyNotFound)
+		refused(o.Token.RevokeStaffToken(o.ctx, &adminv1.RevokeStaffTokenRequest{PropertyId: other, Id: desk.GetData().GetId()}))(t, "of another", fault.TokenNotFound)
+		refused(o.Token.RevokeOperatorToken(o.ctx, &adminv1.RevokeOperatorTokenRequest{Id: desk.GetData().GetId()}))(t, "of another kind", fault.TokenNotFound)
+		if n := must(o.Token.ListStaffTokens(o.ctx, &adminv1.ListStaffTokensRequest{PropertyId: property}))(t).GetData().GetTotal(); n != 1 {
+			t.Errorf("%d staff tokens", n)
+		}
+		must(o.Token.RevokeStaffToken(o.ctx, &adminv1.RevokeStaffTokenRequest{PropertyId: property, Id: desk.GetData().GetId()}))(t)
+		must(o.Token.RevokeOperatorToken(o.ctx, &adminv1.RevokeOperatorTokenRequest{Id: op.GetData().GetId()}))(t)
+		if n := must(o.Token.ListOperatorTokens(o.ctx, &adminv1.ListOperatorTokensRequest{}))(t).GetData().GetTotal(); n != 0 {
+			t.Errorf("%d operator tokens", n)
+		}
+		for _, secret := range []string{op.GetToken(), desk.GetToken()} {
+			if _, err := staff.Authenticate(o.Context(), o.d, o.keys, secret); err == nil {
+				t.Error("revoked, it works")
+			}
+		}
+	})
+}
