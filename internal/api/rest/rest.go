@@ -59,6 +59,7 @@ func New(cfg Config) (*Handler, error) {
 		runtime.WithRoutingErrorHandler(h.unrouted),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
 	)
 	if err := cfg.Register(context.Background(), h.mux, &conn{in: cfg.Conn, routes: byMethod}); err != nil {
 		return nil, fmt.Errorf("rest: %w", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -103,6 +104,31 @@ func TestHeadHasNoBody(t *testing.T) {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil || len(raw) > 0 || resp.StatusCode != 200 {
 		t.Errorf("%d, %q, %v", resp.StatusCode, raw, err)
+	}
+}
+
+func TestASenderOfTooMuchReadsTheAnswer(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	srv := httptest.NewServer(s.handler)
+	defer srv.Close()
+	for _, size := range []int{1 << 20, 4 << 20} {
+		for _, chunked := range []bool{false, true} {
+			req, err := http.NewRequestWithContext(t.Context(), "PATCH", srv.URL+"/v1/reservations", strings.NewReader(`{"pmsNumber":"`+strings.Repeat("x", size)+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if chunked {
+				req.ContentLength = -1
+			}
+			req.Header.Set("Authorization", "Bearer at")
+			resp, err := srv.Client().Do(req)
+			if err != nil {
+				t.Fatalf("%d bytes, chunked %v: %v", size, chunked, err)
+			}
+			if e := readEnvelope(t, resp); e.Error.Status != 413 || e.Error.Reason != "bodyTooLarge" {
+				t.Errorf("%d bytes, chunked %v: %+v", size, chunked, e.Error)
+			}
+		}
 	}
 }
 
