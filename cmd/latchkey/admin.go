@@ -20,13 +20,13 @@ type operatorTokenCommands struct {
 }
 
 type operatorTokenCreate struct {
-	Name string        `required:"" help:"Whose it is."`
+	Name string        `arg:"" help:"Whose it is."`
 	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 720h. Left out: it does not."`
 }
 
 func (operatorTokenCreate) Help() string {
 	return `Example, on the server's machine and then elsewhere:
-  latchkey admin token create --name "Ana's laptop" --ttl 720h
+  latchkey admin token create "Ana's laptop" --ttl 720h
   LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_... latchkey property list`
 }
 

@@ -16,12 +16,12 @@ type appCommands struct {
 }
 
 type appCreate struct {
-	Name string `required:"" help:"The vendor, as people call it."`
+	Name string `arg:"" help:"The vendor, as people call it."`
 }
 
 func (appCreate) Help() string {
 	return `Example:
-  latchkey app create --name "Cloud PMS"
+  latchkey app create "Cloud PMS"
 
 The client token goes to the vendor, who sends it with every call, beside the access token that each property hands out (latchkey integration connect).`
 }
@@ -35,7 +35,7 @@ func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		return s.answer(answer, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
 			s.secret("client token", answer.GetClientToken(), "; give it to the vendor")
-			s.next("latchkey integration connect --app " + answer.GetData().GetId())
+			s.next("latchkey integration connect " + answer.GetData().GetId())
 		})
 	})
 }
@@ -53,7 +53,7 @@ func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, a := range answer.GetData().GetList() {
 				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), when(a.GetCreatedAt())})
 			}
-			s.table(`There is no partner app yet. Make one with: latchkey app create --name "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
+			s.table(`There is no partner app yet. Make one with: latchkey app create "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
 		})
 	})
 }

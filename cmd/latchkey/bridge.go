@@ -19,12 +19,12 @@ type bridgeCommands struct {
 }
 
 type bridgeCreate struct {
-	Name string `required:"" help:"What people call it."`
+	Name string `arg:"" help:"What people call it."`
 }
 
 func (bridgeCreate) Help() string {
 	return `Example:
-  latchkey bridge create --name "Reception"`
+  latchkey bridge create Reception`
 }
 
 func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -79,7 +79,7 @@ func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 				}
 				rows = append(rows, []string{b.GetId(), b.GetName(), state, fmt.Sprint(b.GetLocks()), when(b.GetLastSeenAt()), dash(b.GetSoftware())})
 			}
-			s.table(`There is no bridge yet. Make one with: latchkey bridge create --name "Reception"`,
+			s.table(`There is no bridge yet. Make one with: latchkey bridge create Reception`,
 				[]string{"id", "name", "state", "locks", "last seen", "software"}, rows)
 		})
 	})

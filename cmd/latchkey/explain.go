@@ -13,7 +13,7 @@ import (
 var advice = map[codes.Code]string{
 	codes.Unavailable:      "Is the server running, and is the address right? Look at its log.",
 	codes.DeadlineExceeded: "The server did not answer in time. Look at its log, then try again.",
-	codes.Unauthenticated:  "The token is wrong, ended or revoked, or it is not for this command. Make a new one on the server's machine: latchkey admin token create --name NAME (operators), latchkey token create (staff).",
+	codes.Unauthenticated:  "The token is wrong, ended or revoked, or it is not for this command. Make a new one on the server's machine: latchkey admin token create NAME (operators), latchkey token create (staff).",
 	codes.PermissionDenied: "Use a token with a higher role: latchkey token create --role owner.",
 	codes.Unimplemented:    "The server is older than this command line. Use the version that the server runs.",
 	codes.Internal:         "This is a defect of ours. The server's log says more; quote the request id when you report it.",

@@ -17,15 +17,15 @@ type gateCommands struct {
 }
 
 type gateCreate struct {
-	Name  string   `required:"" help:"What people call it."`
+	Name  string   `arg:"" help:"What people call it."`
 	Floor string   `help:"The floor, as people call it."`
 	Space []string `placeholder:"ID" help:"Spaces whose guests it lets in: spc_... Left out: those of all."`
 }
 
 func (gateCreate) Help() string {
 	return `Examples:
-  latchkey gate create --name "Main entrance"
-  latchkey gate create --name "Second floor" --space spc_... --space spc_...`
+  latchkey gate create "Main entrance"
+  latchkey gate create "Second floor" --space spc_... --space spc_...`
 }
 
 func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -98,5 +98,5 @@ func (s *session) gates(list []*propertyv1.Gate) {
 		}
 		rows = append(rows, []string{g.GetId(), g.GetName(), dash(g.GetFloor()), dash(g.GetLockId()), spaces})
 	}
-	s.table(`There is no gate. Make one with: latchkey gate create --name "Main entrance"`, []string{"id", "name", "floor", "lock", "for the guests of"}, rows)
+	s.table(`There is no gate. Make one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "for the guests of"}, rows)
 }

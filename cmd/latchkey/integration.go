@@ -22,14 +22,14 @@ type integrationCommands struct {
 }
 
 type integrationConnect struct {
-	App   string   `required:"" placeholder:"ID" help:"The app: app_..., from latchkey app list."`
+	App   string   `arg:"" help:"The app: app_..., from latchkey app list."`
 	Name  string   `help:"What to call it. Left out: as the app is called."`
 	Scope []string `placeholder:"SCOPE" help:"What it may do: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Left out: all but guests:read."`
 }
 
 func (integrationConnect) Help() string {
 	return `Example:
-  latchkey integration connect --app app_...
+  latchkey integration connect app_...
 
 The access token goes to the vendor. With it and its client token the vendor registers its endpoints and pushes reservations.`
 }
@@ -65,7 +65,7 @@ func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, in := range answer.GetData().GetList() {
 				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), when(in.GetSpacesReadAt())})
 			}
-			s.table("Nothing is connected yet. Connect an app with: latchkey integration connect --app APP (latchkey app list)",
+			s.table("Nothing is connected yet. Connect an app with: latchkey integration connect APP (latchkey app list)",
 				[]string{"id", "name", "app", "endpoints", "spaces read"}, rows)
 		})
 	})

@@ -38,14 +38,14 @@ func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
 }
 
 type propertyCreate struct {
-	Name     string `required:"" help:"What people call it."`
+	Name     string `arg:"" help:"What people call it."`
 	TimeZone string `required:"" placeholder:"ZONE" help:"IANA name, such as Europe/Lisbon."`
 	settings `embed:""`
 }
 
 func (propertyCreate) Help() string {
 	return `Example:
-  latchkey property create --name "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
+  latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
 }
 
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -58,10 +58,10 @@ func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error 
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
 			s.next(
-				`latchkey app create --name "Your PMS"           the vendor, unless "latchkey app list" has it`,
-				`latchkey integration connect --app APP          the access token that the vendor uses for this property`,
-				`latchkey space create --type Room --name 101    or many at once: latchkey space import FILE`,
-				`latchkey bridge create --name "Reception"       the agent on site that drives the locks`,
+				`latchkey app create "Your PMS"            the vendor, unless "latchkey app list" has it`,
+				`latchkey integration connect APP          the access token that the vendor uses for this property`,
+				`latchkey space create 101 --type Room     or many at once: latchkey space import FILE`,
+				`latchkey bridge create Reception          the agent on site that drives the locks`,
 				`With more than one property, add --property `+p.GetId()+` to each.`,
 			)
 		})
@@ -88,7 +88,7 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range all.GetList() {
 				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
 			}
-			s.table(`There is no property yet. Make one with: latchkey property create --name "Harbour Hostel" --time-zone Europe/Lisbon`,
+			s.table(`There is no property yet. Make one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
 				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
 		})
 	})

@@ -102,7 +102,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 		return "unix:" + socket, insecure.NewCredentials(), nil
 	}
 	if r.Token == "" {
-		return "", nil, errors.New("--server needs --token (or LATCHKEY_TOKEN): an operator's lko_ token or a property's lkp_ token.\nMake one on the server's machine with:  latchkey admin token create --name NAME")
+		return "", nil, errors.New("--server needs --token (or LATCHKEY_TOKEN): an operator's lko_ token or a property's lkp_ token.\nMake one on the server's machine with:  latchkey admin token create NAME")
 	}
 	host, _, err := net.SplitHostPort(r.Server)
 	if err != nil {
@@ -188,7 +188,7 @@ func (s *session) property() (string, error) {
 	}
 	switch list := answer.GetData().GetList(); len(list) {
 	case 0:
-		return "", errors.New("there is no property yet; make one with:\n  latchkey property create --name \"Harbour Hostel\" --time-zone Europe/Lisbon")
+		return "", errors.New("there is no property yet; make one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon")
 	case 1:
 		return list[0].GetId(), nil
 	default:

@@ -23,8 +23,8 @@ type spaceCommands struct {
 }
 
 type spaceCreate struct {
+	Name  string `arg:"" help:"What people call it."`
 	Type  string `required:"" enum:"Room,Dorm,Bed" help:"Room, Dorm or Bed."`
-	Name  string `required:"" help:"What people call it."`
 	Floor string `help:"The floor, as people call it."`
 	Dorm  string `placeholder:"NAME" help:"The dorm of a bed, by name or id."`
 	Beds  int    `placeholder:"N" help:"With --type Dorm: create this many beds in it too, called 1 to N."`
@@ -32,8 +32,8 @@ type spaceCreate struct {
 
 func (spaceCreate) Help() string {
 	return `Examples:
-  latchkey space create --type Room --name 101 --floor 1
-  latchkey space create --type Dorm --name "Dorm A" --beds 4`
+  latchkey space create 101 --type Room --floor 1
+  latchkey space create "Dorm A" --type Dorm --beds 4`
 }
 
 // mostBeds is what fits into one call beside the dorm.
@@ -219,6 +219,6 @@ func (s *session) spaces(list []*propertyv1.Space) {
 		}
 		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yes(sp.GetIsPrivate()), yes(sp.GetIsActive()), dash(sp.GetLockId())})
 	}
-	s.table("There is no space yet. Make one with: latchkey space create --type Room --name 101",
+	s.table("There is no space yet. Make one with: latchkey space create 101 --type Room",
 		[]string{"id", "type", "name", "floor", "dorm", "private", "active", "lock"}, rows)
 }

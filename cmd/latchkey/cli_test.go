@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/server"
+)
+
+// shell runs command lines against a server of its own.
+type shell struct {
+	*testing.T
+	dir, grpc string
+}
+
+func newShell(t *testing.T) *shell {
+	t.Helper()
+	root := t.TempDir()
+	cfg := config.Default()
+	cfg.DataDir, cfg.KeyFile, cfg.Drain = filepath.Join(root, "d"), filepath.Join(root, "key"), time.Millisecond
+	cfg.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
+	s, err := server.New(t.Context(), cfg, server.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &shell{T: t, dir: cfg.DataDir, grpc: s.GRPCAddr()}
+}
+
+// run runs a command over the socket.
+func (s *shell) run(args ...string) (code int, out, errs string) {
+	return s.feed("", append(args, "--data-dir", s.dir)...)
+}
+
+func (s *shell) feed(in string, args ...string) (code int, out, errs string) {
+	var o, e bytes.Buffer
+	code = start(s.Context(), args, strings.NewReader(in), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// ok runs a command that must succeed and prints every one of some texts.
+func (s *shell) ok(command string, wanted ...string) string {
+	s.Helper()
+	code, out, errs := s.run(words(command)...)
+	if code != 0 {
+		s.Fatalf("%s: exit code %d: %s", command, code, errs)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(out, w) {
+			s.Errorf("%s: %q is not in:\n%s", command, w, out)
+		}
+	}
+	return out
+}
+
+// fails runs a command that must fail and says every one of some texts.
+func (s *shell) fails(want int, command string, wanted ...string) {
+	s.Helper()
+	code, _, errs := s.run(words(command)...)
+	if code != want {
+		s.Errorf("%s: exit code %d, want %d: %s", command, code, want, errs)
+	}
+	for _, w := range wanted {
+		if !strings.Contains(errs, w) {
+			s.Errorf("%s: %q is not in:\n%s", command, w, errs)
+		}
+	}
+}
+
+// json runs a command with --json and returns what it prints, decoded.
+func (s *shell) json(command string) map[string]any {
+	s.Helper()
+	var m map[string]any
+	if err := json.Unmarshal([]byte(s.ok(command+" --json")), &m); err != nil {
+		s.Fatalf("%s --json: %v", command, err)
+	}
+	return m
+}
+
+// words splits a command at blanks, except within single quotes.
+func words(command string) []string {
+	list := wordPattern.FindAllString(command, -1)
+	for i, w := range list {
+		list[i] = strings.Trim(w, "'")
+	}
+	return list
+}
+
+var wordPattern = regexp.MustCompile(`'[^']*'|\S+`)
+
+func id(m map[string]any) string { return m["data"].(map[string]any)["id"].(string) }
+
+func TestFirstStartLeadsOn(t *testing.T) {
+	s := newShell(t)
+	s.ok("property list", "There is no property yet", "latchkey property create")
+	s.fails(1, "space list", "there is no property yet", "latchkey property create")
+	s.ok("property create 'Harbour Hostel' --time-zone Europe/Lisbon --late-out 30", "Created prp_", "Next:", "latchkey integration connect")
+	s.ok("property show", "Harbour Hostel", "Europe/Lisbon", "late out", "30 min")
+	s.ok("property set --no-gates-alone --owing threshold --owing-threshold 500", "threshold 500")
+
+	app := s.json("app create 'Cloud PMS'")
+	if !strings.HasPrefix(app["clientToken"].(string), "lkc_") {
+		t.Error("no client token")
+	}
+	s.ok("app list", "Cloud PMS", id(app))
+	in := s.json("integration connect " + id(app))
+	if !strings.HasPrefix(in["accessToken"].(string), "lka_") {
+		t.Error("no access token")
+	}
+	s.ok("integration show "+id(in), "reservations:write", "access token tok_", "PATCH /v1/endpoints")
+	s.ok("integration rotate-token "+id(in)+" --overlap 60", "shown only this once", "lka_")
+	s.ok("integration rotate-secret "+id(in), "whsec_")
+	s.fails(1, "integration read-spaces "+id(in), "endpoint")
+	s.ok("integration revoke-token "+id(in), "no valid access token")
+	s.ok("endpoint list "+id(in), "No endpoint is registered")
+
+	s.ok("space create 'Dorm A' --type Dorm --beds 2", "Dorm A", "Bed", "Next:")
+	s.ok("space create 101 --type Room --floor 1", "Room")
+	s.fails(1, "space create 101 --type Room", "101")
+	s.fails(1, "space create 9 --type Bed --dorm 'Dorm Z'", "--parent-name", "names no dorm")
+	s.ok("space list --type Bed", "Bed")
+	s.ok("gate create Entrance", "Entrance", "all")
+	s.ok("mapping list "+id(in), "Nothing to show")
+	s.ok("mapping suggest "+id(in), "Everything that the partner lists is mapped")
+	s.ok("mapping conflicts", "No conflict")
+
+	bridge := s.json("bridge create Reception")
+	if bridge["joinCode"].(string) == "" {
+		t.Error("no join code")
+	}
+	s.ok("bridge list", "Reception", "waiting")
+	s.ok("bridge join-code "+id(bridge), "serves once")
+	s.ok("lock list", "There is no lock yet")
+	s.fails(1, "lock unlock lck_none", "lock")
+	s.ok("notice list", "No notice")
+	s.fails(1, "notice read", "--all")
+	s.ok("api-key create", "lkk_")
+	s.fails(1, "api-key create", "rotate it")
+	s.ok("api-key revoke", "Revoked")
+	// What commands made for themselves is gone.
+	s.ok("token list", "There is no valid token")
+}
+
+func TestImport(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	code, out, errs := s.feed("type,name,floor,dorm\nRoom,101,1,\nDorm,Dorm A,2,\nBed,1,2,Dorm A\n", "space", "import", "--data-dir", s.dir)
+	if code != 0 || !strings.Contains(out, "Dorm A") {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	code, _, errs = s.feed("type,name\nRoom,102\nRoom,101\n", "space", "import", "--data-dir", s.dir)
+	if code != 1 {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if out := s.ok("space list"); strings.Contains(out, "102") {
+		t.Errorf("the refused file left something:\n%s", out)
+	}
+}
+
+func TestWhichProperty(t *testing.T) {
+	s := newShell(t)
+	a := id(s.json("property create A --time-zone Europe/Lisbon"))
+	b := id(s.json("property create B --time-zone Europe/Rome"))
+	s.fails(1, "space list", "--property", a, b)
+	s.ok("property show --property "+b, "Europe/Rome")
+	s.fails(1, "property show --property prp_none", "no such property")
+	t.Setenv("LATCHKEY_PROPERTY", a)
+	s.ok("property show", "Europe/Lisbon")
+}
+
+func TestFromElsewhere(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	operator := s.json("admin token create Ana --ttl 1h")["token"].(string)
+	viewer := s.json("token create --role viewer --name Desk")
+	remote := func(token string, args ...string) (int, string, string) {
+		return s.feed("", append(args, "--server", s.grpc, "--token", token)...)
+	}
+	for _, c := range []struct {
+		what, token string
+		args        []string
+		code        int
+		says        string
+	}{
+		{"an operator lists properties", operator, []string{"property", "list"}, 0, "Europe/Lisbon"},
+		{"an operator works for the property", operator, []string{"space", "create", "101", "--type", "Room"}, 0, "101"},
+		{"a viewer reads", viewer["token"].(string), []string{"space", "list"}, 0, "101"},
+		{"a viewer changes nothing", viewer["token"].(string), []string{"space", "create", "102", "--type", "Room"}, 1, "latchkey token create --role"},
+		{"a viewer is no operator", viewer["token"].(string), []string{"app", "list"}, 1, "lko_ token"},
+		{"a wrong token", "lko_nonsense", []string{"app", "list"}, 1, "Make a new one"},
+		{"no token", "", []string{"app", "list"}, 1, "--server needs --token"},
+	} {
+		code, out, errs := remote(c.token, c.args...)
+		if code != c.code || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s: exit code %d, want %d and %q in:\n%s%s", c.what, code, c.code, c.says, out, errs)
+		}
+	}
+	s.ok("token revoke "+id(viewer), "Revoked")
+	if code, _, _ := remote(viewer["token"].(string), "space", "list"); code != 1 {
+		t.Errorf("revoked, it reads: exit code %d", code)
+	}
+	list := s.ok("admin token list", "Ana")
+	if strings.Contains(list, operator) {
+		t.Error("the list shows the secret")
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	s := &shell{T: t, dir: t.TempDir()}
+	s.fails(1, "property list", "no server runs on", "latchkey serve --data-dir "+s.dir)
+	code, _, errs := s.feed("", "property", "list", "--server", "127.0.0.1:1", "--token", "lko_x")
+	if code != 1 || !strings.Contains(errs, "no server answers") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	code, _, errs = s.feed("", "property", "list", "--server", "nowhere", "--token", "lko_x")
+	if code != 1 || !strings.Contains(errs, "HOST:PORT") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+func TestWrongCommandLines(t *testing.T) {
+	s := &shell{T: t, dir: t.TempDir()}
+	s.fails(2, "property create", "--time-zone", "Try: latchkey property create --help")
+	s.fails(2, "space create x --type Villa", "Villa")
+	s.fails(2, "nosuch", "Try: latchkey --help")
+	s.fails(1, "space create x --type Room --beds 3", "--beds goes with --type Dorm")
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"latchkey.dev/internal/config"
+)
+
+func TestEveryCommandHasHelp(t *testing.T) {
+	var c commands
+	parser, err := kong.New(&c, kong.Vars{"version": "test", "data_dir": config.Default().DataDir}, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaves := 0
+	err = kong.Visit(parser.Model.Node, func(node kong.Visitable, next kong.Next) error {
+		if n, ok := node.(*kong.Node); ok && n.Type == kong.CommandNode {
+			if n.Help == "" {
+				t.Errorf("%s has no help", n.FullPath())
+			}
+			if len(n.Children) == 0 {
+				leaves++
+				var out, errs bytes.Buffer
+				args := strings.Fields(commandWords(n) + " --help")
+				if code := start(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), "Usage: latchkey") {
+					t.Errorf("%v: exit code %d, %s%s", args, code, out.String(), errs.String())
+				}
+			}
+			for _, f := range n.Flags {
+				if f.Help == "" {
+					t.Errorf("%s --%s has no help", n.FullPath(), f.Name)
+				}
+			}
+		}
+		return next(nil)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leaves < 45 {
+		t.Errorf("only %d commands", leaves)
+	}
+}
+
+// commandWords is how a command is called, without its arguments.
+func commandWords(n *kong.Node) string {
+	if n == nil || n.Type != kong.CommandNode {
+		return ""
+	}
+	return commandWords(n.Parent) + " " + n.Name
+}
+
+func TestReadSpacesCSV(t *testing.T) {
+	spaces, err := readSpacesCSV(strings.NewReader("Name, type ,dorm\n101,Room,\n 1 ,Bed,Dorm A\n"))
+	if err != nil || len(spaces) != 2 || spaces[0].GetName() != "101" || spaces[1].GetName() != "1" || spaces[1].GetParentName() != "Dorm A" {
+		t.Errorf("%v, %v", spaces, err)
+	}
+	for text, want := range map[string]string{
+		"":                  "names the columns",
+		"type,floor\n":      `no column "name"`,
+		"type,name\n":       "holds no space",
+		"type,name\nRoom\n": "wrong number of fields",
+		"type,name\n" + strings.Repeat("Room,1\n", 501): "more than 500",
+	} {
+		if _, err := readSpacesCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.30q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestFlag(t *testing.T) {
+	for field, want := range map[string]string{
+		"settings.timeZone": "--time-zone", "name": "--name", "spaces[2].parentName": "--parent-name", "ids": "--ids",
+	} {
+		if got := flag(field); got != want {
+			t.Errorf("flag(%q) = %q, want %q", field, got, want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	wrong, err := status.New(codes.InvalidArgument, "settings.timeZone: bad").WithDetails(
+		&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "settings.timeZone", Description: "must be IANA"}}},
+		&errdetails.RequestInfo{RequestId: "req_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		err  error
+		says []string
+	}{
+		{errors.New("plain"), []string{"plain"}},
+		{wrong.Err(), []string{"refuses what was given", "--time-zone must be IANA", "req_1"}},
+		{status.Error(codes.Unauthenticated, "valid credential required"), []string{"valid credential required", "latchkey token create"}},
+		{status.Error(codes.PermissionDenied, "the role owner is needed"), []string{"owner", "--role"}},
+		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Is the server running"}},
+	} {
+		got := explain(c.err)
+		for _, w := range c.says {
+			if !strings.Contains(got, w) {
+				t.Errorf("%q is not in %q", w, got)
+			}
+		}
+	}
+}
+
+func TestInMinutesRoundsUp(t *testing.T) {
+	if inMinutes(0) != 0 || inMinutes(1) != 1 || inMinutes(60e9) != 1 || inMinutes(61e9) != 2 {
+		t.Error("a short time became never, or a minute two")
+	}
+}
