@@ -13,6 +13,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/gen/openapi"
 	"latchkey.dev/internal/api/rest"
 )
 
@@ -22,8 +23,20 @@ func (s *Server) front() http.Handler {
 	for _, path := range s.parts.connect.Paths() {
 		mux.Handle(path, s.parts.connect)
 	}
+	for _, path := range s.parts.docs.Paths() {
+		mux.Handle(path, s.parts.docs)
+	}
 	mux.Handle("/", s.parts.rest)
 	return mux
+}
+
+// partnerDocs makes the documentation for partners: /docs and /openapi.yaml.
+func partnerDocs() (*rest.Docs, error) {
+	raw, err := openapi.Files.ReadFile("partner.yaml")
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewDocs(raw)
 }
 
 // restHandler makes the REST face.

@@ -49,6 +49,7 @@ type parts struct {
 	local      *inproc.Conn
 	connect    *connectrpc.Handler
 	rest       *rest.Handler
+	docs       *rest.Docs
 	stoppers   []func(context.Context) error
 	health     *health.Server
 	ready      atomic.Bool
@@ -173,6 +174,9 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		return err
 	}
 	if err := direct.Err(); err != nil {
+		return err
+	}
+	if p.docs, err = partnerDocs(); err != nil {
 		return err
 	}
 	p.rest, err = s.restHandler(p)
