@@ -26,13 +26,18 @@ type Alone struct{}
 func (Alone) Hold(ctx context.Context, f func(ctx context.Context) error) error { return f(ctx) }
 
 // PostgresLease is held by the one connection that has taken an advisory lock. PostgreSQL frees
-// it when that connection ends, so that no clock is needed to tell that a holder has died.
+// it when that connection ends, so that no clock is needed to tell that a holder has died. A
+// holder whose connection is cut learns it within Check: for as long two may hold the lease,
+// and what is done under it must bear that.
 type PostgresLease struct {
 	URL   string // of the database
 	Name  string // of the lease, the same in every process
 	Log   *slog.Logger
 	Check time.Duration // how often the holder looks whether it still is, and others try; 0 means 2 s
 }
+
+// pingTimeout is how long the database may take to answer a holder before the lease counts as lost.
+const pingTimeout = 5 * time.Second
 
 var errLost = errors.New("the lease is lost")
 
@@ -68,6 +73,8 @@ func (l PostgresLease) once(ctx context.Context, config *pgx.ConnConfig, f func(
 	defer func() {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
+		// Freed at once rather than when the server gets round to ending the session.
+		_, _ = conn.Exec(bounded, "SELECT pg_advisory_unlock_all()")
 		_ = conn.Close(bounded)
 	}()
 	for {
@@ -91,7 +98,8 @@ func (l PostgresLease) hold(ctx context.Context, conn *pgx.Conn, f func(ctx cont
 	go func() {
 		defer close(watched)
 		for pause(held, l.Check) {
-			bounded, cancel := context.WithTimeout(held, 2*l.Check)
+			// Not cut short by the end of ctx, which would cut the connection as well.
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(held), pingTimeout)
 			err := conn.Ping(bounded)
 			cancel()
 			if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -33,6 +34,7 @@ type Spaces struct {
 	// Replan plans the stays anew that a reading concerns, in its transaction.
 	Replan func(tx *db.Tx, propertyID string, t space.Touched) error
 	Log    *slog.Logger
+	Clock  clock.Clock // nil: the system's
 	// Timeout bounds a reading as a whole; 0 means 30 s.
 	Timeout time.Duration
 
@@ -132,6 +134,13 @@ func (s *Spaces) init() {
 	if s.flights == nil {
 		s.flights, s.closed = make(map[space.Source]*flight), make(chan struct{})
 	}
+}
+
+func (s *Spaces) now() time.Time {
+	if s.Clock == nil {
+		return clock.System.Now()
+	}
+	return s.Clock.Now()
 }
 
 func (s *Spaces) timeout() time.Duration {

@@ -244,25 +244,28 @@ func TestExpireIdempotencyKeys(t *testing.T) {
 func TestPostgresLease(t *testing.T) {
 	url := dbtest.URL(t, "postgres")
 	lease := PostgresLease{URL: url, Name: "dispatcher", Log: quiet, Check: 5 * time.Millisecond}
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	free := func() (free bool) {
+		const try = "SELECT pg_try_advisory_xact_lock(hashtextextended('dispatcher', 0))"
+		if err := conn.QueryRow(t.Context(), try).Scan(&free); err != nil {
+			t.Fatal(err)
+		}
+		return free
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var all sync.WaitGroup
-	held, lost, holding := make(chan int), make(chan int), make(chan struct{}, 1)
+	held, lost := make(chan int, 100), make(chan int, 100)
 	for i := range 2 {
 		all.Go(func() {
 			err := lease.Hold(ctx, func(ctx context.Context) error {
-				select {
-				case holding <- struct{}{}:
-				default:
-					t.Error("held twice")
-				}
 				held <- i
 				<-ctx.Done()
-				<-holding
-				select {
-				case lost <- i:
-				case <-t.Context().Done():
-				}
+				lost <- i
 				return nil
 			})
 			if err != nil {
@@ -270,20 +273,25 @@ func TestPostgresLease(t *testing.T) {
 			}
 		})
 	}
-	<-held
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
+	first := <-held
+	if free() {
+		t.Error("held, and free for others")
 	}
-	defer conn.Close(t.Context())
 	if _, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND granted"); err != nil {
 		t.Fatal(err)
 	}
-	<-lost
+	if who := <-lost; who != first {
+		t.Errorf("%d lost what %d held", who, first)
+	}
 	<-held // whoever was quicker
+	if free() {
+		t.Error("held again, and free for others")
+	}
 	cancel()
-	<-lost
 	all.Wait()
+	if !free() {
+		t.Error("not free after its holder has stopped")
+	}
 }
 
 func TestAloneHoldsAtOnce(t *testing.T) {
