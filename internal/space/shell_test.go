@@ -2,7 +2,6 @@ package space_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,9 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/conflict"
 	entevent "latchkey.dev/ent/event"
-	"latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/fault"
@@ -343,136 +340,4 @@ func id(s *ent.Space) string {
 		return ""
 	}
 	return s.ID
-}
-
-func TestConflictLife(t *testing.T) {
-	each(t, func(h house) {
-		room := h.create(space.Draft{Type: space.Room, Name: "101"})
-		one, two := listed("r", space.Room, "101", ""), listed("s", space.Room, "102", "")
-		h.read(one)
-		h.bind("r", room.ID)
-		h.read(one, two)
-		h.read(one, two)
-		same(t, "open", []string{"newUnmapped s"}, h.open())
-
-		h.read(two) // r is gone
-		for range 2 {
-			h.read(two)
-		}
-		same(t, "open", []string{"missing r", "newUnmapped s"}, h.open())
-		if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {
-			t.Errorf("a space that the partner stopped listing lost its mapping: %v, %s", p.Space, reason)
-		}
-		c := h.d.Read().Conflict.Query().Where(conflict.Kind("missing")).OnlyX(h.ctx())
-		same(t, "affected", []string{"rsv_r"}, c.ReservationIds)
-
-		h.read(one, two)
-		same(t, "open", []string{"newUnmapped s"}, h.open())
-		renamed := one
-		renamed.Name = "201"
-		h.read(renamed, two)
-		same(t, "open", []string{"renamed r", "newUnmapped s"}, h.open())
-		h.bind("r", room.ID) // accepts the name
-		same(t, "open", []string{"newUnmapped s"}, h.open())
-		h.read(two) // and gone for the second time
-		same(t, "open", []string{"missing r", "newUnmapped s"}, h.open())
-		h.write(func(tx *db.Tx) error { _, err := h.m.Unmap(tx, prp, itg, "r"); return err })
-		same(t, "open", []string{"newUnmapped s"}, h.open())
-
-		same(t, "events", []string{
-			"mapping.conflictOpened newUnmapped s", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
-			"mapping.conflictOpened renamed r", "mapping.conflictClosed renamed r", "mapping.conflictOpened missing r", "mapping.conflictClosed missing r",
-		}, h.events())
-		notices := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).Order(notice.ByID()).AllX(h.ctx())
-		var kinds []string
-		for _, n := range notices {
-			kinds = append(kinds, n.Kind)
-		}
-		same(t, "notices", []string{"mappingNewUnmapped", "mappingMissing", "mappingRenamed", "mappingMissing"}, kinds)
-		if !strings.Contains(notices[1].Text, "Reservations affected: 1.") {
-			t.Errorf("notice names no reservations: %q", notices[1].Text)
-		}
-		_, total, err := space.ListConflicts(h.ctx(), h.d.Read(), prp, space.ConflictFilter{Closed: true, Kind: space.Missing, IntegrationID: itg})
-		if err != nil || total != 2 {
-			t.Errorf("%d conflicts of the past, %v, want 2", total, err)
-		}
-		if _, total, _ := space.ListConflicts(h.ctx(), h.d.Read(), other, space.ConflictFilter{Closed: true}); total != 0 {
-			t.Error("another tenant sees conflicts")
-		}
-	})
-}
-
-func TestFailedReadings(t *testing.T) {
-	each(t, func(h house) {
-		room := h.create(space.Draft{Type: space.Room, Name: "101"})
-		h.read(listed("r", space.Room, "101", ""))
-		h.bind("r", room.ID)
-		fail := func(r space.Reading) (got space.Recorded) {
-			h.write(func(tx *db.Tx) (err error) { got, err = h.m.Record(tx, prp, itg, r); return })
-			return got
-		}
-		for i, r := range []space.Reading{{}, {Err: errors.New("status 500")}, {Spaces: []space.Listed{{ExternalID: "a\x00", Type: space.Room}}}, {}} {
-			if got := fail(r); got.Failures != i+1 || got.Failed == "" {
-				t.Errorf("reading %d: %+v", i, got)
-			}
-			if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {
-				t.Fatalf("a failed reading took the mapping away: %v, %s", p.Space, reason)
-			}
-			if n := len(h.open()); (n == 1) != (i >= 2) {
-				t.Errorf("%d conflicts open after %d failures", n, i+1)
-			}
-		}
-		h.read(listed("r", space.Room, "101", ""))
-		same(t, "open", []string(nil), h.open())
-		in := h.d.Read().Integration.GetX(h.ctx(), itg)
-		if in.SpacesFailures != 0 || in.SpacesReadAt == nil || !in.SpacesReadAt.Equal(*in.SpacesTriedAt) {
-			t.Errorf("state of the integration: %+v", in)
-		}
-		same(t, "events", []string{"mapping.conflictOpened unreadable ", "mapping.conflictClosed unreadable "}, h.events())
-		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, err := h.m.Record(tx, other, itg, space.Reading{}); return err })
-	})
-}
-
-// A listing larger than one statement holds is stored whole.
-func TestLargeListing(t *testing.T) {
-	each(t, func(h house) {
-		var all []space.Listed
-		for i := range 901 {
-			all = append(all, listed(fmt.Sprint(i), space.Room, strings.Repeat("é", 200), ""))
-		}
-		h.read(all...)
-		r := h.read(all[:450]...)
-		if len(r.Touched.Externals) != 0 {
-			t.Errorf("nothing was new: %d", len(r.Touched.Externals))
-		}
-		if _, total, err := space.Listing(h.ctx(), h.d.Read(), prp, itg, false, space.Page{}); total != 450 || err != nil {
-			t.Errorf("%d listed, %v, want 450", total, err)
-		}
-	})
-}
-
-func BenchmarkResolve(b *testing.B) {
-	d := dbtest.Open(b, "sqlite")
-	err := d.Write(b.Context(), func(tx *db.Tx) error {
-		if err := tx.Integration.Create().SetID(itg).SetPropertyID(prp).SetName("PMS").SetScopes([]string{}).Exec(tx.Context()); err != nil {
-			return err
-		}
-		s, err := space.Create(tx, prp, space.Draft{Type: space.Room, Name: "101"})
-		if err != nil {
-			return err
-		}
-		if _, err := (space.Mappings{}).Record(tx, prp, itg, space.Reading{Spaces: []space.Listed{listed("r", space.Room, "101", "")}}); err != nil {
-			return err
-		}
-		_, _, err = space.Mappings{}.Map(tx, prp, itg, "r", s.ID)
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, reason, err := space.Resolve(b.Context(), d.Read(), space.Request{PropertyID: prp, IntegrationID: itg, ExternalID: "r"}); reason != "" || err != nil {
-			b.Fatal(reason, err)
-		}
-	}
 }

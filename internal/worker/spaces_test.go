@@ -1,0 +1,163 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+// directory is a registry with one endpoint.
+type directory struct{}
+
+func (directory) Endpoint(_ context.Context, _ *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	if integrationID != "int_one" {
+		return partner.Endpoint{}, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint")
+	}
+	return partner.Endpoint{PropertyID: propertyID, IntegrationID: integrationID, Action: action}, nil
+}
+
+func (directory) SigningSecrets(context.Context, *ent.Client, string, string) ([]string, error) {
+	return []string{"whsec_x"}, nil
+}
+
+func house(t *testing.T, d *db.DB) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.Property.Create().SetID("prp_one").SetName("House").SetTimeZone("UTC").Exec(tx.Context()); err != nil {
+			return err
+		}
+		if err := tx.Integration.Create().SetID("int_one").SetPropertyID("prp_one").SetName("PMS").SetScopes([]string{}).Exec(tx.Context()); err != nil {
+			return err
+		}
+		return tx.Endpoint.Create().SetID("end_one").SetPropertyID("prp_one").SetIntegrationID("int_one").SetAction(partner.GetSpaces).
+			SetURL("https://pms.example/").SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
+	})
+}
+
+var listing = []space.Listed{{ExternalID: "r", Type: space.Room, Name: "101", IsActive: true}}
+
+func TestReadSpaces(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		var failure error
+		replanned := 0
+		s := &Spaces{
+			DB: d, Directory: directory{}, Log: quiet,
+			Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+				// Inside a transaction of ours this one would be refused, or wait for ever.
+				if err := d.Write(ctx, func(*db.Tx) error { return nil }); err != nil {
+					t.Errorf("called within a transaction: %v", err)
+				}
+				return listing, failure
+			},
+			Replan: func(_ *db.Tx, _ string, touched space.Touched) error { replanned += len(touched.Externals); return nil },
+		}
+		defer s.Close()
+		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failed != "" {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		if replanned != 1 {
+			t.Errorf("%d spaces planned anew, want 1", replanned)
+		}
+		failure = fault.New(fault.Unavailable, "partnerUnavailable", "the partner's getSpaces did not answer in time")
+		for i := range 4 {
+			r, err := s.Read(t.Context(), "prp_one", "int_one")
+			if err != nil || r.Failures != i+1 || r.Failed != "the partner's getSpaces did not answer in time" {
+				t.Errorf("failure %d: %+v, %v", i+1, r, err)
+			}
+		}
+		failing := d.Read().Event.Query().Where(entevent.Kind(string(event.EndpointFailing))).CountX(t.Context())
+		if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 4 || failing != 1 {
+			t.Errorf("%d failures, %d events of it, want 4 and 1", e.Failures, failing)
+		}
+		if n := d.Read().PartnerSpace.Query().CountX(t.Context()); n != 1 {
+			t.Errorf("%d spaces listed after failures, want the 1 there was", n)
+		}
+		if _, err := s.Read(t.Context(), "prp_one", "int_two"); !fault.Has(err, fault.EndpointNotFound) {
+			t.Errorf("without an endpoint: %v", err)
+		}
+	})
+}
+
+func TestReadSpacesTogether(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	calls, entered, answer := 0, make(chan struct{}), make(chan struct{})
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+		calls++
+		close(entered)
+		<-answer
+		return listing, nil
+	}}
+	defer s.Close()
+	impatient, leave := context.WithCancel(t.Context())
+	first, err := s.join(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	second, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	if err != nil || second != first {
+		t.Fatalf("a second reading of the same began: %v", err)
+	}
+	leave() // whoever asked first goes away; the other still gets its answer
+	close(answer)
+	<-second.landed
+	if second.err != nil || calls != 1 {
+		t.Errorf("%d calls, %v", calls, second.err)
+	}
+}
+
+func TestReadSpacesStops(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	entered := make(chan struct{})
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string) ([]space.Listed, error) {
+		close(entered)
+		<-ctx.Done()
+		return nil, fault.New(fault.Canceled, fault.CanceledReason, "given up").With(ctx.Err())
+	}}
+	result := make(chan error, 1)
+	go func() {
+		_, err := s.Read(t.Context(), "prp_one", "int_one")
+		result <- err
+	}()
+	<-entered
+	s.Close()
+	if err := <-result; !fault.Has(err, fault.UnavailableReason) {
+		t.Errorf("stopped with %v", err)
+	}
+	if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 0 {
+		t.Error("our own stop was held against the partner")
+	}
+	if _, err := s.Read(t.Context(), "prp_one", "int_one"); !fault.Has(err, fault.UnavailableReason) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	tests := map[string]struct {
+		err  error
+		want string
+	}{
+		"fault":         {fault.New(fault.Precondition, "partnerError", "status 500"), "status 500"},
+		"with words":    {fault.New(fault.Precondition, "partnerError", "status 500").Put("partnerMessage", "no\nsuch token"), `status 500; "no\nsuch token"`},
+		"driver's text": {&json.SyntaxError{}, "getSpaces could not be called"},
+		"internal":      {fault.New(fault.Internal, fault.InternalError, "secret"), "getSpaces could not be called"},
+		"deadline":      {context.DeadlineExceeded, "the partner did not answer in time"},
+	}
+	for name, tt := range tests {
+		if got := explain(tt.err); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
