@@ -36,6 +36,9 @@ type Settings struct {
 	OwingThresholdMinor *int64 // minor units of whatever currency is owed
 }
 
+// maxThreshold is the largest owing threshold, in minor units.
+const maxThreshold = 1_000_000_000
+
 var hhmm = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
 // check names every wrong setting. Paths are those of the settings themselves.
@@ -70,11 +73,14 @@ func (s Settings) check() []fault.Field {
 	if p := s.OwingPolicy; p != nil && *p != OwingBlock && *p != OwingAllow && *p != OwingThreshold {
 		add("owingPolicy", fault.WrongValue, "must be block, allow or threshold")
 	}
-	if s.OwingThresholdMinor != nil && *s.OwingThresholdMinor < 0 {
-		add("owingThresholdMinor", fault.OutOfRange, "must not be negative")
+	if v := s.OwingThresholdMinor; v != nil && (*v < 0 || *v > maxThreshold) {
+		add("owingThresholdMinor", fault.OutOfRange, "must be 0 to 1000000000")
 	}
 	return wrong
 }
+
+// Fit names everything that is wrong with the settings of a change.
+func (s Settings) Fit() error { return fault.Err(fault.Fields(s.check()...)) }
 
 // Complete names everything that is wrong with the settings of a property to create.
 func (s Settings) Complete() error {
@@ -129,8 +135,8 @@ func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 // UpdateProperty changes settings of a property. Access that is issued does not follow by
 // itself: the caller replans the property's stays in the same transaction.
 func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
-	if wrong := s.check(); len(wrong) > 0 {
-		return nil, fault.Fields(wrong...)
+	if err := s.Fit(); err != nil {
+		return nil, err
 	}
 	row, err := tx.Property.UpdateOneID(propertyID).SetNillableName(s.Name).SetNillableTimeZone(s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).

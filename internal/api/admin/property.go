@@ -22,9 +22,9 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	if err := operator(ctx); err != nil {
 		return nil, err
 	}
-	settings := property.Settings(r.GetSettings())
-	if err := settings.Complete(); err != nil {
-		return nil, property.Under("settings", err)
+	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Complete)
+	if err != nil {
+		return nil, err
 	}
 	propertyID, err := staff.NewPropertyID(ctx, s.Keys)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
 		row, err := staff.CreateProperty(tx, propertyID, settings)
 		if err != nil {
-			return nil, property.Under("settings", err)
+			return nil, err
 		}
 		return &adminv1.CreatePropertyResponse{Data: property.Message(row)}, nil
 	})
@@ -80,10 +80,14 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 	if err := operator(ctx); err != nil {
 		return nil, err
 	}
+	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Fit)
+	if err != nil {
+		return nil, err
+	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.UpdatePropertyResponse, error) {
-		row, err := staff.UpdateProperty(tx, r.GetId(), property.Settings(r.GetSettings()))
+		row, err := staff.UpdateProperty(tx, r.GetId(), settings)
 		if err != nil {
-			return nil, property.Under("settings", err)
+			return nil, err
 		}
 		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), space.Touched{All: true})
 	})

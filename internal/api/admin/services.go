@@ -38,6 +38,14 @@ func New(d Deps) *Services {
 	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}}
 }
 
+// Own names the field of each method that its handler validates itself: see chain.Config.
+func Own() map[string]string {
+	return map[string]string{
+		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",
+		adminv1.PropertyService_UpdateProperty_FullMethodName: "settings",
+	}
+}
+
 // operator refuses every caller but whoever runs the installation.
 func operator(ctx context.Context) error {
 	if a, ok := actor.From(ctx); !ok || a.Kind != actor.Operator {

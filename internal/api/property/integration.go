@@ -7,6 +7,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
@@ -133,7 +134,11 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	if _, err := partner.Integration(ctx, s.DB.Read(), propertyID, r.GetId()); err != nil {
 		return nil, err
 	}
-	if err := s.Deps.ReadSpaces(ctx, propertyID, r.GetId()); err != nil {
+	err = s.Deps.ReadSpaces(ctx, propertyID, r.GetId())
+	if fault.Has(err, fault.EndpointNotFound) {
+		return nil, fault.New(fault.Precondition, fault.EndpointNotRegistered, "the partner has not registered getSpaces yet; ask the vendor to (PATCH /v1/endpoints)")
+	}
+	if err != nil {
 		return nil, err
 	}
 	c, few := s.DB.Read(), space.Page{Limit: 1}

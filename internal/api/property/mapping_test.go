@@ -126,7 +126,7 @@ func TestConflictsAndReadings(t *testing.T) {
 		if len(list) == 0 || list[0].GetKind() != string(space.Missing) || list[0].GetExternalId() != "x-1" {
 			t.Errorf("got %v", list)
 		}
-		failure := fault.New(fault.Precondition, fault.EndpointNotRegistered, "register getSpaces first")
+		failure := fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
 		a.w.read = func(string, string) error { return failure }
 		refused(a.Integration.ReadSpaces(a.ctx, &propertyv1.ReadSpacesRequest{Id: in}))(t, "unregistered", fault.EndpointNotRegistered)
 	})

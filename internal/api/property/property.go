@@ -28,9 +28,13 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 
 func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
-		row, err := staff.UpdateProperty(tx, propertyID, Settings(r.GetSettings()))
+		settings, err := Settings(ctx, r.GetSettings(), staff.Settings.Fit)
 		if err != nil {
-			return nil, Under("settings", err)
+			return nil, err
+		}
+		row, err := staff.UpdateProperty(tx, propertyID, settings)
+		if err != nil {
+			return nil, err
 		}
 		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.Replan(tx, propertyID, space.Touched{All: true})
 	})

@@ -105,6 +105,8 @@ func TestNothingOfAnotherPropertyIsThere(t *testing.T) {
 	})
 }
 
+func ptr[T any](v T) *T { return &v }
+
 func TestPropertySettings(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		late, zone := int32(45), "Mars/Olympus"
@@ -113,10 +115,13 @@ func TestPropertySettings(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 		same(t, "replanned", []space.Touched{{All: true}}, a.w.takeReplanned())
-		_, err := a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone}})
-		if f, ok := fault.Of(err); !ok || len(f.Fields) != 1 || f.Fields[0].Path != "settings.timeZone" {
-			t.Errorf("got %v", err)
+		_, err := a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone, EarlyInMinutes: ptr(int32(-1))}})
+		f, _ := fault.Of(err)
+		var paths []string
+		for _, field := range f.Fields {
+			paths = append(paths, field.Path)
 		}
+		same(t, "wrong fields", []string{"settings.earlyInMinutes", "settings.timeZone"}, paths)
 		same(t, "replanned by a refused change", 0, len(a.w.takeReplanned()))
 	})
 }

@@ -19,7 +19,6 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/staff"
 )
 
 // Replan plans the access of the stays anew that a change touches, in the change's own
@@ -167,36 +166,4 @@ func given(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func intOf(v *int32) *int {
-	if v == nil {
-		return nil
-	}
-	n := int(*v)
-	return &n
-}
-
-// Settings reads the settings of a request.
-func Settings(s *propertyv1.PropertySettings) staff.Settings {
-	out := staff.Settings{
-		Name: s.Name, TimeZone: s.TimeZone, CheckInTime: s.CheckInTime, CheckOutTime: s.CheckOutTime,
-		EarlyInMinutes: intOf(s.EarlyInMinutes), LateOutMinutes: intOf(s.LateOutMinutes),
-		PINLength: intOf(s.PinLength), GatesAlone: s.GatesAlone, OwingPolicy: s.OwingPolicy,
-	}
-	if s.OwingThresholdMinor != nil {
-		minor := int64(*s.OwingThresholdMinor)
-		out.OwingThresholdMinor = &minor
-	}
-	return out
-}
-
-// Message writes a property.
-func Message(p *propertyRow) *propertyv1.Property {
-	return &propertyv1.Property{
-		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
-		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),
-		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
-		CreatedAt: timestamppb.New(p.CreatedAt),
-	}
 }
