@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/bridge/driver/sim"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/server"
@@ -53,6 +54,9 @@ type Config struct {
 	Latency time.Duration
 	// Profile of every lock; empty: one that tells what its keypad does and can be read.
 	Profile string
+	// Link, when set, is told where bridges connect and says where this world's bridge does: what stands between them can
+	// fail.
+	Link func(address string) (string, error)
 }
 
 // Build starts a world and sets it up through the public interfaces, as the people of a property would.
@@ -161,11 +165,22 @@ func (w *World) openHouse(c Config, addresses []string) (err error) {
 // runBridge enrols a bridge under a join code and runs it.
 func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	dir := filepath.Join(c.Dir, "bridge")
-	_, err := bridge.Enroll(ctx, bridge.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true})
-	if err != nil {
+	e := bridge.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true}
+	if c.Link != nil {
+		between, err := c.Link(w.Server.BridgeAddr())
+		if err != nil {
+			return err
+		}
+		e.Connect = between
+	}
+	if _, err := bridge.Enroll(ctx, e); err != nil {
 		return fmt.Errorf("enrol the bridge: %w", err)
 	}
-	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: w.House.Driver(), Log: w.log, Software: "latchkey-bridge demo"})
+	d := w.House.Driver()
+	if c.Driver != nil {
+		d = c.Driver(d)
+	}
+	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo"})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,109 @@
+package e2etest
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	// Every area registers its descriptors.
+	_ "latchkey.dev/gen/latchkey/admin/v1"
+	_ "latchkey.dev/gen/latchkey/lock/v1"
+	_ "latchkey.dev/gen/latchkey/partner/v1"
+	_ "latchkey.dev/gen/latchkey/pms/v1"
+	_ "latchkey.dev/gen/latchkey/property/v1"
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
+)
+
+// RPC is one method of the API as its descriptor says.
+type RPC struct {
+	Name   string // "latchkey.partner.v1.SpaceService/ListSpaces"
+	Desc   protoreflect.MethodDescriptor
+	Access *rpcv1.Access
+	Routes []Route
+}
+
+// Route is one HTTP rule of an RPC.
+type Route struct{ Verb, Path, Body string }
+
+// Streams says whether the RPC is a stream in any direction.
+func (r RPC) Streams() bool { return r.Desc.IsStreamingClient() || r.Desc.IsStreamingServer() }
+
+// Area is the proto package.
+func (r RPC) Area() string { return string(r.Desc.ParentFile().Package()) }
+
+// Request makes an empty request.
+func (r RPC) Request() proto.Message { return message(r.Desc.Input().FullName()) }
+
+// Reply makes an empty answer.
+func (r RPC) Reply() proto.Message { return message(r.Desc.Output().FullName()) }
+
+func message(name protoreflect.FullName) proto.Message {
+	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
+	if err != nil {
+		panic(err) // generated code is linked in or it is not
+	}
+	return t.New().Interface()
+}
+
+// RPCs lists every RPC of every service of ours that is linked in, by name.
+func RPCs() []RPC {
+	var out []RPC
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		if !strings.HasPrefix(string(f.Package()), "latchkey.") {
+			return true
+		}
+		for i := range f.Services().Len() {
+			s := f.Services().Get(i)
+			for j := range s.Methods().Len() {
+				out = append(out, newRPC(s, s.Methods().Get(j)))
+			}
+		}
+		return true
+	})
+	slices.SortFunc(out, func(a, b RPC) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Find returns one RPC by its name.
+func Find(name string) RPC {
+	for _, r := range RPCs() {
+		if r.Name == name {
+			return r
+		}
+	}
+	panic("there is no RPC " + name)
+}
+
+func newRPC(s protoreflect.ServiceDescriptor, m protoreflect.MethodDescriptor) RPC {
+	r := RPC{Name: string(s.FullName()) + "/" + string(m.Name()), Desc: m}
+	r.Access, _ = proto.GetExtension(m.Options(), rpcv1.E_Access).(*rpcv1.Access)
+	rule, _ := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
+	if rule == nil {
+		return r
+	}
+	for _, one := range append([]*annotations.HttpRule{rule}, rule.GetAdditionalBindings()...) {
+		r.Routes = append(r.Routes, newRoute(one))
+	}
+	return r
+}
+
+func newRoute(rule *annotations.HttpRule) Route {
+	out := Route{Body: rule.GetBody()}
+	switch p := rule.GetPattern().(type) {
+	case *annotations.HttpRule_Get:
+		out.Verb, out.Path = "GET", p.Get
+	case *annotations.HttpRule_Post:
+		out.Verb, out.Path = "POST", p.Post
+	case *annotations.HttpRule_Patch:
+		out.Verb, out.Path = "PATCH", p.Patch
+	case *annotations.HttpRule_Delete:
+		out.Verb, out.Path = "DELETE", p.Delete
+	case *annotations.HttpRule_Put:
+		out.Verb, out.Path = "PUT", p.Put
+	}
+	return out
+}
