@@ -212,6 +212,7 @@ var serviceWord = regexp.MustCompile(`Service\b`)
 func (d *document) render() ([]byte, error) {
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"plain": func(s string) string { return strings.Join(strings.Fields(s), " ") },
+		"first": firstSentence,
 		"short": func(s string) string { return serviceWord.ReplaceAllString(s, "") },
 	}).Parse(docsPage)
 	if err != nil {
@@ -228,11 +229,27 @@ func (d *document) render() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// firstSentence is what a folded operation shows of its description.
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if i := strings.Index(s, ". "); i > 0 {
+		return s[:i+1]
+	}
+	return s
+}
+
 func (d *document) groups() []*group {
 	byTag := map[string]*group{}
 	var groups []*group
 	for _, t := range d.Tags {
-		g := &group{Name: t.Name, Description: strings.TrimPrefix(t.Description, t.Name+" ")}
+		g := &group{Name: t.Name, Description: capital(strings.TrimPrefix(t.Description, t.Name+" "))}
 		byTag[t.Name] = g
 		groups = append(groups, g)
 	}
