@@ -186,6 +186,10 @@ func (s *Server) wireAPI(p *parts) (err error) {
 // inner runs around each handler: changes wake bridges, and repeated calls are recognised.
 func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if s.around != nil {
+			handler := next
+			next = func(ctx context.Context, req any) (any, error) { return s.around(ctx, req, info, handler) }
+		}
 		return p.memory.Unary(p.node.Context(ctx), req, info, next)
 	}
 }

@@ -1,0 +1,282 @@
+// Package bus carries wake-ups between parts and nodes of the product, and requests to
+// the node that holds a bridge. It is NATS: embedded in the process without a socket,
+// or a cluster by URL, with the same behaviour. Messages are hints: they have no
+// authority and hold no PIN, token or personal data, and one may get lost.
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// MaxPayload bounds a message, in bytes.
+	MaxPayload = 64 << 10
+
+	maxSubject     = 256
+	maxPending     = 64 << 10 // messages waiting for one subscription
+	maxPendingSize = 16 << 20 // bytes of them
+	maxResponding  = 512      // requests answered at once by one subscription
+	requestTimeout = 10 * time.Second
+	reconnectWait  = 200 * time.Millisecond
+	errorHeader    = "Latchkey-Error"
+)
+
+// Config says which bus to open.
+type Config struct {
+	URL         string // nats://, tls:// or ws://, several with commas; empty: embedded
+	Credentials string // file with user JWT and seed
+	CAFile      string // certificates to trust instead of the system's
+	CertFile    string // client certificate and its key
+	KeyFile     string
+	Name        string // of this node, shown in the cluster's own tools
+	Logger      *slog.Logger
+}
+
+// Message is what a subscriber gets.
+type Message struct {
+	Subject string
+	Payload []byte
+}
+
+// ErrNoResponder says that nobody answers requests on the subject now.
+var ErrNoResponder = errors.New("bus: no responder")
+
+// RemoteError is the error with which a responder answered.
+type RemoteError struct{ Text string }
+
+func (e *RemoteError) Error() string { return "bus: responder: " + e.Text }
+
+// Bus is an open connection. It is safe for concurrent use.
+type Bus struct {
+	conn     *nats.Conn
+	embedded *server.Server
+	log      *slog.Logger
+	closed   chan struct{} // the connection has ended
+
+	ctx       context.Context // of responders; ends with Close
+	cancel    context.CancelFunc
+	answering sync.WaitGroup
+}
+
+// Open connects, or starts the embedded server. A cluster that cannot be reached at
+// first is an error; later the connection is made again for as long as it takes.
+func Open(ctx context.Context, cfg Config) (*Bus, error) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	b := &Bus{log: cfg.Logger, closed: make(chan struct{})}
+	opts, err := b.options(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		opts = append(opts, nats.Timeout(time.Until(deadline)))
+	}
+	if b.conn, err = nats.Connect(cfg.URL, opts...); err != nil {
+		if b.embedded != nil {
+			stop(b.embedded)
+		}
+		return nil, fmt.Errorf("bus: connect: %w", err)
+	}
+	b.ctx, b.cancel = context.WithCancel(context.Background())
+	return b, nil
+}
+
+func (b *Bus) options(cfg Config) ([]nats.Option, error) {
+	opts := []nats.Option{
+		nats.Name(cfg.Name),
+		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
+		nats.ReconnectBufSize(1 << 20),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.complain(sub, err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				b.log.Warn("bus disconnected", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("bus connected again") }),
+		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
+	}
+	if cfg.URL == "" {
+		s, err := startEmbedded()
+		if err != nil {
+			return nil, err
+		}
+		b.embedded = s
+		return append(opts, nats.InProcessServer(s)), nil
+	}
+	if cfg.Credentials != "" {
+		opts = append(opts, nats.UserCredentials(cfg.Credentials))
+	}
+	if cfg.CAFile != "" {
+		opts = append(opts, nats.RootCAs(cfg.CAFile))
+	}
+	if cfg.CertFile != "" {
+		opts = append(opts, nats.ClientCert(cfg.CertFile, cfg.KeyFile))
+	}
+	return opts, nil
+}
+
+func startEmbedded() (*server.Server, error) {
+	s, err := server.NewServer(&server.Options{
+		ServerName: "embedded", DontListen: true, NoSigs: true, NoLog: true, MaxPayload: MaxPayload,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("bus: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(10 * time.Second) {
+		stop(s)
+		return nil, errors.New("bus: the embedded server did not start")
+	}
+	return s, nil
+}
+
+func stop(s *server.Server) {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
+
+func (b *Bus) complain(sub *nats.Subscription, err error) {
+	subject := ""
+	if sub != nil {
+		subject = sub.Subject
+	}
+	b.log.Warn("bus: messages dropped or refused", "subject", subject, "error", err)
+}
+
+// Publish sends a message to whoever subscribes now.
+func (b *Bus) Publish(subject string, payload []byte) error {
+	if err := check(subject, payload); err != nil {
+		return err
+	}
+	return b.conn.Publish(subject, payload)
+}
+
+// Subscribe has f called for each message, one after the other, until the returned stop
+// is called. f must not block: messages beyond a bound are dropped while it does. A
+// subject may end in ".>" or have "*" as a part.
+func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error) {
+	return b.subscribe(subject, func(m *nats.Msg) { f(Message{m.Subject, m.Data}) })
+}
+
+// Respond has f answer each request on the subject, many at once, until the returned
+// stop is called. f's ctx ends when the bus is closed. Its error reaches the requester
+// as a [RemoteError], so it holds nothing secret.
+func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
+	slots := make(chan struct{}, maxResponding)
+	return b.subscribe(subject, func(m *nats.Msg) {
+		select {
+		case slots <- struct{}{}:
+		default:
+			b.reply(m, nil, errors.New("too many requests at once"))
+			return
+		}
+		b.answering.Go(func() {
+			defer func() { <-slots }()
+			payload, err := f(b.ctx, Message{m.Subject, m.Data})
+			b.reply(m, payload, err)
+		})
+	})
+}
+
+func (b *Bus) reply(to *nats.Msg, payload []byte, err error) {
+	if to.Reply == "" {
+		return
+	}
+	answer := nats.NewMsg(to.Reply)
+	if err == nil && len(payload) > MaxPayload {
+		err = errors.New("answer too large")
+	}
+	if err != nil {
+		answer.Header.Set(errorHeader, headerSafe(err.Error()))
+	} else {
+		answer.Data = payload
+	}
+	if err := b.conn.PublishMsg(answer); err != nil {
+		b.log.Warn("bus: answer not sent", "subject", to.Subject, "error", err)
+	}
+}
+
+func headerSafe(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+	return text[:min(len(text), 1024)]
+}
+
+func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
+	sub, err := b.conn.Subscribe(subject, f)
+	if err != nil {
+		return nil, fmt.Errorf("bus: subscribe %q: %w", subject, err)
+	}
+	if err := sub.SetPendingLimits(maxPending, maxPendingSize); err != nil {
+		return nil, errors.Join(err, sub.Unsubscribe())
+	}
+	// The server knows of the subscription when this returns, so nothing sent later is missed.
+	if err := b.conn.FlushTimeout(requestTimeout); err != nil {
+		return nil, errors.Join(err, sub.Unsubscribe())
+	}
+	return func() { _ = sub.Unsubscribe() }, nil
+}
+
+// Request asks the responder on the subject and waits for its answer until ctx ends,
+// 10 s at most. [ErrNoResponder] comes at once.
+func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
+	if err := check(subject, payload); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer, err := b.conn.RequestWithContext(ctx, subject, payload)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("%w on %s", ErrNoResponder, subject)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bus: request %s: %w", subject, err)
+	}
+	if text := answer.Header.Get(errorHeader); text != "" {
+		return nil, &RemoteError{text}
+	}
+	return answer.Data, nil
+}
+
+// check refuses what would be ambiguous: an id with a dot or a wildcard in a subject.
+func check(subject string, payload []byte) error {
+	if subject == "" || len(subject) > maxSubject || strings.ContainsAny(subject, " \t\r\n*>") ||
+		strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
+		return fmt.Errorf("bus: bad subject %q", subject)
+	}
+	if len(payload) > MaxPayload {
+		return fmt.Errorf("bus: a message of %d bytes on %s, at most %d", len(payload), subject, MaxPayload)
+	}
+	return nil
+}
+
+// Connected tells whether messages go through now.
+func (b *Bus) Connected() bool { return b.conn.IsConnected() }
+
+// Close ends responders' contexts, lets them and pending messages finish, then closes.
+func (b *Bus) Close() error {
+	b.cancel()
+	if err := b.conn.Drain(); err != nil {
+		b.conn.Close() // not connected: there is nothing to wait for
+	}
+	<-b.closed
+	b.answering.Wait()
+	if b.embedded != nil {
+		stop(b.embedded)
+	}
+	return nil
+}
