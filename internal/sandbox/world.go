@@ -57,6 +57,8 @@ type Config struct {
 	// Link, when set, is told where bridges connect and says where this world's bridge does: what stands between them can
 	// fail.
 	Link func(address string) (string, error)
+	// Driver, when set, stands between the bridge and the virtual locks.
+	Driver func(driver.Driver) driver.Driver
 }
 
 // Build starts a world and sets it up through the public interfaces, as the people of a property would.
