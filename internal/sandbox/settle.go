@@ -139,14 +139,16 @@ func (w *World) makeBridge(ctx context.Context, c Config) error {
 
 // connectPMS makes the PMS a partner app of the property, which registers its endpoints.
 func (w *World) connectPMS(ctx context.Context, _ Config) error {
-	app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
-	if err != nil {
-		return err
+	if w.app == "" {
+		app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
+		if err != nil {
+			return err
+		}
+		w.app, w.ClientToken = app.GetData().GetId(), app.GetClientToken()
 	}
-	w.ClientToken = app.GetClientToken()
 	staff := w.Staff(ctx)
 	i, err := propertyv1.NewIntegrationServiceClient(w.public).ConnectApp(staff, &propertyv1.ConnectAppRequest{
-		AppId:  app.GetData().GetId(),
+		AppId:  w.app,
 		Scopes: []string{actor.ReservationsWrite, actor.ReservationsRead, actor.PINsRead, actor.GuestsRead, actor.EndpointsWrite, actor.WebhooksWrite},
 	})
 	if err != nil {

@@ -31,6 +31,7 @@ type World struct {
 	PropertyID, IntegrationID                    string
 	Spaces                                       map[string]string // our space id by name
 	doors                                        map[string]string // the lock's address by door id
+	app                                          string            // the PMS's partner app
 
 	log     *slog.Logger
 	pms     net.Listener

@@ -1,0 +1,346 @@
+package e2e
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
+)
+
+// rule is one row of the access matrix: who may call an RPC. It is written by hand, so that a slip in the proto's own
+// rule is seen.
+type rule struct {
+	area  string // partner, property, admin, enrol or bridge
+	need  string // the scope of a partner, the least role of staff
+	body  string // a request that changes nothing here, as JSON
+	wants codes.Code
+}
+
+const (
+	ok       = codes.OK
+	invalid  = codes.InvalidArgument
+	notFound = codes.NotFound
+)
+
+// untouched makes a call that would change something fail behind the authorization: see Idempotency-Key.
+const untouched = "untouched"
+
+// matrix has a row for every RPC.
+var matrix = map[string]rule{
+	"latchkey.partner.v1.ReservationService/UpsertReservation":       {"partner", "reservations:write", `{"reservation":{}}`, invalid},
+	"latchkey.partner.v1.ReservationService/BatchUpsertReservations": {"partner", "reservations:write", `{}`, invalid},
+	"latchkey.partner.v1.ReservationService/ListReservations":        {"partner", "reservations:read", `{}`, ok},
+	"latchkey.partner.v1.ReservationService/GetReservation":          {"partner", "reservations:read", `{"id":"rsv_0"}`, notFound},
+	"latchkey.partner.v1.ReservationService/FindReservation":         {"partner", "reservations:read", `{"pmsId":"none"}`, notFound},
+	"latchkey.partner.v1.ReservationService/ResetKeyChain":           {"partner", "reservations:write", `{"pmsId":"none","reset":"pin"}`, notFound},
+	"latchkey.partner.v1.EndpointService/UpsertEndpoint":             {"partner", "endpoints:write", `{"action":"none"}`, invalid},
+	"latchkey.partner.v1.EndpointService/ListEndpoints":              {"partner", "", `{}`, ok},
+	"latchkey.partner.v1.EndpointService/DeleteEndpoint":             {"partner", "endpoints:write", `{"action":"none"}`, invalid},
+	"latchkey.partner.v1.EndpointService/TestEndpoint":               {"partner", "endpoints:write", `{"action":"none"}`, invalid},
+	"latchkey.partner.v1.SpaceService/ListSpaces":                    {"partner", "", `{}`, ok},
+	"latchkey.partner.v1.SpaceService/ListGates":                     {"partner", "", `{}`, ok},
+	"latchkey.partner.v1.IntegrationService/GetIntegration":          {"partner", "", `{}`, ok},
+
+	"latchkey.property.v1.PropertyService/GetProperty":            {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.PropertyService/UpdateProperty":         {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.SpaceService/ListSpaces":                {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.SpaceService/GetSpace":                  {"property", "viewer", `{"id":"spc_0"}`, notFound},
+	"latchkey.property.v1.SpaceService/CreateSpace":               {"property", "operator", `{}`, invalid},
+	"latchkey.property.v1.SpaceService/BatchCreateSpaces":         {"property", "operator", `{}`, invalid},
+	"latchkey.property.v1.SpaceService/UpdateSpace":               {"property", "operator", `{"id":"spc_0","name":"x"}`, notFound},
+	"latchkey.property.v1.SpaceService/DeleteSpace":               {"property", "operator", `{"id":"spc_0"}`, notFound},
+	"latchkey.property.v1.GateService/ListGates":                  {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.GateService/CreateGate":                 {"property", "operator", `{}`, invalid},
+	"latchkey.property.v1.GateService/UpdateGate":                 {"property", "operator", `{"id":"gat_0","name":"x"}`, notFound},
+	"latchkey.property.v1.GateService/DeleteGate":                 {"property", "operator", `{"id":"gat_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/ListApps":            {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.IntegrationService/ConnectApp":          {"property", "owner", `{"appId":"app_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/ListIntegrations":    {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.IntegrationService/GetIntegration":      {"property", "viewer", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/UpdateIntegration":   {"property", "owner", `{"id":"int_0","name":"x"}`, notFound},
+	"latchkey.property.v1.IntegrationService/RotateAccessToken":   {"property", "owner", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/RevokeAccessToken":   {"property", "owner", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/RotateSigningSecret": {"property", "owner", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.IntegrationService/ReadSpaces":          {"property", "operator", `{"id":"int_0"}`, notFound},
+	"latchkey.property.v1.ApiKeyService/GetApiKey":                {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.ApiKeyService/CreateApiKey":             {"property", "owner", untouched, invalid},
+	"latchkey.property.v1.ApiKeyService/RotateApiKey":             {"property", "owner", untouched, invalid},
+	"latchkey.property.v1.ApiKeyService/RevokeApiKey":             {"property", "owner", untouched, invalid},
+	"latchkey.property.v1.MappingService/ListPartnerSpaces":       {"property", "viewer", `{"integrationId":"int_0"}`, notFound},
+	"latchkey.property.v1.MappingService/SetMapping":              {"property", "operator", `{"integrationId":"int_0","externalId":"R101","spaceId":"spc_0"}`, notFound},
+	"latchkey.property.v1.MappingService/UnsetMapping":            {"property", "operator", `{"integrationId":"int_0","externalId":"R101"}`, notFound},
+	"latchkey.property.v1.MappingService/BatchSetMappings":        {"property", "operator", `{"integrationId":"int_0"}`, invalid},
+	"latchkey.property.v1.MappingService/ApplySuggestions":        {"property", "operator", `{"integrationId":"int_0"}`, notFound},
+	"latchkey.property.v1.MappingService/ListConflicts":           {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.BridgeService/CreateBridge":             {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.BridgeService/CreateJoinCode":           {"property", "owner", `{"id":"brg_0"}`, notFound},
+	"latchkey.property.v1.BridgeService/ListBridges":              {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.BridgeService/RevokeBridge":             {"property", "owner", `{"id":"brg_0"}`, notFound},
+	"latchkey.property.v1.LockService/ListLocks":                  {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.LockService/GetLock":                    {"property", "viewer", `{"id":"lck_0"}`, notFound},
+	"latchkey.property.v1.LockService/UpdateLock":                 {"property", "operator", `{"id":"lck_0","name":"x"}`, notFound},
+	"latchkey.property.v1.LockService/AssignLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
+	"latchkey.property.v1.LockService/UnlockLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
+	"latchkey.property.v1.NoticeService/ListNotices":              {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.NoticeService/MarkNoticesRead":          {"property", "operator", `{"ids":["ntc_0"]}`, ok},
+
+	"latchkey.admin.v1.PropertyService/CreateProperty":   {"admin", "", `{}`, invalid},
+	"latchkey.admin.v1.PropertyService/ListProperties":   {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.PropertyService/GetProperty":      {"admin", "", `{"id":"prp_0"}`, notFound},
+	"latchkey.admin.v1.PropertyService/UpdateProperty":   {"admin", "", `{"id":"prp_0","settings":{"name":"x"}}`, notFound},
+	"latchkey.admin.v1.AppService/CreateApp":             {"admin", "", `{}`, invalid},
+	"latchkey.admin.v1.AppService/ListApps":              {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.AppService/ListClientTokens":      {"admin", "", `{"appId":"app_0"}`, notFound},
+	"latchkey.admin.v1.AppService/CreateClientToken":     {"admin", "", `{"appId":"app_0"}`, notFound},
+	"latchkey.admin.v1.AppService/RotateClientToken":     {"admin", "", `{"appId":"app_0"}`, notFound},
+	"latchkey.admin.v1.AppService/RevokeClientToken":     {"admin", "", `{"appId":"app_0","id":"tok_0"}`, notFound},
+	"latchkey.admin.v1.TokenService/CreateOperatorToken": {"admin", "", `{}`, invalid},
+	"latchkey.admin.v1.TokenService/ListOperatorTokens":  {"admin", "", `{}`, ok},
+	"latchkey.admin.v1.TokenService/RevokeOperatorToken": {"admin", "", `{"id":"tok_0"}`, notFound},
+	"latchkey.admin.v1.TokenService/CreateStaffToken":    {"admin", "", `{"propertyId":"prp_0","role":"viewer"}`, notFound},
+	"latchkey.admin.v1.TokenService/ListStaffTokens":     {"admin", "", `{"propertyId":"prp_0"}`, notFound},
+	"latchkey.admin.v1.TokenService/RevokeStaffToken":    {"admin", "", `{"propertyId":"prp_0","id":"tok_0"}`, notFound},
+
+	"latchkey.lock.v1.EnrolmentService/Enroll":        {"enrol", "", `{}`, invalid},
+	"latchkey.lock.v1.BridgeService/Connect":          {"bridge", "", ``, codes.Unimplemented},
+	"latchkey.lock.v1.BridgeService/RenewCertificate": {"bridge", "", `{}`, codes.Unimplemented},
+}
+
+// who is one kind of credential and what it is worth.
+type who struct {
+	e2etest.Caller
+	area   string   // the one it is for; empty: none
+	scopes []string // of a partner
+	role   int      // of staff
+}
+
+var roles = map[string]int{"viewer": 1, "operator": 2, "owner": 3}
+
+// expected is the whole rule book: a credential of another area is none, and a lack of scope or role is told.
+func expected(r rule, w who, p e2etest.Protocol) codes.Code {
+	switch {
+	case r.area == "bridge":
+		return codes.Unimplemented
+	case r.area == "enrol" && (p != e2etest.GRPC || w.Socket):
+		return codes.Unimplemented
+	case r.area == "enrol":
+		return r.wants
+	case w.area != r.area:
+		return codes.Unauthenticated
+	case r.area == "partner" && r.need != "" && !slices.Contains(w.scopes, r.need):
+		return codes.PermissionDenied
+	case r.area == "property" && w.role < roles[r.need]:
+		return codes.PermissionDenied
+	}
+	return r.wants
+}
+
+// statuses are those of REST for the codes of the matrix.
+var statuses = map[codes.Code]int{ok: 200, invalid: 400, notFound: 404, codes.Unauthenticated: 401, codes.PermissionDenied: 403}
+
+func TestMatrixHasARowForEveryRPC(t *testing.T) {
+	listed := map[string]bool{}
+	for _, r := range e2etest.RPCs() {
+		listed[r.Name] = true
+		row, ok := matrix[r.Name]
+		if !ok {
+			t.Errorf("%s has no row in the access matrix", r.Name)
+			continue
+		}
+		if r.Access == nil {
+			t.Errorf("%s has no access rule", r.Name)
+			continue
+		}
+		wanted := map[string]string{"partner": r.Access.GetScope(), "property": r.Access.GetRole()}[row.area]
+		if row.need != wanted || r.Access.GetAnonymous() != (row.area == "enrol") {
+			t.Errorf("%s: the matrix says %q, the proto %v", r.Name, row.need, r.Access)
+		}
+		if served := len(r.Routes) > 0; served == (row.area == "enrol" || row.area == "bridge") {
+			t.Errorf("%s has %d REST routes", r.Name, len(r.Routes))
+		}
+	}
+	for name := range matrix {
+		if !listed[name] {
+			t.Errorf("the matrix has a row for %s, which is no RPC", name)
+		}
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	now := &offset{}
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"}; c.Options.Clock = now })
+	all := credentials(t, w, now)
+	for _, r := range e2etest.RPCs() {
+		if r.Streams() {
+			continue // see TestBridgesHaveTheirOwnListener
+		}
+		t.Run(strings.TrimPrefix(r.Name, "latchkey."), func(t *testing.T) {
+			row := matrix[r.Name]
+			for _, c := range all {
+				for _, p := range e2etest.Protocols {
+					if p == e2etest.REST && len(r.Routes) == 0 {
+						continue
+					}
+					try(t, w, r, row, c, p)
+				}
+			}
+		})
+	}
+}
+
+func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2etest.Protocol) {
+	t.Helper()
+	req, caller := r.Request(), c.Caller
+	if row.body == untouched {
+		caller = caller.With("idempotency-key", "no key")
+	} else if err := protojson.Unmarshal([]byte(row.body), req); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Call(t.Context(), p, caller, r, req)
+	want := expected(row, c, p)
+	if err != nil || got.Code != want {
+		t.Errorf("%s as %s: %v, %v; want %s", p, c.Name, got, err, want)
+		return
+	}
+	if p == e2etest.REST && got.HTTP != statuses[want] {
+		t.Errorf("%s as %s: status %d; want %d", p, c.Name, got.HTTP, statuses[want])
+	}
+	reason := map[codes.Code]string{codes.Unauthenticated: "invalidCredentials", codes.PermissionDenied: map[string]string{"partner": "scopeMissing", "property": "roleMissing"}[row.area]}[want]
+	if reason != "" && got.Reason != reason {
+		t.Errorf("%s as %s: reason %q; want %q", p, c.Name, got.Reason, reason)
+	}
+	if want == codes.Unauthenticated && got.Message != "valid credential required" {
+		t.Errorf("%s as %s: message %q", p, c.Name, got.Message)
+	}
+	if want != ok && want != codes.Unimplemented && (got.RequestID == "" || got.RequestID != got.Header.Get("X-Request-Id")) {
+		t.Errorf("%s as %s: request id %q in the answer, %q in the header", p, c.Name, got.RequestID, got.Header.Get("X-Request-Id"))
+	}
+}
+
+// offset is the machine's clock, moved.
+type offset struct{ by time.Duration }
+
+func (o *offset) Now() time.Time { return clock.System.Now().Add(o.by) }
+
+var allScopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
+
+// credentials makes one of every kind. The clock is moved past those that end.
+func credentials(t *testing.T, a *e2etest.World, now *offset) []who {
+	t.Helper()
+	b := a.Next()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tokens, apps := adminv1.NewTokenServiceClient(a.Socket), adminv1.NewAppServiceClient(a.Socket)
+	staff := func(role string, minutes int32) (id, token string) {
+		answer, err := tokens.CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: a.PropertyID, Role: role, TtlMinutes: minutes})
+		must(err)
+		return answer.GetData().GetId(), answer.GetToken()
+	}
+	operator := func(minutes int32) (id, token string) {
+		answer, err := tokens.CreateOperatorToken(ctx, &adminv1.CreateOperatorTokenRequest{Name: "matrix", TtlMinutes: minutes})
+		must(err)
+		return answer.GetData().GetId(), answer.GetToken()
+	}
+	second, err := apps.CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Revenue tool"})
+	must(err)
+	integrations := propertyv1.NewIntegrationServiceClient(a.Public)
+	narrow, err := integrations.ConnectApp(a.Staff(ctx), &propertyv1.ConnectAppRequest{AppId: second.GetData().GetId(), Scopes: []string{"webhooks:write"}})
+	must(err)
+	third, err := apps.CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Channel tool"})
+	must(err)
+	gone, err := integrations.ConnectApp(a.Staff(ctx), &propertyv1.ConnectAppRequest{AppId: third.GetData().GetId(), Scopes: allScopes})
+	must(err)
+	_, err = integrations.RevokeAccessToken(a.Staff(ctx), &propertyv1.RevokeAccessTokenRequest{Id: gone.GetData().GetId()})
+	must(err)
+	ending, err := integrations.RotateAccessToken(a.Staff(ctx), &propertyv1.RotateAccessTokenRequest{Id: gone.GetData().GetId()})
+	must(err)
+	_, err = integrations.RotateAccessToken(a.Staff(ctx), &propertyv1.RotateAccessTokenRequest{Id: gone.GetData().GetId(), OverlapMinutes: 1})
+	must(err)
+	_, viewer := staff("viewer", 0)
+	_, desk := staff("operator", 0)
+	_, owner := staff("owner", 0)
+	revokedID, revokedStaff := staff("owner", 0)
+	_, err = tokens.RevokeStaffToken(ctx, &adminv1.RevokeStaffTokenRequest{PropertyId: a.PropertyID, Id: revokedID})
+	must(err)
+	_, endedStaff := staff("owner", 1)
+	_, lasting := operator(0)
+	revokedID, revokedOperator := operator(0)
+	_, err = tokens.RevokeOperatorToken(ctx, &adminv1.RevokeOperatorTokenRequest{Id: revokedID})
+	must(err)
+	_, endedOperator := operator(1)
+
+	out := []who{
+		{Caller: e2etest.Nobody()},
+		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: allScopes},
+		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: allScopes},
+		{Caller: named(b.Partner(), "app of B"), area: "partner", scopes: allScopes},
+		{Caller: e2etest.Bearer("narrow app of A", narrow.GetAccessToken()), area: "partner", scopes: []string{"webhooks:write"}},
+		{Caller: named(a.Scripts(), "api-key of A"), area: "partner", scopes: []string{"reservations:read", "pins:read", "guests:read"}},
+		{Caller: e2etest.Bearer("viewer of A", viewer), area: "property", role: 1},
+		{Caller: e2etest.Bearer("operator of A", desk), area: "property", role: 2},
+		{Caller: e2etest.Bearer("owner of A", owner), area: "property", role: 3},
+		{Caller: e2etest.Bearer("owner of B", b.StaffToken), area: "property", role: 3},
+		{Caller: e2etest.Bearer("operator token", lasting), area: "admin"},
+		{Caller: e2etest.Operator(), area: "admin"},
+		{Caller: socket(e2etest.Bearer("owner over the socket", owner)), area: "property", role: 3},
+		{Caller: socket(a.Partner()), area: "partner", scopes: allScopes},
+		{Caller: named(a.Partner().With("client-token", second.GetClientToken()), "token of A with another app")},
+		{Caller: named(a.Partner().With("access-token", ""), "client token alone")},
+		{Caller: named(e2etest.Bearer("", a.ClientToken), "client token as bearer")},
+		{Caller: named(a.Partner().With("api-key", b.APIKey), "app of A with the api-key of B")},
+		{Caller: named(a.Partner().With("authorization", "Bearer "+b.AccessToken), "two access tokens")},
+		{Caller: named(e2etest.Nobody().With("authorization", "Basic "+owner), "another scheme")},
+		{Caller: named(e2etest.Nobody().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
+		{Caller: named(a.Partner().With("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
+		{Caller: e2etest.Bearer("garbage", strings.Repeat("~", 4000))},
+	}
+	if spoilt := out[len(out)-2].Headers["access-token"]; spoilt == a.AccessToken {
+		out[len(out)-2].Headers["access-token"] = a.AccessToken[:len(a.AccessToken)-1] + "1"
+	}
+	for name, token := range map[string]string{
+		"revoked access token": gone.GetAccessToken(), "revoked staff": revokedStaff, "revoked operator": revokedOperator,
+		"expired access token": ending.GetAccessToken(), "expired staff": endedStaff, "expired operator": endedOperator,
+	} {
+		if strings.HasPrefix(name, "expired") {
+			mustServe(t, a, name, token)
+		}
+		out = append(out, who{Caller: e2etest.Bearer(name, token)})
+	}
+	now.by = 2 * time.Minute
+	return out
+}
+
+// mustServe sees to it that a token that will expire was worth something before.
+func mustServe(t *testing.T, w *e2etest.World, name, token string) {
+	t.Helper()
+	for _, rpc := range []string{"latchkey.partner.v1.SpaceService/ListSpaces", "latchkey.property.v1.SpaceService/ListSpaces", "latchkey.admin.v1.AppService/ListApps"} {
+		r := e2etest.Find(rpc)
+		if got, err := w.Call(context.Background(), e2etest.GRPC, e2etest.Bearer(name, token), r, r.Request()); err == nil && got.OK() {
+			return
+		}
+	}
+	t.Fatalf("%s was worth nothing before it expired", name)
+}
+
+func named(c e2etest.Caller, name string) e2etest.Caller { c.Name = name; return c }
+
+func socket(c e2etest.Caller) e2etest.Caller {
+	c.Headers, c.Socket, c.Name = maps.Clone(c.Headers), true, c.Name+" over the socket"
+	return c
+}
