@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"sync/atomic"
 	"time"
@@ -142,10 +143,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
 		Authenticators: s.authenticators(p),
 		Public:         []string{healthv1.Health_ServiceDesc.ServiceName},
-		Own: map[string]string{
-			partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
-			partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations",
-		},
+		Own:            ownValidation(),
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
 		Limits: chain.Limits{PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute},
@@ -181,6 +179,17 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	}
 	p.rest, err = s.restHandler(p)
 	return err
+}
+
+// ownValidation names what handlers validate themselves, because it depends on what is stored.
+func ownValidation() map[string]string {
+	own := map[string]string{
+		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
+		partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations",
+	}
+	maps.Copy(own, propertyapi.Own())
+	maps.Copy(own, adminapi.Own())
+	return own
 }
 
 // inner runs around each handler: changes wake bridges, and repeated calls are recognised.
