@@ -180,7 +180,7 @@ func TestMatrixHasARowForEveryRPC(t *testing.T) {
 func TestMatrix(t *testing.T) {
 	now := &offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"}; c.Options.Clock = now })
-	all := credentials(t, w, now)
+	all := everybody(t, w, now)
 	for _, r := range e2etest.RPCs() {
 		if r.Streams() {
 			continue // see TestBridgesHaveTheirOwnListener
@@ -235,8 +235,8 @@ func (o *offset) Now() time.Time { return clock.System.Now().Add(o.by) }
 
 var allScopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
-// credentials makes one of every kind. The clock is moved past those that end.
-func credentials(t *testing.T, a *e2etest.World, now *offset) []who {
+// everybody makes one credential of every kind. The clock is moved past those that end.
+func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	t.Helper()
 	b := a.Next()
 	ctx := t.Context()

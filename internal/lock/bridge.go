@@ -99,7 +99,7 @@ type Application struct {
 }
 
 // errJoinCode does not say which it was: the code is a secret.
-var errJoinCode = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
+var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
 // Enroll makes an applicant the bridge that its join code was made for. What the bridge was before no longer counts: not
 // its certificate, not its session, not its count of events. Its locks stay.

@@ -25,7 +25,7 @@ func TestJoinCodeServesOnceForAnHourAndNamesTheCA(t *testing.T) {
 		for name, bad := range map[string]string{
 			"empty": "", "no fingerprint": secret, "mistyped": "lkj_a" + code[5:], "another's": "lkj_" + strings.Repeat("a", 38) + code[42:],
 		} {
-			if _, err := s.apply(bad); !fault.Has(err, fault.InvalidCredentials) {
+			if _, err := s.apply(bad); !fault.Has(err, fault.JoinCodeInvalid) {
 				t.Errorf("%s: %v, want it refused", name, err)
 			}
 		}
@@ -37,12 +37,12 @@ func TestJoinCodeServesOnceForAnHourAndNamesTheCA(t *testing.T) {
 		if e.Bridge.ID != br.ID || e.Bridge.EnrolledAt == nil {
 			t.Errorf("enrolled %s, want %s", e.Bridge.ID, br.ID)
 		}
-		if _, err := s.apply(code); !fault.Has(err, fault.InvalidCredentials) {
+		if _, err := s.apply(code); !fault.Has(err, fault.JoinCodeInvalid) {
 			t.Errorf("the code served twice: %v", err)
 		}
 		_, late := s.code("shed")
 		s.clock.Advance(time.Hour)
-		if _, err := s.apply(late); !fault.Has(err, fault.InvalidCredentials) {
+		if _, err := s.apply(late); !fault.Has(err, fault.JoinCodeInvalid) {
 			t.Errorf("the code served after an hour: %v", err)
 		}
 	})
