@@ -27,6 +27,13 @@ build: ## Build bin/latchkey and bin/latchkey-bridge
 	go build -o bin/latchkey ./cmd/latchkey
 	CGO_ENABLED=0 go build -o bin/latchkey-bridge ./cmd/latchkey-bridge
 
+.PHONY: build-bridge
+build-bridge: ## Build bin/latchkey-bridge-linux-{amd64,arm64}: static, without C
+	@mkdir -p bin
+	@for arch in amd64 arm64; do \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -o bin/latchkey-bridge-linux-$$arch ./cmd/latchkey-bridge || exit 1; \
+	done
+
 .PHONY: demo
 demo: ## Build, start everything with one embedded database and tell the story
 	@scripts/need go gcc
@@ -37,9 +44,9 @@ demo: ## Build, start everything with one embedded database and tell the story
 ##@ Check
 
 .PHONY: test
-test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL if it can
-	@scripts/need go gcc git flock postgresql
-	@$(MAKE) fmt-check vet check-generate test-race
+test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
+	@scripts/need go gcc git flock postgresql mosquitto
+	@$(MAKE) fmt-check vet check-generate build-bridge test-race
 
 .PHONY: test-race
 test-race: ## Every Go test with the race detector
