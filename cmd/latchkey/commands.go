@@ -18,6 +18,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
 	Demo    demoCommand    `cmd:"" group:"server" help:"A whole property to play with: server, PMS, bridge and virtual locks."`
 	Migrate migrateCommand `cmd:"" group:"server" help:"Bring a database to the schema of this version."`
+	Bench   benchCommands  `cmd:"" group:"server" help:"Measure this program on this machine."`
 
 	Property    propertyCommands    `cmd:"" group:"house" help:"Properties: the hotels and hostels of this installation."`
 	Space       spaceCommands       `cmd:"" group:"house" help:"Rooms, dorms and beds."`

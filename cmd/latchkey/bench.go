@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"latchkey.dev/internal/bench"
+)
+
+// benchCommands measure this very program on this machine.
+type benchCommands struct {
+	Ingest ingestBench `cmd:"" help:"Durable changes of reservations a second, against a call that does nothing."`
+	Part   partCommand `cmd:"" hidden:"" help:"One process of a benchmark."`
+}
+
+// Help is shown below the flags' own.
+func (*benchCommands) Help() string {
+	return "Each starts servers of its own on loopback, in a temporary directory, and ends by itself. The floor is measured in the same run."
+}
+
+// shown is how a benchmark's result is printed.
+type shown struct {
+	JSON bool `help:"Print one line of JSON."`
+}
+
+func (s shown) print(out io.Writer, r *bench.Result, err error) error {
+	if err != nil {
+		return err
+	}
+	if s.JSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	r.Write(out)
+	return nil
+}
+
+type ingestBench struct {
+	shown
+	GRPC    bool    `name:"grpc" help:"Over gRPC instead of REST."`
+	Rows    int     `placeholder:"N" help:"Measure also with N reservations stored before."`
+	Seconds float64 `default:"4" help:"How long each measurement takes."`
+	Rounds  int     `default:"5" help:"How many rounds; the median counts."`
+	Clients int     `default:"64" help:"Clients that send at once."`
+	Profile string  `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server in the last round."`
+}
+
+// Run measures.
+func (c *ingestBench) Run(ctx context.Context, std *streams) error {
+	l, err := launch()
+	if err != nil {
+		return err
+	}
+	r, err := bench.Ingest{
+		GRPC: c.GRPC, Rows: c.Rows, Span: time.Duration(c.Seconds * float64(time.Second)), Rounds: c.Rounds, Clients: c.Clients, Profile: c.Profile,
+	}.Run(ctx, l)
+	return c.print(std.out, r, err)
+}
+
+// launch is the command line of the parts of a benchmark.
+func launch() (bench.Launch, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start it again: %w", err)
+	}
+	return bench.Launch{self, "bench", "part"}, nil
+}
+
+// partCommand is started by the other commands.
+type partCommand struct {
+	Role string `arg:""`
+}
+
+// Run serves until standard input ends.
+func (c *partCommand) Run(std *streams) error {
+	out, ok := std.out.(io.WriteCloser)
+	if !ok {
+		return fmt.Errorf("a part of a benchmark needs a pipe to write to")
+	}
+	return bench.RunPart(c.Role, std.in, out)
+}

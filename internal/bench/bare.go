@@ -1,0 +1,5 @@
+package bench
+
+type barePart struct{ process }
+
+func (*barePart) Close() error { return nil }

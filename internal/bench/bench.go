@@ -1,0 +1,111 @@
+// Package bench measures the product against what the same machine does at best, in the same run: each round measures
+// the floor and the product one after the other, and the medians of the rounds are compared. What is measured runs in
+// processes of its own, on loopback, in a temporary directory, and ends by itself.
+package bench
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Result is what one benchmark found.
+type Result struct {
+	Name     string  `json:"name"`
+	Value    float64 `json:"value"`
+	Unit     string  `json:"unit"`
+	Floor    float64 `json:"floor"` // in the same unit
+	Ratio    float64 `json:"ratio"` // value to floor
+	P50      float64 `json:"p50"`   // milliseconds, of the product
+	P99      float64 `json:"p99"`
+	FloorP50 float64 `json:"floorP50"`
+	FloorP99 float64 `json:"floorP99"`
+	Rounds   int     `json:"rounds"`
+	Cores    int     `json:"cores"` // shared by all processes of the benchmark
+	Checks   []Check `json:"checks"`
+	Notes    []Note  `json:"notes"`
+}
+
+// Check compares a number with its aim.
+type Check struct {
+	What    string  `json:"what"`
+	Value   float64 `json:"value"`
+	Aim     float64 `json:"aim"`
+	AtLeast bool    `json:"atLeast"` // else at most
+	Met     bool    `json:"met"`
+}
+
+// Note is a further number.
+type Note struct {
+	What  string  `json:"what"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+}
+
+func (r *Result) atLeast(what string, value, aim float64) {
+	r.Checks = append(r.Checks, Check{what, round(value), aim, true, value >= aim})
+}
+
+func (r *Result) atMost(what string, value, aim float64) {
+	r.Checks = append(r.Checks, Check{what, round(value), round(aim), false, value <= aim})
+}
+
+func (r *Result) note(what string, value float64, unit string) {
+	r.Notes = append(r.Notes, Note{what, round(value), unit})
+}
+
+// finish rounds what is shown and works out the ratio.
+func (r *Result) finish() *Result {
+	if r.Floor != 0 {
+		r.Ratio = round(r.Value / r.Floor)
+	}
+	for _, f := range []*float64{&r.Value, &r.Floor, &r.P50, &r.P99, &r.FloorP50, &r.FloorP99} {
+		*f = round(*f)
+	}
+	r.Cores = runtime.NumCPU()
+	return r
+}
+
+// round keeps three digits behind the point of small numbers, and none of large ones.
+func round(v float64) float64 {
+	if math.Abs(v) >= 1000 {
+		return math.Round(v)
+	}
+	return math.Round(v*1000) / 1000
+}
+
+// Write prints a result for people.
+func (r *Result) Write(w io.Writer) {
+	fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Floor, r.Ratio, r.Rounds, r.Cores)
+	fmt.Fprintf(w, "  p50 %g ms, p99 %g ms; of the floor %g ms, %g ms\n", r.P50, r.P99, r.FloorP50, r.FloorP99)
+	for _, n := range r.Notes {
+		fmt.Fprintf(w, "  %s: %g %s\n", n.What, n.Value, n.Unit)
+	}
+	for _, c := range r.Checks {
+		word, verdict := "at most", "met"
+		if c.AtLeast {
+			word = "at least"
+		}
+		if !c.Met {
+			verdict = "MISSED"
+		}
+		fmt.Fprintf(w, "  %s: %g, aim %s %g: %s\n", c.What, c.Value, word, c.Aim, verdict)
+	}
+}
+
+func median(values []float64) float64 { return quantile(values, 0.5) }
+
+// quantile of values in any order; 0 of none.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+)
+
+// drive sends changes to one world from many clients, each waiting for its answer.
+type drive struct {
+	clients int
+	stored  int // reservations old-1 and on, of which half of the changes are to one
+	send    func(ctx context.Context, client int, c change) error
+	close   func() error
+
+	last atomic.Int64 // of the new reservations
+}
+
+// change is one call: a new reservation, or a change of one.
+type change struct {
+	id     string
+	number int64
+	nights int
+}
+
+// burst is what one round of driving found.
+type burst struct {
+	perSecond float64
+	took      []float64 // milliseconds, of each call
+}
+
+// run drives for a while. The first call that fails ends it.
+func (d *drive) run(ctx context.Context, span time.Duration) (burst, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	took := make([][]float64, d.clients)
+	began := time.Now()
+	var all sync.WaitGroup
+	for i := range d.clients {
+		all.Go(func() {
+			var own []int64
+			for time.Since(began) < span && ctx.Err() == nil {
+				c := d.next(&own)
+				sent := time.Now()
+				if err := d.send(ctx, i, c); err != nil {
+					cancel(err)
+					return
+				}
+				took[i] = append(took[i], milliseconds(time.Since(sent)))
+			}
+		})
+	}
+	all.Wait()
+	span = time.Since(began)
+	if err := context.Cause(ctx); err != nil {
+		return burst{}, err
+	}
+	b := burst{}
+	for _, t := range took {
+		b.took = append(b.took, t...)
+	}
+	b.perSecond = float64(len(b.took)) / span.Seconds()
+	return b, nil
+}
+
+// next draws a call: every second one is a change, of any stored reservation, or of one that this client made.
+func (d *drive) next(own *[]int64) change {
+	c := change{nights: 1 + rand.IntN(20)}
+	if rand.IntN(2) == 0 {
+		switch {
+		case d.stored > 0:
+			c.number = int64(1 + rand.IntN(d.stored))
+			c.id = fmt.Sprintf("old-%d", c.number)
+			return c
+		case len(*own) > 0:
+			c.number = (*own)[rand.IntN(len(*own))]
+			c.id = fmt.Sprintf("new-%d", c.number)
+			return c
+		}
+	}
+	c.number = d.last.Add(1)
+	*own = append(*own, c.number)
+	c.id = fmt.Sprintf("new-%d", c.number)
+	return c
+}
+
+// places are rooms and beds of the sandbox's house, as its PMS calls them: space, and room of a bed.
+var places = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
+
+func (c change) place() (spaceID, parentID string) {
+	p := places[c.number%int64(len(places))]
+	return p[0], p[1]
+}
+
+func (c change) from() time.Time { return time.Now().AddDate(0, 0, 1+int(c.number%60)) }
+func (c change) to() time.Time   { return c.from().AddDate(0, 0, c.nights) }
+
+// json is the change as a PMS sends it.
+func (c change) json() []byte {
+	spaceID, parentID := c.place()
+	if parentID != "" {
+		parentID = `,"parentSpaceId":"` + parentID + `"`
+	}
+	return fmt.Appendf(make([]byte, 0, 512),
+		`{"pmsMeta":{"id":"%s","groupId":"G-%d","spaceId":"%s"%s,"updatedAt":"%s"},"pmsNumber":"N-%d","booker":{"firstName":"Ada","lastName":"Lovelace","email":"ada.%d@example.com","mobile":"+351900000000"},"state":"confirmed","fromDate":"%s","toDate":"%s","adultCount":2,"childCount":0,"price":420.5,"owing":%d,"owingCurrency":"EUR","sourceName":"Booking.com","channelManager":"SiteMinder"}`,
+		c.id, c.number, spaceID, parentID, time.Now().UTC().Format(time.RFC3339Nano), c.number, c.number,
+		c.from().Format(time.DateOnly), c.to().Format(time.DateOnly), c.nights)
+}
+
+// message is the same over gRPC.
+func (c change) message() *partnerv1.UpsertReservationRequest {
+	spaceID, parentID := c.place()
+	text := func(s string) *string { return &s }
+	count := func(n int32) *int32 { return &n }
+	price, owing := 420.5, float64(c.nights)
+	r := &partnerv1.Reservation{
+		PmsMeta:   &partnerv1.PmsMeta{Id: c.id, GroupId: text(fmt.Sprintf("G-%d", c.number)), SpaceId: &spaceID, UpdatedAt: timestamppb.Now()},
+		PmsNumber: fmt.Sprintf("N-%d", c.number),
+		Booker:    &partnerv1.Booker{FirstName: text("Ada"), LastName: "Lovelace", Email: text(fmt.Sprintf("ada.%d@example.com", c.number)), Mobile: text("+351900000000")},
+		State:     "confirmed", FromDate: text(c.from().Format(time.DateOnly)), ToDate: text(c.to().Format(time.DateOnly)),
+		AdultCount: count(2), ChildCount: count(0), Price: &price, Owing: &owing, OwingCurrency: text("EUR"),
+		SourceName: text("Booking.com"), ChannelManager: text("SiteMinder"),
+	}
+	if parentID != "" {
+		r.PmsMeta.ParentSpaceId = &parentID
+	}
+	return &partnerv1.UpsertReservationRequest{Reservation: r}
+}
+
+// overREST drives with Go's own HTTP client, a kept connection for each of the clients.
+func overREST(w World, clients int) *drive {
+	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
+	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	d := &drive{clients: clients, close: func() error { transport.CloseIdleConnections(); return nil }}
+	d.send = func(ctx context.Context, _ int, c change) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, w.HTTP+"/v1/reservations", bytes.NewReader(c.json()))
+		if err != nil {
+			return err
+		}
+		req.Header = http.Header{"Content-Type": {"application/json"}, "Client-Token": {w.ClientToken}, "Access-Token": {w.AccessToken}}
+		res, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			text, _ := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+			return fmt.Errorf("a change was answered %d: %s", res.StatusCode, text)
+		}
+		_, err = io.Copy(io.Discard, res.Body)
+		return err
+	}
+	return d
+}
+
+// perConnection is how many clients share a gRPC connection.
+const perConnection = 16
+
+// overGRPC drives with Go's gRPC client.
+func overGRPC(w World, clients int) (*drive, error) {
+	var conns []*grpc.ClientConn
+	d := &drive{clients: clients, close: func() error {
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		return nil
+	}}
+	for range (clients + perConnection - 1) / perConnection {
+		c, err := grpc.NewClient(w.GRPC, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			return nil, err
+		}
+		conns = append(conns, c)
+	}
+	d.send = func(ctx context.Context, client int, c change) error {
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		ctx = metadata.AppendToOutgoingContext(ctx, "client-token", w.ClientToken, "access-token", w.AccessToken)
+		_, err := partnerv1.NewReservationServiceClient(conns[client/perConnection]).UpsertReservation(ctx, c.message())
+		return err
+	}
+	return d, nil
+}

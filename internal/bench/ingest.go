@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Ingest says how to measure durable changes of reservations.
+type Ingest struct {
+	GRPC    bool
+	Rows    int           // reservations stored before; 0: only an empty database is measured
+	Span    time.Duration // of each measurement
+	Rounds  int
+	Clients int
+	// Profile, when set, is a file for a CPU profile of the server in the last round.
+	Profile string
+}
+
+// site is a world under measurement, and what drives it.
+type site struct {
+	*part
+	*drive
+	rates []float64
+	took  []float64
+	costs []float64 // microseconds of the server's CPU, a call
+}
+
+// Run measures: half of the calls are new reservations and half changes, each confirmed and durable when it is answered.
+func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	empty, err := b.open(ctx, l, filepath.Join(dir, "empty"), 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, empty.end()) }()
+	var full *site
+	if b.Rows > 0 {
+		if full, err = b.open(ctx, l, filepath.Join(dir, "full"), b.Rows); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, full.end()) }()
+	}
+	floor := &site{part: empty.part, drive: empty.drive}
+	for n := range b.Rounds + 1 {
+		if n == b.Rounds && b.Profile != "" {
+			if err := empty.call(ctx, "Profile", b.Profile, &None{}); err != nil {
+				return nil, err
+			}
+			defer func() { err = errors.Join(err, empty.call(ctx, "Profile", "", &None{})) }()
+		}
+		for _, s := range []*site{floor, empty, full} {
+			if s == nil {
+				continue
+			}
+			if err := s.call(ctx, "Idle", s == floor, &None{}); err != nil {
+				return nil, err
+			}
+			if err := s.measure(ctx, b.Span, n > 0); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b.result(floor, empty, full), nil
+}
+
+// open starts a world in a directory.
+func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *site, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s = &site{}
+	if s.part, err = l.start(ctx, "world"); err != nil {
+		return nil, err
+	}
+	var w World
+	if err := s.call(ctx, "Start", dir, &w); err != nil {
+		return nil, errors.Join(err, s.part.stop())
+	}
+	if b.GRPC {
+		s.drive, err = overGRPC(w, b.Clients)
+	} else {
+		s.drive = overREST(w, b.Clients)
+	}
+	if err == nil && rows > 0 {
+		err = s.fill(ctx, rows)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.part.stop())
+	}
+	return s, nil
+}
+
+func (s *site) fill(ctx context.Context, rows int) error {
+	const first = "template"
+	if err := s.send(ctx, 0, change{id: first, nights: 1}); err != nil {
+		return err
+	}
+	s.stored = rows
+	return s.call(ctx, "Fill", Rows{Template: first, Count: rows}, &None{})
+}
+
+func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }
+
+// measure drives for a while; the first time, to warm up, it is not kept.
+func (s *site) measure(ctx context.Context, span time.Duration, keep bool) error {
+	var before, after Use
+	if err := s.call(ctx, "Usage", None{}, &before); err != nil {
+		return err
+	}
+	b, err := s.run(ctx, span)
+	if err != nil || !keep {
+		return err
+	}
+	if err := s.call(ctx, "Usage", None{}, &after); err != nil {
+		return err
+	}
+	s.rates = append(s.rates, b.perSecond)
+	s.took = append(s.took, b.took...)
+	s.costs = append(s.costs, float64((after.CPU-before.CPU).Microseconds())/float64(len(b.took)))
+	return nil
+}
+
+func (b Ingest) result(floor, empty, full *site) *Result {
+	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Floor: median(floor.rates)}
+	aim := 0.4
+	if b.GRPC {
+		r.Name, aim = "ingest --grpc", 0.2
+	}
+	r.P50, r.P99 = quantile(empty.took, 0.5), quantile(empty.took, 0.99)
+	r.FloorP50, r.FloorP99 = quantile(floor.took, 0.5), quantile(floor.took, 0.99)
+	r.note("server's CPU for a change", median(empty.costs), "µs")
+	r.note("server's CPU for a call that does nothing", median(floor.costs), "µs")
+	r.atLeast("of the floor", r.Value/r.Floor, aim)
+	if full != nil {
+		rate := median(full.rates)
+		r.note(fmt.Sprintf("with %d reservations stored", b.Rows), rate, r.Unit)
+		r.note(fmt.Sprintf("p99 with %d reservations stored", b.Rows), quantile(full.took, 0.99), "ms")
+		r.atLeast(fmt.Sprintf("with %d reservations stored, of with none", b.Rows), rate/r.Value, 0.9)
+	}
+	return r.finish()
+}

@@ -1,0 +1,160 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/rpc"
+	"net/rpc/jsonrpc"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Launch says how to start this program again as one part of a benchmark: its command line but for the role.
+type Launch []string
+
+// part is a process under measurement, as the measuring process sees it.
+type part struct {
+	command *exec.Cmd
+	rpc     *rpc.Client
+}
+
+// pipe is both directions of a process's standard streams.
+type pipe struct {
+	io.Reader
+	io.WriteCloser
+}
+
+// start runs a part. It ends when its standard input does, so it cannot outlive this process.
+func (l Launch) start(ctx context.Context, role string) (*part, error) {
+	if len(l) == 0 {
+		return nil, errors.New("bench: no way to start a part was given")
+	}
+	c := exec.CommandContext(ctx, l[0], append(l[1:len(l):len(l)], role)...)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, fmt.Errorf("start the part %s: %w", role, err)
+	}
+	return &part{command: c, rpc: jsonrpc.NewClient(pipe{out, in})}, nil
+}
+
+// call asks the part for something and waits.
+func (p *part) call(ctx context.Context, method string, args, reply any) error {
+	c := p.rpc.Go("Part."+method, args, reply, make(chan *rpc.Call, 1))
+	select {
+	case <-c.Done:
+		if c.Error != nil {
+			return fmt.Errorf("%s in a part of the benchmark: %w", method, c.Error)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop ends the part and waits for it.
+func (p *part) stop() error {
+	if p == nil {
+		return nil
+	}
+	_ = p.rpc.Close()
+	killed := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
+	defer killed.Stop()
+	return p.command.Wait()
+}
+
+// RunPart is the other side: it serves one part until in ends.
+func RunPart(role string, in io.Reader, out io.WriteCloser) (err error) {
+	roles := map[string]func() io.Closer{
+		"world":  func() io.Closer { return &worldPart{} },
+		"server": func() io.Closer { return &serverPart{} },
+		"bare":   func() io.Closer { return &barePart{} },
+	}
+	make, ok := roles[role]
+	if !ok {
+		return fmt.Errorf("no part %q", role)
+	}
+	p := make()
+	defer func() { err = errors.Join(err, p.Close()) }()
+	s := rpc.NewServer()
+	if err := s.RegisterName("Part", p); err != nil {
+		return err
+	}
+	s.ServeCodec(jsonrpc.NewServerCodec(pipe{in, out}))
+	return nil
+}
+
+// None is an empty argument or answer.
+type None struct{}
+
+// Use is what a process has used so far.
+type Use struct {
+	CPU      time.Duration // of user and system
+	Resident int64         // bytes, now
+}
+
+// process is what every part can tell of itself.
+type process struct{ profile *os.File }
+
+// Usage tells what the process has used.
+func (*process) Usage(_ None, u *Use) error {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return err
+	}
+	u.CPU = time.Duration(r.Utime.Nano() + r.Stime.Nano())
+	raw, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return err
+	}
+	fields := strings.Fields(string(raw))
+	if len(fields) < 2 {
+		return errors.New("/proc/self/statm is not what it used to be")
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	u.Resident = pages * int64(os.Getpagesize())
+	return err
+}
+
+// Settle collects garbage and gives free memory back, as time does in an idle process.
+func (*process) Settle(None, *None) error {
+	debug.FreeOSMemory()
+	debug.FreeOSMemory()
+	return nil
+}
+
+// Profile writes a CPU profile to a file until it is called with "".
+func (p *process) Profile(path string, _ *None) (err error) {
+	if path == "" {
+		pprof.StopCPUProfile()
+		return p.profile.Close()
+	}
+	if p.profile, err = os.Create(path); err != nil {
+		return err
+	}
+	return pprof.StartCPUProfile(p.profile)
+}
+
+// Heap writes a profile of what is allocated, and what was, to a file.
+func (*process) Heap(path string, _ *None) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
+}

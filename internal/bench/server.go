@@ -1,0 +1,5 @@
+package bench
+
+type serverPart struct{ process }
+
+func (*serverPart) Close() error { return nil }

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // to put a million reservations beside the server's back
+	"google.golang.org/grpc"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/telemetry"
+)
+
+// World is how a world under measurement is reached.
+type World struct {
+	HTTP, GRPC               string
+	ClientToken, AccessToken string
+}
+
+// worldPart is a whole property on a server of its own.
+type worldPart struct {
+	process
+	world *sandbox.World
+	dir   string
+	log   *os.File
+	idle  atomic.Bool // a change does nothing
+}
+
+// settings are the product's own, but for limits that a benchmark reaches, and addresses.
+func settings(dir string) config.Config {
+	c := config.Default()
+	c.DataDir = filepath.Join(dir, "data")
+	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
+	c.Rate = config.Rate{PerMinute: 1 << 30, Burst: 1 << 30, BatchPerMinute: 1 << 30}
+	c.Drain = 100 * time.Millisecond
+	return c
+}
+
+// options has a server log to a file, as it does under a supervisor.
+func options(dir string) (server.Options, *os.File, error) {
+	f, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		return server.Options{}, nil, err
+	}
+	logger, err := telemetry.Logger(f, "info", "text")
+	return server.Options{Logger: logger, Version: "bench"}, f, err
+}
+
+// Start builds the world in a directory.
+func (p *worldPart) Start(dir string, out *World) error {
+	p.dir = dir
+	o, log, err := options(dir)
+	if err != nil {
+		return err
+	}
+	p.log, o.Around = log, p.around
+	w, err := sandbox.Build(context.Background(), sandbox.Config{Server: settings(dir), Options: o, Dir: dir})
+	if err != nil {
+		return err
+	}
+	p.world = w
+	*out = World{HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), ClientToken: w.ClientToken, AccessToken: w.AccessToken}
+	return nil
+}
+
+// around answers in place of the handler while the world is idle: what is left is the floor, a call that passes the
+// gateway and every interceptor and does nothing.
+func (p *worldPart) around(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if p.idle.Load() && info.FullMethod == partnerv1.ReservationService_UpsertReservation_FullMethodName {
+		return &partnerv1.UpsertReservationResponse{}, nil
+	}
+	return next(ctx, req)
+}
+
+// Idle has changes of reservations do nothing, or something again.
+func (p *worldPart) Idle(idle bool, _ *None) error {
+	p.idle.Store(idle)
+	return nil
+}
+
+// Rows names so many reservations to copy from one.
+type Rows struct {
+	Template string // the PMS's id of the one to copy
+	Count    int
+}
+
+// Fill stores copies of a reservation under the PMS's ids old-1 to old-Count.
+func (p *worldPart) Fill(r Rows, _ *None) (err error) {
+	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()
+	d, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_busy_timeout=30000&_synchronous=NORMAL")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	d.SetMaxOpenConns(1)
+	columns, err := columnsOf(d, "reservations")
+	if err != nil {
+		return err
+	}
+	values := strings.Replace(strings.Replace(columns, ",id,", ",printf('rsv_%026d', n),", 1), ",pms_id,", ",'old-' || n,", 1)
+	insert := `WITH RECURSIVE count(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM count WHERE n < ?2)
+		INSERT INTO reservations (` + strings.Trim(columns, ",") + `) SELECT ` + strings.Trim(values, ",") + ` FROM count, reservations WHERE pms_id = ?3`
+	const atOnce = 50_000
+	for first := 1; first <= r.Count; first += atOnce {
+		if _, err := d.Exec(insert, first, min(first+atOnce-1, r.Count), r.Template); err != nil {
+			return fmt.Errorf("store reservations %d and on: %w", first, err)
+		}
+	}
+	_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	return err
+}
+
+// columnsOf lists the columns of a table, each between commas.
+func columnsOf(d *sql.DB, table string) (string, error) {
+	rows, err := d.Query("SELECT name FROM pragma_table_info(?)", table)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	columns := ","
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return "", err
+		}
+		columns += name + ","
+	}
+	return columns, rows.Err()
+}
+
+// Close ends the world.
+func (p *worldPart) Close() (err error) {
+	if p.world != nil {
+		err = p.world.Close()
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	return err
+}
