@@ -1,0 +1,364 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/sandbox"
+)
+
+// tenant is a property with one of everything that has an id.
+type tenant struct {
+	*e2etest.World
+	ids map[string]string // by kind
+}
+
+// furnish gives a property one of everything. What the PMS calls it is the same at every property.
+func furnish(t *testing.T, w *e2etest.World) *tenant {
+	t.Helper()
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	staff := w.Staff(ctx)
+	push(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101"})
+	push(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A"})
+	one, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=SHARED-1", nil)
+	must(err)
+	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
+	must(err)
+	act, err := propertyv1.NewLockServiceClient(w.Public).UnlockLock(staff, &propertyv1.UnlockLockRequest{Id: locks.GetData().GetList()[0].GetId()})
+	must(err)
+	w.PMS.SetSpaces(sandbox.Listing()[1:])
+	_, err = propertyv1.NewIntegrationServiceClient(w.Public).ReadSpaces(staff, &propertyv1.ReadSpacesRequest{Id: w.IntegrationID})
+	must(err)
+	conflicts, err := propertyv1.NewMappingServiceClient(w.Public).ListConflicts(staff, &propertyv1.ListConflictsRequest{})
+	must(err)
+	notices, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(staff, &propertyv1.ListNoticesRequest{})
+	must(err)
+	in, err := propertyv1.NewIntegrationServiceClient(w.Public).GetIntegration(staff, &propertyv1.GetIntegrationRequest{Id: w.IntegrationID})
+	must(err)
+	key, err := propertyv1.NewApiKeyServiceClient(w.Public).GetApiKey(staff, &propertyv1.GetApiKeyRequest{})
+	must(err)
+	people, err := adminv1.NewTokenServiceClient(w.Socket).ListStaffTokens(ctx, &adminv1.ListStaffTokensRequest{PropertyId: w.PropertyID})
+	must(err)
+	bridges, err := propertyv1.NewBridgeServiceClient(w.Public).ListBridges(staff, &propertyv1.ListBridgesRequest{})
+	must(err)
+	own, err := propertyv1.NewIntegrationServiceClient(w.Public).ListIntegrations(staff, &propertyv1.ListIntegrationsRequest{})
+	must(err)
+	ids := map[string]string{
+		"prp": w.PropertyID, "int": w.IntegrationID, "rsv": one.Data()["id"].(string), "gat": w.Spaces[sandbox.Front],
+		"spc": w.Spaces["Room 102"], "spc dorm": w.Spaces[sandbox.Dorm], "spc bed": w.Spaces["Bed B"],
+		"lck": locks.GetData().GetList()[0].GetId(), "brg": bridges.GetData().GetList()[0].GetId(), "act": act.GetData().GetId(),
+		"cfl": conflicts.GetData().GetList()[0].GetId(), "ntc": notices.GetData().GetList()[0].GetId(),
+		"tok access": in.GetData().GetAccessTokens()[0].GetId(), "tok key": key.GetData().GetId(), "tok staff": people.GetData().GetList()[0].GetId(),
+	}
+	for _, i := range own.GetData().GetList() {
+		if i.AppId == nil {
+			ids["int own"] = i.GetId()
+		}
+	}
+	for kind, v := range ids {
+		if !strings.HasPrefix(v, kind[:3]+"_") {
+			t.Fatalf("the id of a %s is %q", kind, v)
+		}
+	}
+	return &tenant{w, ids}
+}
+
+// push sends a reservation of the sandbox's PMS, with what every one needs.
+func push(t *testing.T, w *e2etest.World, pmsID string, fields map[string]any) sandbox.Answer {
+	t.Helper()
+	all := map[string]any{
+		"pmsNumber": "N-" + pmsID, "booker": map[string]any{"lastName": "Lovelace"},
+		"fromDate": today(0), "toDate": today(2),
+	}
+	maps.Copy(all, fields)
+	a, err := w.PMS.Push(t.Context(), pmsID, all)
+	if err != nil || a.Status != 200 {
+		t.Fatalf("push %s: %v %v", pmsID, a, err)
+	}
+	return a
+}
+
+// today is a day of the demo property's calendar, so many days ahead.
+func today(ahead int) string {
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		panic(err) // the zones are linked into the test
+	}
+	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
+}
+
+// probes are, for each RPC whose request can name something, a request that is right but for the field that is tried.
+// {kind} stands for the caller's own id of that kind. Admin RPCs are tried as the operator, about one property.
+var probes = map[string]string{
+	"latchkey.partner.v1.ReservationService/UpsertReservation":       `{"reservation":{"pmsMeta":{"id":"SHARED-2"},"parentSpaceId":"{spc}"}}`,
+	"latchkey.partner.v1.ReservationService/BatchUpsertReservations": `{"reservations":[{"pmsMeta":{"id":"SHARED-2"},"parentSpaceId":"{spc}"}]}`,
+	"latchkey.partner.v1.ReservationService/ListReservations":        `{"pageSize":1}`,
+	"latchkey.partner.v1.ReservationService/GetReservation":          `{"id":"{rsv}","extend":["pin","gatePins","space","access"]}`,
+	"latchkey.partner.v1.ReservationService/FindReservation":         `{"pmsId":"SHARED-1","integrationId":"{int}"}`,
+	"latchkey.partner.v1.ReservationService/ResetKeyChain":           `{"pmsId":"SHARED-2","reset":"pin"}`,
+	"latchkey.partner.v1.SpaceService/ListSpaces":                    `{"filter":{"parentSpaceId":"{spc dorm}"}}`,
+	"latchkey.property.v1.SpaceService/ListSpaces":                   `{"parentSpaceId":"{spc dorm}","pageSize":1}`,
+	"latchkey.property.v1.SpaceService/GetSpace":                     `{"id":"{spc}"}`,
+	"latchkey.property.v1.SpaceService/CreateSpace":                  `{"space":{"type":"Bed","name":"","parentSpaceId":"{spc dorm}"}}`,
+	"latchkey.property.v1.SpaceService/BatchCreateSpaces":            `{"spaces":[{"type":"Bed","name":"Bed A","parentSpaceId":"{spc dorm}"}]}`,
+	"latchkey.property.v1.SpaceService/UpdateSpace":                  `{"id":"{spc bed}","parentSpaceId":"{spc dorm}"}`,
+	"latchkey.property.v1.SpaceService/DeleteSpace":                  `{"id":"{spc}"}`,
+	"latchkey.property.v1.GateService/CreateGate":                    `{"name":"Front door","spaceIds":["{spc}"]}`,
+	"latchkey.property.v1.GateService/UpdateGate":                    `{"id":"{gat}","spaces":{"ids":["{spc}"]}}`,
+	"latchkey.property.v1.GateService/DeleteGate":                    `{"id":"{gat}"}`,
+	"latchkey.property.v1.IntegrationService/ConnectApp":             `{"appId":"{app}"}`,
+	"latchkey.property.v1.IntegrationService/GetIntegration":         `{"id":"{int}"}`,
+	"latchkey.property.v1.IntegrationService/UpdateIntegration":      `{"id":"{int}","name":"Sandbox PMS"}`,
+	"latchkey.property.v1.IntegrationService/RotateAccessToken":      `{"id":"{int}"}`,
+	"latchkey.property.v1.IntegrationService/RevokeAccessToken":      `{"id":"{int}"}`,
+	"latchkey.property.v1.IntegrationService/RotateSigningSecret":    `{"id":"{int}"}`,
+	"latchkey.property.v1.IntegrationService/ReadSpaces":             `{"id":"{int}"}`,
+	"latchkey.property.v1.MappingService/ListPartnerSpaces":          `{"integrationId":"{int}","pageSize":1}`,
+	"latchkey.property.v1.MappingService/SetMapping":                 `{"integrationId":"{int}","externalId":"R102","spaceId":"{spc}"}`,
+	"latchkey.property.v1.MappingService/UnsetMapping":               `{"integrationId":"{int}","externalId":"none"}`,
+	"latchkey.property.v1.MappingService/BatchSetMappings":           `{"integrationId":"{int}","mappings":[{"externalId":"R102","spaceId":"{spc}"}]}`,
+	"latchkey.property.v1.MappingService/ApplySuggestions":           `{"integrationId":"{int}"}`,
+	"latchkey.property.v1.MappingService/ListConflicts":              `{"integrationId":"{int}","pageSize":1}`,
+	"latchkey.property.v1.BridgeService/CreateJoinCode":              `{"id":"{brg}"}`,
+	"latchkey.property.v1.BridgeService/RevokeBridge":                `{"id":"{brg}"}`,
+	"latchkey.property.v1.LockService/ListLocks":                     `{"bridgeId":"{brg}","pageSize":1}`,
+	"latchkey.property.v1.LockService/GetLock":                       `{"id":"{lck}"}`,
+	"latchkey.property.v1.LockService/UpdateLock":                    `{"id":"{lck}","name":"x"}`,
+	"latchkey.property.v1.LockService/AssignLock":                    `{"id":"{lck}","doorId":"{spc}"}`,
+	"latchkey.property.v1.LockService/UnlockLock":                    `{"id":"{lck}"}`,
+	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
+	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
+	"latchkey.admin.v1.TokenService/RevokeStaffToken":                `{"propertyId":"{prp}","id":"{tok staff}"}`,
+	"latchkey.admin.v1.TokenService/RevokeOperatorToken":             `{"id":"{tok staff}"}`,
+	"latchkey.admin.v1.AppService/RevokeClientToken":                 `{"appId":"app_0","id":"{tok staff}"}`,
+}
+
+// identifies says whether a field names something by an id of ours, or continues a list.
+func identifies(fd protoreflect.FieldDescriptor) bool {
+	if fd.Kind() != protoreflect.StringKind {
+		return false
+	}
+	n := string(fd.Name())
+	return n == "id" || n == "ids" || n == "page_token" || strings.HasSuffix(n, "_id") || strings.HasSuffix(n, "_ids")
+}
+
+// places finds every field below a message that identifies something, as a way to set it.
+func places(path string, md protoreflect.MessageDescriptor, at func(proto.Message) protoreflect.Message) map[string]func(proto.Message, string) {
+	out := map[string]func(proto.Message, string){}
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		name := path + fd.JSONName()
+		switch {
+		case identifies(fd) && fd.IsList():
+			out[name] = func(m proto.Message, v string) {
+				list := at(m).Mutable(fd).List()
+				list.Truncate(0)
+				list.Append(protoreflect.ValueOfString(v))
+			}
+		case identifies(fd):
+			out[name] = func(m proto.Message, v string) { at(m).Set(fd, protoreflect.ValueOfString(v)) }
+		case fd.Message() != nil && !fd.IsMap() && strings.HasPrefix(string(fd.Message().FullName()), "latchkey.") && !answerOnly(fd):
+			maps.Copy(out, places(name+".", fd.Message(), func(m proto.Message) protoreflect.Message {
+				outer := at(m)
+				if !fd.IsList() {
+					return outer.Mutable(fd).Message()
+				}
+				list := outer.Mutable(fd).List()
+				if list.Len() == 0 {
+					list.AppendMutable()
+				}
+				return list.Get(0).Message()
+			}))
+		}
+	}
+	return out
+}
+
+// answerOnly are the messages of a reservation that only answers hold.
+func answerOnly(fd protoreflect.FieldDescriptor) bool {
+	return slices.Contains([]string{"access", "gates_pins", "space", "main_customer", "companions"}, string(fd.Name()))
+}
+
+func TestTenantsDoNotSeeEachOther(t *testing.T) {
+	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{"127.0.0.1"} })
+	a, b := furnish(t, w), furnish(t, w.Next())
+	before := everything(t, b)
+	for _, r := range e2etest.RPCs() {
+		fields := places("", r.Desc.Input(), func(m proto.Message) protoreflect.Message { return m.ProtoReflect() })
+		probe, listed := probes[r.Name]
+		if len(fields) == 0 || r.Area() == "latchkey.lock.v1" {
+			continue
+		}
+		if !listed && r.Area() != "latchkey.admin.v1" {
+			t.Errorf("%s names things by %v and is not tried", r.Name, slices.Collect(maps.Keys(fields)))
+		}
+		if !listed {
+			continue
+		}
+		t.Run(strings.TrimPrefix(r.Name, "latchkey."), func(t *testing.T) {
+			for field, set := range fields {
+				if strings.HasPrefix(r.Name, "latchkey.admin.") && field != "id" {
+					continue // operators see all properties
+				}
+				for kind, foreign := range b.ids {
+					for _, c := range callers(r, a) {
+						tried(t, a, b, r, c, probe, field, set, kind, foreign)
+					}
+				}
+			}
+		})
+	}
+	if diff := changed(before, everything(t, b)); diff != "" {
+		t.Errorf("the calls of A changed B:\n%s", diff)
+	}
+	for what, raw := range everything(t, a) {
+		b.absent(t, "A's "+what, raw, "")
+	}
+	for what, raw := range everything(t, b) {
+		a.absent(t, "B's "+what, raw, "")
+	}
+}
+
+// callers are who may call an RPC at a property.
+func callers(r e2etest.RPC, a *tenant) []e2etest.Caller {
+	switch r.Area() {
+	case "latchkey.partner.v1":
+		if r.Access.GetMutates() {
+			return []e2etest.Caller{a.Partner()}
+		}
+		return []e2etest.Caller{a.Partner(), a.Scripts()}
+	case "latchkey.property.v1":
+		return []e2etest.Caller{a.Owner()}
+	}
+	return []e2etest.Caller{e2etest.Operator()}
+}
+
+// tried calls with a foreign id and with one that nobody has: the answers are the same.
+func tried(t *testing.T, a, b *tenant, r e2etest.RPC, c e2etest.Caller, probe, field string, set func(proto.Message, string), kind, foreign string) {
+	t.Helper()
+	unknown := id.New(kind[:3])
+	for _, p := range []e2etest.Protocol{e2etest.REST, e2etest.GRPC} {
+		var said [2]string
+		for i, v := range []string{foreign, unknown} {
+			req := a.fill(t, r, probe)
+			set(req, v)
+			got, err := a.Call(t.Context(), p, c, r, req)
+			if err != nil {
+				t.Fatalf("%s with %s = %s: %v", p, field, kind, err)
+			}
+			if got.OK() && p == e2etest.REST {
+				b.absent(t, fmt.Sprintf("%s with %s = %s", p, field, kind), got.Raw, v)
+			}
+			said[i] = plain(got, v)
+		}
+		if said[0] != said[1] {
+			t.Errorf("%s as %s with %s = %s of another tenant:\n%s\nand of nobody:\n%s", p, c.Name, field, kind, said[0], said[1])
+		}
+	}
+}
+
+func (a *tenant) fill(t *testing.T, r e2etest.RPC, probe string) proto.Message {
+	t.Helper()
+	for kind, v := range a.ids {
+		probe = strings.ReplaceAll(probe, "{"+kind+"}", v)
+	}
+	req := r.Request()
+	if err := protojson.Unmarshal([]byte(probe), req); err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+
+// plain is an answer without what differs from call to call, and without the id that was tried.
+func plain(o e2etest.Outcome, tried string) string {
+	if o.OK() {
+		return "OK"
+	}
+	text := fmt.Sprintf("%s %d %s %v %s", o.Code, o.HTTP, o.Reason, o.Fields, o.Message)
+	if o.Raw != nil {
+		var e map[string]any
+		_ = json.Unmarshal(o.Raw, &e)
+		raw, _ := json.MarshalIndent(e, "", " ")
+		text = strings.ReplaceAll(string(raw), o.RequestID, "REQUEST")
+	}
+	return strings.ReplaceAll(text, tried, "ID")
+}
+
+// absent fails if an answer holds an id or a secret of this property, other than the one that was sent.
+func (b *tenant) absent(t *testing.T, what string, raw []byte, sent string) {
+	t.Helper()
+	for kind, v := range b.ids {
+		if v != sent && strings.Contains(string(raw), v) {
+			t.Errorf("%s shows %s of another tenant (%s)", what, v, kind)
+		}
+	}
+	for _, v := range slices.Concat(slices.Collect(maps.Values(b.Spaces)), []string{b.AccessToken, b.APIKey, b.StaffToken}) {
+		if v != sent && strings.Contains(string(raw), v) {
+			t.Errorf("%s shows %s of another tenant", what, v)
+		}
+	}
+}
+
+// everything is what a property can read of itself, by RPC.
+func everything(t *testing.T, w *tenant) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	read := func(c e2etest.Caller, name, body string) {
+		t.Helper()
+		r := e2etest.Find(name)
+		got, err := w.Call(t.Context(), e2etest.REST, c, r, w.fill(t, r, body))
+		if err != nil || !got.OK() {
+			t.Fatalf("%s: %v %v", name, got, err)
+		}
+		out[name+" as "+c.Name] = moment.ReplaceAll(got.Raw, []byte(`"TIME"`))
+	}
+	for _, c := range []e2etest.Caller{w.Partner(), w.Scripts()} {
+		read(c, "latchkey.partner.v1.ReservationService/ListReservations", `{}`)
+		read(c, "latchkey.partner.v1.ReservationService/GetReservation", `{"id":"{rsv}","extend":["pin","gatePins","space"]}`)
+		read(c, "latchkey.partner.v1.SpaceService/ListSpaces", `{"page":{"limit":200}}`)
+		read(c, "latchkey.partner.v1.SpaceService/ListGates", `{}`)
+		read(c, "latchkey.partner.v1.EndpointService/ListEndpoints", `{}`)
+		read(c, "latchkey.partner.v1.IntegrationService/GetIntegration", `{}`)
+	}
+	for _, name := range []string{
+		"PropertyService/GetProperty", "SpaceService/ListSpaces", "GateService/ListGates", "IntegrationService/ListApps", "IntegrationService/ListIntegrations",
+		"ApiKeyService/GetApiKey", "MappingService/ListConflicts", "BridgeService/ListBridges", "LockService/ListLocks", "NoticeService/ListNotices",
+	} {
+		read(w.Owner(), "latchkey.property.v1."+name, `{}`)
+	}
+	read(w.Owner(), "latchkey.property.v1.MappingService/ListPartnerSpaces", `{"integrationId":"{int}"}`)
+	read(w.Owner(), "latchkey.property.v1.IntegrationService/GetIntegration", `{"id":"{int}"}`)
+	return out
+}
+
+func changed(before, after map[string][]byte) string {
+	var out strings.Builder
+	for what, raw := range before {
+		if string(raw) != string(after[what]) {
+			fmt.Fprintf(&out, "%s\n was %s\n now %s\n", what, raw, after[what])
+		}
+	}
+	return out.String()
+}
