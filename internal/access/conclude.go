@@ -2,17 +2,20 @@ package access
 
 import (
 	"fmt"
+	"slices"
 
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
+	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/staff"
 )
 
-// conclude describes what came out, tells those who need to know, and lets go what nobody holds.
-func (w *work) conclude(f Facts, held []occupied, steps []Step) (Plan, error) {
+// conclude describes what came out, lets go what nobody holds, and tells those who need to know.
+func (w *work) conclude(f Facts, held []occupied) (Plan, error) {
 	p, err := w.describe(f, held)
 	if err != nil {
 		return Plan{}, err
@@ -20,7 +23,7 @@ func (w *work) conclude(f Facts, held []occupied, steps []Step) (Plan, error) {
 	if err := w.release(held); err != nil {
 		return Plan{}, err
 	}
-	if err := w.tell(p, steps); err != nil {
+	if err := w.tell(p, len(held)); err != nil {
 		return Plan{}, err
 	}
 	return p, w.evict()
@@ -29,7 +32,12 @@ func (w *work) conclude(f Facts, held []occupied, steps []Step) (Plan, error) {
 func (w *work) describe(f Facts, held []occupied) (Plan, error) {
 	var err error
 	f.Held, f.Moved = view(held), w.moved
-	if f.Names, err = w.names(held, f.Doors); err != nil {
+	if !w.right.Open {
+		if err := w.addOlder(&f); err != nil {
+			return Plan{}, err
+		}
+	}
+	if f.Names, err = w.names(f.Held, f.Doors); err != nil {
 		return Plan{}, err
 	}
 	if w.codes != nil {
@@ -38,19 +46,35 @@ func (w *work) describe(f Facts, held []occupied) (Plan, error) {
 			f.OwnPIN[door] = true
 		}
 	}
-	if f.Shared, err = w.shared(f.Doors); err != nil {
+	if f.Shared, err = w.shared(); err != nil {
 		return Plan{}, err
 	}
 	return Describe(f), nil
 }
 
+// addOlder adds what locks may still hold of earlier grants of the stay: only without these is its access removed.
+func (w *work) addOlder(f *Facts) error {
+	ids := make([]string, 0, len(w.older))
+	for _, g := range w.older {
+		ids = append(ids, g.ID)
+	}
+	rows, err := lock.SlotsOf(w.ctx(), w.tx.Client, w.property, ids...)
+	if err != nil {
+		return fmt.Errorf("list the codes of earlier grants: %w", err)
+	}
+	for _, s := range rows {
+		f.Held = append(f.Held, occupy(s, false).Held)
+	}
+	return nil
+}
+
 // shared says whether another stay has access to the same private space.
-func (w *work) shared(doors []Door) (bool, error) {
-	if !live(w.grant) || w.spaceID() == "" || len(doors) == 0 || !doors[0].Private {
+func (w *work) shared() (bool, error) {
+	if !live(w.grant) || !private(w.place.Space) {
 		return false, nil
 	}
 	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceID(w.spaceID()),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Exist(w.tx.Context())
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Exist(w.ctx())
 	if err != nil {
 		return false, fmt.Errorf("look for sharers of a space: %w", err)
 	}
@@ -59,7 +83,7 @@ func (w *work) shared(doors []Door) (bool, error) {
 
 // evict settles the stays that are leaving a door which this one has now been given: a swap of rooms waits for nobody.
 func (w *work) evict() error {
-	if !(w.issued || w.moved) || !live(w.grant) || w.spaceID() == "" {
+	if !(w.opened || w.moved) || !live(w.grant) || !private(w.place.Space) {
 		return nil
 	}
 	leaving, err := w.leavers()
@@ -75,38 +99,54 @@ func (w *work) evict() error {
 }
 
 // tell writes the events and the staff notices of this run.
-func (w *work) tell(p Plan, steps []Step) error {
-	kind, ok := w.kind(p, steps)
-	if ok {
+func (w *work) tell(p Plan, held int) error {
+	kind, err := w.kind(p, held)
+	if err != nil {
+		return err
+	}
+	if kind != "" {
 		err := event.Append(w.tx, event.Event{PropertyID: w.property, Subject: w.reservation, Kind: kind, Body: body(w.reservation, p)})
 		if err != nil {
 			return err
 		}
 	}
-	for _, n := range w.notices(p) {
+	if !live(w.grant) {
+		return nil
+	}
+	told := w.notices(p)
+	for _, n := range told {
 		n.PropertyID, n.Subject = w.property, w.reservation
-		n.OnceKey = w.grant.ID + "/" + n.Kind
+		n.OnceKey = onceKey(w.grant, n.Kind)
 		if err := staff.Notify(w.tx, n); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.healed(told)
 }
 
-func (w *work) kind(p Plan, steps []Step) (event.Kind, bool) {
+// kind is what this run means to the stay; empty: nothing that is worth telling.
+func (w *work) kind(p Plan, held int) (event.Kind, error) {
+	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.shut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	switch {
-	case w.issued && p.Status == StatusFailed:
-		return event.AccessFailed, true
-	case w.issued:
-		return event.AccessIssued, true
-	case w.moved:
-		return event.AccessUpdated, true
-	case !live(w.grant) && w.grant.ReleasedAt != nil && w.grant.ReleasedAt.Equal(w.tx.Now()):
-		return event.AccessRemoved, true
-	case live(w.grant) && len(steps) > 0:
-		return event.AccessUpdated, true
+	case !live(w.grant):
+		if !w.released || held == 0 {
+			return "", nil
+		}
+		more, err := w.others()
+		if err != nil || more {
+			return "", err
+		}
+		return event.AccessRemoved, nil
+	case opens && w.acted && (w.opened || !w.had):
+		return event.AccessIssued, nil
+	case w.failed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
+		return event.AccessFailed, nil
+	case w.acted, w.moved && w.had:
+		return event.AccessUpdated, nil
+	case (w.opened || w.moved) && (p.Status == StatusFailed || w.unplaced != ""):
+		return event.AccessFailed, nil
 	}
-	return "", false
+	return "", nil
 }
 
 // body is what an event says of a plan: no PIN, no name.
@@ -126,66 +166,63 @@ func body(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": reasons}
 }
 
-// notices are what staff must know of a plan that gives less than its stay has a right to.
+// shortPIN and codeLate are kinds of notices that are no reason of a plan.
+const (
+	shortPIN = "shortPin"
+	codeLate = "codeLate"
+)
+
+// texts are what staff must know of a plan that gives less than its stay has a right to.
+var texts = map[fault.Reason]string{
+	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
+	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
+	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
+	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
+	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",
+	fault.DuplicateOnLock: "A lock of this stay called every PIN a duplicate of one that it holds. Look which codes it has, then draw a new PIN.",
+	fault.SpaceUnknown:    noDoor,
+	fault.SpaceNotMapped:  noDoor,
+	fault.RoomNotAssigned: noDoor,
+	fault.SpaceInactive:   "This guest is checked in to a space that is switched off. Switch it on, or assign another room.",
+	fault.BridgeRevoked:   noBridge,
+	fault.NoBridge:        noBridge,
+}
+
+const (
+	noDoor   = "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room."
+	noBridge = "A lock of this stay has no bridge that may drive it."
+	noSix    = "A lock of this stay demands a PIN of fewer than six digits, which can be guessed. Use it for doors that matter little."
+)
+
 func (w *work) notices(p Plan) []staff.Notice {
-	if !live(w.grant) {
-		return nil
-	}
 	var out []staff.Notice
-	add := func(kind fault.Reason, text string) {
-		out = append(out, staff.Notice{Kind: string(kind), Text: text})
-	}
-	if w.right.HeldBack {
-		add(fault.WindowInFuture, "The PMS checked this guest in before the booked day. The codes open on that day.")
-	}
 	for _, r := range p.Reasons {
-		switch r {
-		case fault.SpaceShared:
-			add(r, "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.")
-		case fault.SlotsFull:
-			add(r, "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.")
-		case fault.PINNotPossible:
-			add(r, "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.")
-		case fault.LockRefused:
-			add(r, "A lock of this stay refused the code. Its state in the dashboard says why.")
-		case fault.SpaceUnknown, fault.SpaceNotMapped, fault.SpaceInactive, fault.RoomNotAssigned:
-			add(r, "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room.")
-		case fault.BridgeRevoked, fault.NoBridge:
-			add(r, "A lock of this stay has no bridge that may drive it.")
+		if text := texts[r]; text != "" {
+			out = append(out, staff.Notice{Kind: string(r), Text: text})
 		}
+	}
+	if w.codes != nil && w.codes.short {
+		out = append(out, staff.Notice{Kind: shortPIN, Text: noSix})
 	}
 	return out
 }
 
-// Progress settles the grants whose slots changed, because evidence came in.
-func Progress(w Settler, changed []SlotChange) error {
-	seen := map[string]bool{}
-	for _, c := range changed {
-		if err := w.verified(c); err != nil {
-			return err
-		}
-		if c.GrantID == "" || seen[c.GrantID] {
-			continue
-		}
-		seen[c.GrantID] = true
-		g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Context())
-		if ent.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("load the grant of a slot: %w", err)
-		}
-		if err := w.settle(g); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
-func (w Settler) verified(c SlotChange) error {
-	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
+// healed says of the conditions that no longer stand that they may be told again, should they come back.
+func (w *work) healed(stand []staff.Notice) error {
+	if w.opened || !w.acted && !w.moved {
 		return nil
 	}
-	body := map[string]any{"lockId": c.LockID, "doorId": c.DoorID, "grantId": c.GrantID}
-	return event.Append(w.Tx, event.Event{PropertyID: c.PropertyID, Subject: c.LockID, Kind: event.CredentialVerified, Body: body})
+	keys := []string{onceKey(w.grant, codeLate)}
+	for r := range texts {
+		if !slices.ContainsFunc(stand, func(n staff.Notice) bool { return n.Kind == string(r) }) {
+			keys = append(keys, onceKey(w.grant, string(r)))
+		}
+	}
+	err := w.tx.Notice.Update().Where(entnotice.PropertyID(w.property), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(w.ctx())
+	if err != nil {
+		return fmt.Errorf("settle the notices of a stay: %w", err)
+	}
+	return nil
 }

@@ -1,115 +1,177 @@
 package access
 
 import (
+	"context"
+	"database/sql"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"latchkey.dev/ent"
-	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/internal/access/pin"
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
 )
 
-// doorsOf lists the doors of a place with their locks: the room or bed, the dorm of a bed, and the gates that let its
-// guests in. Gates follow the lock of the room or bed, unless the property grants gates alone.
-func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, map[string]*ent.Lock, error) {
+// private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
+func private(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
+
+// doorsOf lists the doors of a place with their locks, by door: the room or bed, the dorm of a bed, and the gates that let
+// its guests in. Gates follow the lock of the room or bed, unless the property grants gates alone.
+func doorsOf(ctx context.Context, c *ent.Client, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, map[string]*ent.Lock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
-	doors := []Door{ownDoor(p.Space, true)}
+	found, err := locksFor(ctx, c, propertyID, p)
+	if err != nil {
+		return nil, nil, err
+	}
+	doors := []Door{ownDoor(p.Space)}
 	if p.Parent != nil {
-		doors = append(doors, ownDoor(p.Parent, false))
+		doors = append(doors, ownDoor(p.Parent))
+		doors[0].Inactive = doors[0].Inactive || doors[1].Inactive
 	}
-	gates, err := space.GatesOf(tx.Context(), tx.Client, propertyID, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, g := range gates {
-		doors = append(doors, Door{ID: g.ID, Name: g.Name, Kind: Gate})
-	}
-	ids := make([]string, len(doors))
-	for i, d := range doors {
-		ids[i] = d.ID
-	}
-	locks, err := lock.AtDoors(tx, propertyID, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	bridges, err := bridgesOf(tx, propertyID, locks)
-	if err != nil {
-		return nil, nil, err
-	}
-	for i, d := range doors {
-		if l := locks[d.ID]; l != nil {
-			doors[i].Lock = lockOf(l, bridges[l.BridgeID])
+	locks := make(map[string]*ent.Lock, len(found))
+	for _, f := range found {
+		id := *f.lock.DoorID
+		i := slices.IndexFunc(doors, func(d Door) bool { return d.ID == id })
+		switch {
+		case i >= 0:
+			doors[i].Lock = f.decided(now)
+		case f.gate.ID != "" && serves(f.gate, p):
+			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.decided(now)})
+		default:
+			continue
 		}
+		locks[id] = f.lock
 	}
 	return relevant(doors, gatesAlone), locks, nil
 }
 
-func ownDoor(s *ent.Space, own bool) Door {
-	d := Door{ID: s.ID, Name: s.Name, Kind: Room, Private: s.IsPrivate && own, Inactive: !s.IsActive}
-	if s.Type == "Bed" {
-		d.Kind, d.Private = Bed, true
+func ownDoor(s *ent.Space) Door {
+	d := Door{ID: s.ID, Name: s.Name, Kind: Room, Inactive: !s.IsActive}
+	if s.Type == space.Bed {
+		d.Kind = Bed
 	}
 	return d
 }
 
+// serves says whether a gate lets the guests of a place in: one that names no space lets in all.
+func serves(g ent.Gate, p space.Place) bool {
+	return len(g.SpaceIds) == 0 || slices.Contains(g.SpaceIds, p.Space.ID) || p.Parent != nil && slices.Contains(g.SpaceIds, p.Parent.ID)
+}
+
 // relevant leaves out what a stay is not told of: a bed without a locker lock in a dorm with a lock, and the other way
-// round, gates without a lock, and all gates where no own door has a lock.
+// round, and all gates where no own door can be opened.
 func relevant(doors []Door, gatesAlone bool) []Door {
-	locked := false
+	locked, opens := false, gatesAlone
 	for _, d := range doors {
-		locked = locked || d.Kind != Gate && d.Lock != nil
-	}
-	out := doors[:0]
-	for i, d := range doors {
-		switch {
-		case d.Lock != nil && (d.Kind != Gate || locked || gatesAlone):
-		case d.Lock == nil && d.Kind != Gate && !locked && i == 0:
-		default:
-			continue
+		if d.Kind != Gate {
+			locked, opens = locked || d.Lock != nil, opens || d.wanted()
 		}
-		out = append(out, d)
+	}
+	out := make([]Door, 0, len(doors))
+	for i, d := range doors {
+		if d.Lock != nil && (d.Kind != Gate || opens) || d.Lock == nil && !locked && i == 0 {
+			out = append(out, d)
+		}
 	}
 	return out
 }
 
-func bridgesOf(tx *db.Tx, propertyID string, locks map[string]*ent.Lock) (map[string]*ent.Bridge, error) {
-	if len(locks) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, 0, len(locks))
-	for _, l := range locks {
-		ids = append(ids, l.BridgeID)
-	}
-	rows, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.IDIn(ids...)).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load the bridges of locks: %w", err)
-	}
-	out := make(map[string]*ent.Bridge, len(rows))
-	for _, b := range rows {
-		out[b.ID] = b
-	}
-	return out, nil
+// fitted is a lock on a door, with its bridge, and the gate that the door may be.
+type fitted struct {
+	lock   *ent.Lock
+	bridge *ent.Bridge // nil: there is none
+	gate   ent.Gate
 }
 
-func lockOf(l *ent.Lock, b *ent.Bridge) *Lock {
-	c := l.Capabilities
+func (f fitted) decided(now time.Time) *Lock {
+	c := f.lock.Capabilities
 	out := &Lock{
-		ID: l.ID, ReadBack: c.ReadBack, Online: b != nil && b.Online && l.Status.Online,
+		ID: f.lock.ID, ReadBack: c.ReadBack, Online: lock.Online(f.lock, f.bridge, now),
 		PIN: pin.Rules{
 			Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet,
 			ForbiddenPrefixes: c.ForbiddenPrefixes, ForbiddenPatterns: c.ForbiddenPatterns,
 		},
 	}
 	switch {
-	case b == nil:
+	case f.bridge == nil:
 		out.Bridge = fault.NoBridge
-	case b.RevokedAt != nil:
+	case f.bridge.RevokedAt != nil:
 		out.Bridge = fault.BridgeRevoked
 	}
 	return out
+}
+
+// fittedQuery finds in one go what three queries of ent would: each change of a reservation runs it. The unique index on
+// the door of a lock serves both halves of the OR.
+const fittedQuery = `SELECT l.id, l.name, l.kind, l.bridge_id, l.address, l.door_id, l.capabilities, l.status, l.generation,
+		b.id, b.online, b.last_seen_at, b.revoked_at, g.id, g.name, g.space_ids
+	FROM locks AS l
+	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
+	LEFT JOIN gates AS g ON g.id = l.door_id AND g.property_id = l.property_id
+	WHERE l.property_id = $1 AND (l.door_id IN ($2, $3) OR l.door_id IN (SELECT id FROM gates WHERE property_id = $1))
+	ORDER BY l.door_id`
+
+// locksFor lists the locks on the own doors of a place and on all gates of its property.
+func locksFor(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]fitted, error) {
+	parent := p.Space.ID
+	if p.Parent != nil {
+		parent = p.Parent.ID
+	}
+	rows, err := c.QueryContext(ctx, fittedQuery, propertyID, p.Space.ID, parent)
+	if err != nil {
+		return nil, fmt.Errorf("list the locks of a place: %w", err)
+	}
+	defer rows.Close()
+	var out []fitted
+	for rows.Next() {
+		f, err := scan(rows, propertyID)
+		if err != nil {
+			return nil, fmt.Errorf("list the locks of a place: %w", err)
+		}
+		out = append(out, f)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the locks of a place: %w", err)
+	}
+	return out, nil
+}
+
+func scan(rows *sql.Rows, propertyID string) (fitted, error) {
+	f := fitted{lock: &ent.Lock{PropertyID: propertyID}}
+	var capabilities, status, spaces []byte
+	var bridge, gate, gateName sql.NullString
+	var online sql.NullBool
+	var seen, revoked sql.NullTime
+	l := f.lock
+	err := rows.Scan(&l.ID, &l.Name, &l.Kind, &l.BridgeID, &l.Address, &l.DoorID, &capabilities, &status, &l.Generation,
+		&bridge, &online, &seen, &revoked, &gate, &gateName, &spaces)
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(capabilities, &l.Capabilities); err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(status, &l.Status); err != nil {
+		return f, err
+	}
+	if bridge.Valid {
+		f.bridge = &ent.Bridge{ID: bridge.String, PropertyID: propertyID, Online: online.Bool, LastSeenAt: maybe(seen), RevokedAt: maybe(revoked)}
+	}
+	if gate.Valid {
+		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
+		err = json.Unmarshal(spaces, &f.gate.SpaceIds)
+	}
+	return f, err
+}
+
+func maybe(t sql.NullTime) *time.Time {
+	if !t.Valid {
+		return nil
+	}
+	return &t.Time
 }

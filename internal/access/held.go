@@ -2,22 +2,39 @@ package access
 
 import (
 	"fmt"
+	"slices"
 
 	"latchkey.dev/ent"
 	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
 	entlock "latchkey.dev/ent/lock"
-	entpin "latchkey.dev/ent/pin"
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/space"
 )
 
 // occupied is a held code with its row.
 type occupied struct {
 	Held
 	row *ent.Slot
+}
+
+func occupy(s *ent.Slot, readBack bool) occupied {
+	o := occupied{Held: Held{ReadBack: readBack}}
+	o.becomes(s)
+	return o
+}
+
+// becomes takes the slot as it is now.
+func (o *occupied) becomes(s *ent.Slot) {
+	o.row = s
+	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
+	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{}
+	if s.NotBefore != nil && s.NotAfter != nil {
+		o.Window = Window{*s.NotBefore, *s.NotAfter}
+	}
 }
 
 func view(held []occupied) []Held {
@@ -28,161 +45,125 @@ func view(held []occupied) []Held {
 	return out
 }
 
-func find(held []occupied, slotID string) occupied {
-	for _, h := range held {
-		if h.SlotID == slotID {
-			return h
-		}
-	}
-	return occupied{}
+func find(held []occupied, slotID string) *occupied {
+	i := slices.IndexFunc(held, func(h occupied) bool { return h.SlotID == slotID })
+	return &held[i]
 }
 
 // held lists the slots of the grant and says of doors that are left whether another stay has them.
 func (w *work) held(doors []Door) ([]occupied, error) {
-	if w.issued && w.codes == nil {
-		return nil, nil
-	}
 	rows, err := lock.OfGrant(w.tx, w.property, w.grant.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	readBack, err := w.readBack(rows, doors)
+	locks, err := w.locksOf(rows)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]occupied, 0, len(rows))
+	var leaving []string
 	for _, s := range rows {
-		h := occupied{row: s, Held: Held{
-			SlotID: s.ID, LockID: s.LockID, DoorID: s.DoorID, Present: s.Present, PIN: s.PinID,
-			Evidence: slot.Evidence(s.Evidence), Result: s.Result, ReadBack: readBack[s.LockID],
-		}}
-		if s.NotBefore != nil && s.NotAfter != nil {
-			h.Window = Window{*s.NotBefore, *s.NotAfter}
-		}
-		if s.Present && !inDoors(doors, s.DoorID) {
-			if h.TakenOver, err = w.takenOver(s.DoorID); err != nil {
-				return nil, err
-			}
+		l := locks[s.LockID]
+		h := occupy(s, l != nil && l.Capabilities.ReadBack)
+		h.Astray = l == nil || l.DoorID == nil || *l.DoorID != s.DoorID
+		if s.Present && door(doors, s.DoorID).ID == "" {
+			leaving = append(leaving, s.DoorID)
 		}
 		out = append(out, h)
+	}
+	taken, err := w.takenOver(leaving)
+	if err != nil {
+		return nil, err
+	}
+	for i, h := range out {
+		out[i].TakenOver = slices.Contains(taken, h.DoorID)
 	}
 	return out, nil
 }
 
-func inDoors(doors []Door, id string) bool {
-	for _, d := range doors {
-		if d.ID == id {
-			return true
-		}
+// locksOf finds the locks of slots, by id. Those of the doors of the stay are at hand.
+func (w *work) locksOf(rows []*ent.Slot) (map[string]*ent.Lock, error) {
+	out := map[string]*ent.Lock{}
+	w.byID = out
+	for _, l := range w.locks {
+		out[l.ID] = l
 	}
-	return false
-}
-
-// readBack says of each lock whether what it holds can be read.
-func (w *work) readBack(rows []*ent.Slot, doors []Door) (map[string]bool, error) {
-	out := map[string]bool{}
 	var missing []string
 	for _, s := range rows {
-		known := false
-		for _, d := range doors {
-			if d.Lock != nil && d.Lock.ID == s.LockID {
-				out[s.LockID], known = d.Lock.ReadBack, true
-			}
-		}
-		if !known {
+		if out[s.LockID] == nil {
 			missing = append(missing, s.LockID)
 		}
 	}
 	if len(missing) == 0 {
 		return out, nil
 	}
-	locks, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.property), entlock.IDIn(missing...)).All(w.tx.Context())
+	found, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.property), entlock.IDIn(missing...)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
-	for _, l := range locks {
-		out[l.ID] = l.Capabilities.ReadBack
+	for _, l := range found {
+		out[l.ID] = l
 	}
 	return out, nil
 }
 
-// takenOver says whether a private door that is left belongs to another stay by now.
-func (w *work) takenOver(doorID string) (bool, error) {
-	ctx := w.tx.Context()
-	private, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.ID(doorID),
-		entspace.Or(entspace.IsPrivate(true), entspace.Type("Bed"))).Exist(ctx)
-	if err != nil || !private {
-		return false, err
+// takenOver says which of the doors that are left are private and belong to another stay by now.
+func (w *work) takenOver(leaving []string) ([]string, error) {
+	if len(leaving) == 0 || !live(w.grant) {
+		return nil, nil
 	}
-	return w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceID(doorID),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Exist(ctx)
+	taken, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceIDIn(leaving...),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Select(entgrant.FieldSpaceID).Strings(w.ctx())
+	if err != nil {
+		return nil, fmt.Errorf("look for stays in a space that is left: %w", err)
+	}
+	if len(taken) == 0 {
+		return nil, nil
+	}
+	out, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.IDIn(taken...),
+		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(w.ctx())
+	if err != nil {
+		return nil, fmt.Errorf("load the spaces a stay leaves: %w", err)
+	}
+	return out, nil
 }
 
-// leavers lists the grants that still hold a private door which this one has now been given.
+// leavers lists the grants that still hold the door which this one has now been given.
 func (w *work) leavers() ([]*ent.Grant, error) {
-	ctx := w.tx.Context()
 	ids, err := w.tx.Slot.Query().Where(entslot.PropertyID(w.property), entslot.DoorID(w.spaceID()), entslot.Present(true),
-		entslot.GrantIDNEQ(w.grant.ID)).Select(entslot.FieldGrantID).Strings(ctx)
+		entslot.GrantIDNEQ(w.grant.ID)).Select(entslot.FieldGrantID).Strings(w.ctx())
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	return w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
-		entgrant.SpaceIDNEQ(w.spaceID())).All(ctx)
+		entgrant.SpaceIDNEQ(w.spaceID())).Order(entgrant.ByID()).All(w.ctx())
 }
 
 // names finds what doors are called that are no longer the stay's.
-func (w *work) names(held []occupied, doors []Door) (map[string]Door, error) {
-	out := map[string]Door{}
-	ctx := w.tx.Context()
+func (w *work) names(held []Held, doors []Door) (map[string]Door, error) {
+	var ids []string
 	for _, h := range held {
-		if inDoors(doors, h.DoorID) {
-			continue
+		if door(doors, h.DoorID).ID == "" {
+			ids = append(ids, h.DoorID)
 		}
-		s, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.ID(h.DoorID)).Only(ctx)
-		if err == nil {
-			out[h.DoorID] = ownDoor(s, true)
-			continue
-		}
-		if !ent.IsNotFound(err) {
-			return nil, err
-		}
-		g, err := w.tx.Gate.Query().Where(entgate.PropertyID(w.property), entgate.ID(h.DoorID)).Only(ctx)
-		if err == nil {
-			out[h.DoorID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
-		} else if !ent.IsNotFound(err) {
-			return nil, err
-		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out := map[string]Door{}
+	spaces, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.IDIn(ids...)).All(w.ctx())
+	if err != nil {
+		return nil, fmt.Errorf("load the spaces a stay left: %w", err)
+	}
+	for _, s := range spaces {
+		out[s.ID] = ownDoor(s)
+	}
+	gates, err := w.tx.Gate.Query().Where(entgate.PropertyID(w.property), entgate.IDIn(ids...)).All(w.ctx())
+	if err != nil {
+		return nil, fmt.Errorf("load the gates a stay left: %w", err)
+	}
+	for _, g := range gates {
+		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
 	}
 	return out, nil
-}
-
-// release frees the digits of PINs that no lock can hold any more.
-func (w *work) release(held []occupied) error {
-	ctx := w.tx.Context()
-	if live(w.grant) {
-		for _, h := range held {
-			if h.Present && !h.known() || !h.Present && h.Evidence != slot.Removed {
-				return nil
-			}
-		}
-		_, err := w.tx.Pin.Delete().Where(entpin.PropertyID(w.property), entpin.GrantID(w.grant.ID), entpin.Retired(true)).Exec(ctx)
-		return err
-	}
-	if w.grant.ReleasedAt != nil {
-		return nil
-	}
-	for _, h := range held {
-		if h.Present || h.Evidence != slot.Removed {
-			return nil
-		}
-	}
-	if _, err := w.tx.Pin.Delete().Where(entpin.PropertyID(w.property), entpin.GrantID(w.grant.ID)).Exec(ctx); err != nil {
-		return fmt.Errorf("release the PINs of a grant: %w", err)
-	}
-	g, err := w.tx.Grant.UpdateOne(w.grant).SetReleasedAt(w.tx.Now()).SetPinID("").Save(ctx)
-	if err != nil {
-		return fmt.Errorf("release a grant: %w", err)
-	}
-	w.grant = g
-	return nil
 }

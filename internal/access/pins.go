@@ -1,11 +1,15 @@
 package access
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
@@ -22,6 +26,10 @@ type codes struct {
 	own   map[string]*ent.Pin
 	plain map[string]string // by the PIN's id
 	none  map[string]bool   // doors for which no PIN can be drawn
+
+	drew    bool // a PIN was drawn in this run
+	short   bool // and it has fewer digits than are safe
+	retired bool // there are PINs that were replaced, and are reserved still
 }
 
 // codesOf loads the codes of a grant.
@@ -30,104 +38,133 @@ func codesOf(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*codes, e
 		tx: tx, keys: keys, grant: g, size: length,
 		own: map[string]*ent.Pin{}, plain: map[string]string{}, none: map[string]bool{},
 	}
-	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID), entpin.Retired(false)).All(tx.Context())
+	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the PINs of a grant: %w", err)
 	}
 	for _, p := range rows {
-		if p.DoorID == "" {
+		switch {
+		case p.Retired:
+			c.retired = true
+		case p.DoorID == "":
 			c.all = p
-		} else {
+		default:
 			c.own[p.DoorID] = p
 		}
 	}
 	return c, nil
 }
 
-// cover sees to it that every door has a PIN its lock takes: one for all if possible, else one a door.
+// cover sees to it that every door that can be opened has a PIN its lock takes: one for all if possible, else one a door.
 func (c *codes) cover(doors []Door) error {
+	wanted := make([]Door, 0, len(doors))
+	for _, d := range doors {
+		if d.wanted() {
+			wanted = append(wanted, d)
+		}
+	}
 	if c.all == nil {
-		if err := c.drawForAll(doors); err != nil {
+		if err := c.drawForAll(wanted); err != nil {
 			return err
 		}
 	}
-	for _, d := range doors {
-		if !d.wanted() || c.own[d.ID] != nil {
-			continue
-		}
-		fits, err := c.fits(c.all, d)
-		if err != nil {
-			return err
-		}
-		if fits {
-			continue
-		}
-		p, err := c.draw(d.ID, []pin.Rules{d.Lock.PIN})
-		if errors.Is(err, pin.ErrImpossible) {
-			c.none[d.ID] = true
-			continue
+	for _, d := range wanted {
+		fits, err := c.fits(d)
+		if err == nil && !fits {
+			err = c.drawFor(d)
 		}
 		if err != nil {
 			return err
 		}
-		c.own[d.ID] = p
 	}
 	return nil
 }
 
 // drawForAll draws the PIN of the stay: for all doors at once, or else for as many as come first.
-func (c *codes) drawForAll(doors []Door) error {
-	var rules []pin.Rules
-	for _, d := range doors {
-		if d.wanted() {
-			rules = append(rules, d.Lock.PIN)
+func (c *codes) drawForAll(wanted []Door) error {
+	for n := len(wanted); n > 0; n-- {
+		rules := make([]pin.Rules, n)
+		for i, d := range wanted[:n] {
+			rules[i] = d.Lock.PIN
 		}
-	}
-	for n := len(rules); ; n-- {
-		p, err := c.draw("", rules[:n])
-		if errors.Is(err, pin.ErrImpossible) && n > 0 {
+		p, err := c.draw("", rules)
+		if errors.Is(err, errNone) {
 			continue
 		}
-		if err != nil {
-			return err
-		}
 		c.all = p
-		return nil
+		return err
 	}
+	return nil
 }
 
+// drawFor gives a door a PIN of its own, in place of the one it had.
+func (c *codes) drawFor(d Door) error {
+	p, err := c.draw(d.ID, []pin.Rules{d.Lock.PIN})
+	if errors.Is(err, errNone) {
+		c.none[d.ID] = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.retire(c.own[d.ID]); err != nil {
+		return err
+	}
+	c.own[d.ID] = p
+	return nil
+}
+
+// fits says whether the PIN that a door has is one its lock takes.
+func (c *codes) fits(d Door) (bool, error) {
+	p := c.at(d.ID)
+	if p == nil {
+		return false, nil
+	}
+	code, err := c.code(p)
+	return err == nil && pin.Satisfies(code, d.Lock.PIN), err
+}
+
+// errNone says that there is no PIN to be had: the rules of the locks leave none, or none that is free.
+var errNone = errors.New("no PIN is possible")
+
+// draw draws a PIN and reserves it: the row is its claim to be the only one of the property with these digits.
 func (c *codes) draw(doorID string, rules []pin.Rules) (*ent.Pin, error) {
-	code, err := pin.Draw(nil, c.size, rules, c.taken)
+	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.grant.PropertyID, GrantID: c.grant.ID, DoorID: doorID, CreatedAt: c.tx.Now()}
+	code, err := pin.Draw(nil, c.size, rules, func(code string) (bool, error) { return c.taken(p, code) })
+	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
+		return nil, errNone
+	}
 	if err != nil {
 		return nil, err
 	}
-	row := id.New("pin")
-	sealed, err := c.keys.Seal(c.tx.Context(), c.grant.PropertyID, purpose(row), []byte(code))
-	if err != nil {
-		return nil, fmt.Errorf("seal a PIN: %w", err)
-	}
-	p, err := c.tx.Pin.Create().SetID(row).SetPropertyID(c.grant.PropertyID).SetGrantID(c.grant.ID).SetDoorID(doorID).
-		SetMAC(c.mac(code)).SetSealed(sealed).SetCreatedAt(c.tx.Now()).Save(c.tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("store a PIN: %w", err)
-	}
 	c.plain[p.ID] = code
+	c.drew, c.short = true, c.short || len(code) < pin.Shortest
 	return p, nil
+}
+
+// taken stores a PIN unless another of the property has its digits.
+func (c *codes) taken(p *ent.Pin, code string) (bool, error) {
+	ctx := c.tx.Context()
+	sealed, err := c.keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
+	if err != nil {
+		return false, fmt.Errorf("seal a PIN: %w", err)
+	}
+	p.MAC, p.Sealed = c.mac(code), sealed
+	err = c.tx.Pin.Create().SetID(p.ID).SetPropertyID(p.PropertyID).SetGrantID(p.GrantID).SetDoorID(p.DoorID).
+		SetMAC(p.MAC).SetSealed(p.Sealed).SetCreatedAt(p.CreatedAt).
+		OnConflict(entsql.ConflictColumns(entpin.FieldPropertyID, entpin.FieldMAC), entsql.DoNothing()).Exec(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("store a PIN: %w", err)
+	}
+	return false, nil
 }
 
 func purpose(pinID string) string { return "pin/" + pinID }
 
 func (c *codes) mac(code string) []byte { return c.keys.MAC("pin/"+c.grant.PropertyID, code) }
-
-func (c *codes) taken(code string) (bool, error) {
-	n, err := c.tx.Pin.Query().Where(entpin.PropertyID(c.grant.PropertyID), entpin.MAC(c.mac(code))).Count(c.tx.Context())
-	return n > 0, err
-}
-
-func (c *codes) fits(p *ent.Pin, d Door) (bool, error) {
-	code, err := c.code(p)
-	return err == nil && pin.Satisfies(code, d.Lock.PIN), err
-}
 
 func (c *codes) code(p *ent.Pin) (string, error) {
 	if code, ok := c.plain[p.ID]; ok {
@@ -143,11 +180,11 @@ func (c *codes) code(p *ent.Pin) (string, error) {
 
 // at is the PIN a door shall have, nil if it can have none.
 func (c *codes) at(doorID string) *ent.Pin {
-	if p := c.own[doorID]; p != nil {
-		return p
-	}
 	if c.none[doorID] {
 		return nil
+	}
+	if p := c.own[doorID]; p != nil {
+		return p
 	}
 	return c.all
 }
@@ -167,10 +204,19 @@ func (c *codes) retire(p *ent.Pin) error {
 	if err := c.tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.tx.Context()); err != nil {
 		return fmt.Errorf("retire a PIN: %w", err)
 	}
+	c.retired = true
 	if p.DoorID == "" {
 		c.all = nil
 	} else {
 		delete(c.own, p.DoorID)
+	}
+	return nil
+}
+
+// forget frees the digits of PINs.
+func (w *work) forget(which ...predicate.Pin) error {
+	if _, err := w.tx.Pin.Delete().Where(append(which, entpin.PropertyID(w.property))...).Exec(w.ctx()); err != nil {
+		return fmt.Errorf("release the PINs of a grant: %w", err)
 	}
 	return nil
 }

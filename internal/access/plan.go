@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"slices"
 
 	"latchkey.dev/internal/fault"
@@ -36,84 +37,92 @@ type PlannedDoor struct {
 	PIN      slot.Evidence
 	SmartKey slot.Evidence
 	Reason   fault.Reason
-	own      bool // the stay's own room or bed, not a gate
+}
+
+// shut says that the door will not open without somebody doing something.
+func (d PlannedDoor) shut() bool {
+	switch d.PIN {
+	case None, slot.Failed:
+		return true
+	}
+	return d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked
 }
 
 // Facts are what a plan is described from.
 type Facts struct {
-	Right     Right
-	Unplaced  fault.Reason // why the stay has no space of ours
-	Doors     []Door
-	Held      []Held // after the steps were taken
-	GatesOnly bool   // the property grants gates without a room lock
-	OwnPIN    map[string]bool
-	NoPIN     map[string]bool // doors whose lock takes no PIN we may draw
-	Moved     bool            // dates or place changed and not every lock has followed
-	Ended     bool            // there was access, and it was taken away
-	Shared    bool            // another stay holds the same private space
-	Names     map[string]Door // doors that are left, by id
+	Right    Right
+	Unplaced fault.Reason // why the stay has no space of ours, or that the space is switched off
+	Doors    []Door
+	Held     []Held // after the steps were taken
+	OwnPIN   map[string]bool
+	NoPIN    map[string]bool // doors whose lock takes no PIN we may draw
+	Moved    bool            // dates or place changed and not every lock has followed
+	Had      bool            // there is, or was, access
+	Shared   bool            // another stay holds the same private space
+	Names    map[string]Door // doors that are left, by id
 }
 
 // Describe writes the plan.
 func Describe(f Facts) Plan {
-	p := Plan{Status: StatusNone}
+	p := Plan{}
 	if f.Right.Open {
 		w := f.Right.Window
 		p.Window = &w
 	}
-	byDoor := map[string]Held{}
-	for _, h := range f.Held {
-		if old, ok := byDoor[h.DoorID]; !ok || !old.Present && h.Present {
-			byDoor[h.DoorID] = h
-		}
-	}
 	for _, d := range f.Doors {
-		p.Doors = append(p.Doors, describeDoor(f, d, byDoor))
+		p.Doors = append(p.Doors, f.door(d))
 	}
-	left := p.addLeft(f, byDoor)
+	left := f.left()
+	p.Doors = append(p.Doors, left...)
 	p.addReason(f.Unplaced)
-	if f.Right.Reason != "" {
-		p.addReason(f.Right.Reason)
-	}
+	p.addReason(f.Right.Reason)
 	if f.Shared {
 		p.addReason(fault.SpaceShared)
 	}
 	for _, d := range p.Doors {
 		p.addReason(d.Reason)
 	}
-	p.Status = p.sum(f, left)
+	p.Status = f.status(p, left)
 	return p
 }
 
-func describeDoor(f Facts, d Door, held map[string]Held) PlannedDoor {
-	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None, own: d.Kind != Gate}
-	h, has := held[d.ID]
-	has = has && (d.Lock == nil || h.LockID == d.Lock.ID || !h.Present)
+func (f Facts) door(d Door) PlannedDoor {
+	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
 	case d.Lock == nil:
 		out.Reason = fault.NoLock
 	case d.Inactive:
 		out.Reason = fault.SpaceInactive
-	case d.Lock.Bridge != "":
-		out.Reason = d.Lock.Bridge
 	}
-	if !f.Right.Open {
-		if has {
-			out.PIN, out.SmartKey = h.Evidence, slot.Removed
-		} else if out.Reason == "" && f.Right.Reason == fault.NotCheckedIn {
-			out.PIN, out.SmartKey = slot.Planned, slot.Planned
-		}
-		if out.Reason == "" {
-			out.Reason = f.Right.Reason
-		}
-		return out
-	}
-	if out.Reason != "" {
+	h, has := f.best(d)
+	switch {
+	case !f.Right.Open:
+		f.closed(&out, h, has)
+	case out.Reason != "":
 		if has {
 			out.PIN = h.Evidence
 		}
-		return out
+	default:
+		f.open(&out, d, h, has && h.Present)
 	}
+	return out
+}
+
+// closed describes a door of a stay that has no right to enter now.
+func (f Facts) closed(out *PlannedDoor, h Held, has bool) {
+	switch {
+	case has:
+		out.PIN, out.SmartKey = h.Evidence, slot.Removed
+	case out.Reason == "" && f.Right.Reason == fault.NotCheckedIn:
+		out.PIN, out.SmartKey = slot.Planned, slot.Planned
+	}
+	if out.Reason == "" {
+		out.Reason = f.Right.Reason
+	}
+}
+
+// open describes a door that the stay has a right to, and that can be locked.
+func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
 	out.SmartKey = slot.Planned
 	switch {
 	case !has && f.NoPIN[d.ID]:
@@ -121,20 +130,44 @@ func describeDoor(f Facts, d Door, held map[string]Held) PlannedDoor {
 	case !has:
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
-		out.PIN = h.Evidence
-		out.Reason = doorReason(f, d, h)
+		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
 	}
-	return out
+}
+
+// best is the code that tells most about a door: a wanted one on its present lock, else whatever is not gone yet.
+func (f Facts) best(d Door) (Held, bool) {
+	rank := func(h Held) int {
+		n := 0
+		if h.Present {
+			n += 4
+		}
+		if d.Lock != nil && h.LockID == d.Lock.ID {
+			n += 2
+		}
+		if h.Evidence != slot.Removed {
+			n++
+		}
+		return n
+	}
+	best, found := Held{}, false
+	for _, h := range f.Held {
+		if h.DoorID == d.ID && (!found || rank(h) > rank(best)) {
+			best, found = h, true
+		}
+	}
+	return best, found
 }
 
 // doorReason says why a code that is wanted on a door does not open it yet, or not as one would think.
-func doorReason(f Facts, d Door, h Held) fault.Reason {
+func (f Facts) doorReason(d Door, h Held) fault.Reason {
 	settled := h.Evidence == slot.Accepted || h.Evidence == slot.Verified || h.Evidence == slot.Used
 	switch {
-	case h.Evidence == slot.Failed && h.Result == string(slot.Duplicate):
-		return fault.DuplicateOnLock
+	case h.LockID != d.Lock.ID: // the door has got another lock, and that one has no room yet
+		return fault.SlotsFull
 	case h.Evidence == slot.Failed:
-		return fault.LockRefused
+		return refusal(h.Result)
+	case !settled && d.Lock.Bridge != "":
+		return d.Lock.Bridge
 	case !settled && !d.Lock.Online:
 		return fault.LockOffline
 	case h.Result == string(slot.ClockUntrusted):
@@ -147,30 +180,39 @@ func doorReason(f Facts, d Door, h Held) fault.Reason {
 	return ""
 }
 
-// addLeft lists doors that are held and no longer wanted.
-func (p *Plan) addLeft(f Facts, held map[string]Held) (left bool) {
-	ids := make([]string, 0, len(held))
-	for id := range held {
-		ids = append(ids, id)
+func refusal(result string) fault.Reason {
+	switch slot.Result(result) {
+	case slot.Duplicate:
+		return fault.DuplicateOnLock
+	case slot.SlotsFull:
+		return fault.SlotsFull
+	case slot.ClockUntrusted:
+		return fault.ClockUntrusted
 	}
-	slices.Sort(ids)
-	for _, id := range ids {
-		h := held[id]
-		if slices.ContainsFunc(f.Doors, func(d Door) bool { return d.ID == id }) {
+	return fault.LockRefused
+}
+
+// left lists doors that are held, or were, and are not the stay's any more, by id.
+func (f Facts) left() []PlannedDoor {
+	var out []PlannedDoor
+	for _, h := range f.Held {
+		known := func(d Door) bool { return d.ID == h.DoorID }
+		listed := func(d PlannedDoor) bool { return d.ID == h.DoorID }
+		if slices.ContainsFunc(f.Doors, known) || slices.ContainsFunc(out, listed) {
 			continue
 		}
-		if h.Evidence == slot.Removed && f.Right.Open {
+		best, _ := f.best(Door{ID: h.DoorID})
+		if best.Evidence == slot.Removed && f.Right.Open {
 			continue
 		}
-		d := f.Names[id]
-		out := PlannedDoor{ID: id, Name: d.Name, Kind: d.Kind, PIN: h.Evidence, SmartKey: slot.Removed}
-		if h.Present {
-			out.Reason = fault.MovingOut
+		d := PlannedDoor{ID: h.DoorID, Name: f.Names[h.DoorID].Name, Kind: f.Names[h.DoorID].Kind, PIN: best.Evidence, SmartKey: slot.Removed}
+		if best.Present && f.Right.Open {
+			d.SmartKey, d.Reason = slot.Planned, fault.MovingOut
 		}
-		left = left || h.Evidence != slot.Removed
-		p.Doors = append(p.Doors, out)
+		out = append(out, d)
 	}
-	return left
+	slices.SortFunc(out, func(a, b PlannedDoor) int { return cmp.Compare(a.ID, b.ID) })
+	return out
 }
 
 func (p *Plan) addReason(r fault.Reason) {
@@ -179,49 +221,43 @@ func (p *Plan) addReason(r fault.Reason) {
 	}
 }
 
-func (p *Plan) sum(f Facts, left bool) Status {
+func (f Facts) status(p Plan, left []PlannedDoor) Status {
 	if !f.Right.Open {
-		if !f.Ended {
-			return StatusNone
-		}
-		for _, h := range f.Held {
-			if h.Evidence != slot.Removed {
-				return StatusRemoving
-			}
-		}
-		return StatusRemoved
+		return f.ended()
 	}
-	good, bad, moving := 0, 0, false
-	for _, d := range p.Doors {
-		switch d.PIN {
-		case None, slot.Failed:
-			bad++
-		case slot.Removing, slot.Removed:
-		default:
-			good++
-			moving = moving || d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used
+	opens, shut, moving := 0, 0, len(left) > 0
+	for _, d := range p.Doors[:len(f.Doors)] {
+		switch {
+		case !d.shut():
+			opens++
+			moving = moving || f.Moved && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used
+		case d.Reason != fault.NoLock:
+			shut++
 		}
 	}
 	locked := slices.ContainsFunc(f.Doors, func(d Door) bool { return d.Lock != nil })
 	switch {
-	case left, f.Moved && moving:
+	case moving:
 		return StatusUpdating
-	case good == 0 && !locked:
-		return StatusNone
-	case good == 0:
-		return StatusFailed
-	case bad > 0 && p.lacksLocked(f):
+	case opens > 0 && shut > 0:
 		return StatusPartial
+	case opens > 0:
+		return StatusIssued
+	case locked:
+		return StatusFailed
 	}
-	return StatusIssued
+	return StatusNone
 }
 
-// lacksLocked says whether a door with a lock stays shut; one that has no lock of ours takes nothing from a plan.
-func (p *Plan) lacksLocked(f Facts) bool {
-	for _, d := range p.Doors {
-		if (d.PIN == None || d.PIN == slot.Failed) && d.Reason != fault.NoLock {
-			return true
+// ended is the status of a stay without a right to enter.
+func (f Facts) ended() Status {
+	if !f.Had {
+		return StatusNone
+	}
+	for _, h := range f.Held {
+		if h.Evidence != slot.Removed {
+			return StatusRemoving
 		}
 	}
-	return false
+	return StatusRemoved
 }

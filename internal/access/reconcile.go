@@ -23,19 +23,22 @@ const None slot.Evidence = "none"
 type Door struct {
 	ID, Name string
 	Kind     Kind
-	Private  bool // held by one party at a time
-	Inactive bool
+	Inactive bool // its space is switched off
 	Lock     *Lock
 }
 
 // Lock is what the decision needs to know of a lock.
 type Lock struct {
 	ID       string
-	Bridge   fault.Reason // why its bridge cannot reach it for ever: revoked; empty otherwise
+	Bridge   fault.Reason // why no bridge can drive it until a person acts; empty otherwise
 	Online   bool
 	ReadBack bool // what it holds can be read
 	PIN      pin.Rules
 }
+
+// wanted says whether a stay with a right to enter gets a code on this door. One whose bridge is away, or revoked, is
+// wanted all the same: what a slot shall hold waits for the bridge that comes.
+func (d Door) wanted() bool { return d.Lock != nil && !d.Inactive }
 
 // Held is a code of the stay on a lock: wanted there, or on its way out.
 type Held struct {
@@ -48,6 +51,7 @@ type Held struct {
 	Evidence slot.Evidence
 	Result   string // of the lock's last answer
 	ReadBack bool   // of its lock
+	Astray   bool   // its lock is on this door no more: it may be on another
 	// Another stay has been given access to this private door.
 	TakenOver bool
 }
@@ -63,13 +67,16 @@ func (h Held) known() bool {
 	return false
 }
 
+// spent says that the slot turned out to hold something that is not ours: it is left alone for good.
+func (h Held) spent() bool { return h.Evidence == slot.Failed && h.Result == string(slot.Occupied) }
+
 // Verb is what to do with a slot.
 type Verb string
 
 // What can be done with a slot.
 const (
 	Put    Verb = "put"    // a code into a fresh slot of the door's lock
-	Change Verb = "change" // window or PIN of a code that is there
+	Change Verb = "change" // window or PIN of a code that is there, or is on its way out
 	Clear  Verb = "clear"  // the code goes
 )
 
@@ -80,72 +87,77 @@ type Step struct {
 	SlotID string // of Change and Clear
 }
 
-// wanted says whether a stay with a right to enter gets a code on this door.
-func (d Door) wanted() bool { return d.Lock != nil && !d.Inactive && d.Lock.Bridge == "" }
+// Task is what Reconcile decides from.
+type Task struct {
+	Right  Right
+	Placed bool // the stay has a space of ours
+	Doors  []Door
+	Held   []Held
+	// PINAt names the PIN a door shall have; empty: it can have none, and what it has goes.
+	PINAt func(doorID string) string
+}
 
 // Reconcile says what to do so that the locks of a stay come to hold what its right asks for. It looks at levels, not at
 // changes, so it may run at any time and as often as one likes.
 //
-// A room move makes before it breaks: the door that is left stays open until every door of the new place is known to
-// open, or until the left door is given to another stay. pinOf names the PIN a door shall have.
-func Reconcile(right Right, doors []Door, held []Held, pinOf func(doorID string) string) []Step {
-	want := map[string]Door{}
-	if right.Open {
-		for _, d := range doors {
-			if d.wanted() {
-				want[d.ID] = d
-			}
-		}
-	}
+// A room move makes before it breaks: the place that is left, its gates with it, stays open until every door of the new
+// place is known to open, or until the left door is given to another stay. A move to a space that leads to no place of
+// ours has no such end: it waits for a mapping. A move to a place without a lock waits for nothing.
+func Reconcile(t Task) []Step {
 	var steps []Step
-	have := map[string]bool{}
-	arrived := true
-	for _, h := range held {
-		if !h.Present {
+	kept := map[string]bool{}
+	arrived := t.Placed
+	for _, d := range t.Doors {
+		if !t.Right.Open || !d.wanted() {
 			continue
 		}
-		d, ok := want[h.DoorID]
-		if !ok || d.Lock.ID != h.LockID {
-			continue
-		}
-		have[h.DoorID] = true
-		switch {
-		case !h.Window.Same(right.Window) || h.PIN != pinOf(h.DoorID):
-			steps = append(steps, Step{Change, h.DoorID, h.SlotID})
+		h, ok := t.at(d)
+		if !ok {
+			steps = append(steps, Step{Verb: Put, DoorID: d.ID})
 			arrived = arrived && d.Kind == Gate
-		case d.Kind != Gate:
-			arrived = arrived && h.known()
+			continue
 		}
+		kept[h.SlotID] = true
+		if t.outdated(h) {
+			steps = append(steps, Step{Change, d.ID, h.SlotID})
+			arrived = arrived && d.Kind == Gate
+			continue
+		}
+		arrived = arrived && (d.Kind == Gate || h.known())
 	}
-	for _, d := range doors {
-		if _, ok := want[d.ID]; !ok || have[d.ID] {
-			continue
+	for _, h := range t.Held {
+		stays := t.Right.Open && !arrived && !h.TakenOver && !h.Astray && !h.spent()
+		switch {
+		case !h.Present || kept[h.SlotID]:
+		case !stays:
+			steps = append(steps, Step{Clear, h.DoorID, h.SlotID})
+		case t.outdated(h):
+			steps = append(steps, Step{Change, h.DoorID, h.SlotID})
 		}
-		if d.Kind != Gate {
-			arrived = false
-		}
-		steps = append(steps, Step{Verb: Put, DoorID: d.ID})
-	}
-	for _, h := range held {
-		if !h.Present {
-			continue
-		}
-		if d, ok := want[h.DoorID]; ok && d.Lock.ID == h.LockID {
-			continue
-		}
-		if right.Open && !arrived && !h.TakenOver && !gate(doors, h.DoorID) {
-			continue
-		}
-		steps = append(steps, Step{Clear, h.DoorID, h.SlotID})
 	}
 	return steps
 }
 
-func gate(doors []Door, id string) bool {
-	for _, d := range doors {
-		if d.ID == id {
-			return d.Kind == Gate
+// at is the code that a door has on its present lock. One on its way out is taken back rather than put a second time: a
+// lock refuses the same PIN twice.
+func (t Task) at(d Door) (Held, bool) {
+	var back *Held
+	for i, h := range t.Held {
+		switch {
+		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.spent():
+		case h.Present:
+			return h, true
+		case h.Evidence != slot.Removed:
+			back = &t.Held[i]
 		}
 	}
-	return false
+	if back == nil {
+		return Held{}, false
+	}
+	return *back, true
+}
+
+// outdated says whether a code has another window or PIN than it shall have.
+func (t Task) outdated(h Held) bool {
+	return !h.Present || !h.Window.Same(t.Right.Window) || h.PIN != t.PINAt(h.DoorID)
 }

@@ -38,7 +38,7 @@ type Stay struct {
 	State         State
 	From, To      time.Time
 	Space         space.Request // what it names; PropertyID and IntegrationID are set
-	Fresh         bool          // the reservation was not known before, so no access of it can be
+	Fresh         bool          // it never had access, so none needs to be looked for
 }
 
 // Rules are the property's.
@@ -69,8 +69,9 @@ type Right struct {
 }
 
 // Decide says whether a stay has access now, and from when to when. A check-in opens at once, also before the booked
-// hour, because the desk let the guest in; only a booked day that has not come yet holds access back. opened is when the
-// present access began, zero if there is none: it does not begin anew with each change.
+// hour, because the desk let the guest in; only a booked day that has not come yet holds access back, until the booked
+// hour less the minutes that the property lets people in early. opened is when the present access began, zero if there is
+// none: it does not begin anew with each change.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:
@@ -87,8 +88,8 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	if !w.To.After(now) {
 		return Right{Reason: fault.WindowPast}
 	}
-	if laterDate(s.From, now, r.Zone) {
-		w.From = s.From.Add(-r.EarlyIn)
+	if early := s.From.Add(-r.EarlyIn); early.After(now) && laterDate(s.From, now, r.Zone) {
+		w.From = early
 		return Right{Open: true, Window: w, HeldBack: true, Reason: fault.WindowInFuture}
 	}
 	if !opened.IsZero() && opened.Before(now) {

@@ -50,12 +50,12 @@ func (m *merge) fail(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a field that every reservation has.
+// required sets a field that every reservation has. The value is kept as the PMS sent it.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
-		*to = strings.TrimSpace(deref(v))
+		*to = deref(v)
 	}
-	if *to == "" {
+	if strings.TrimSpace(*to) == "" {
 		m.fail(f, fault.Required, "is required: "+what)
 	}
 }
@@ -77,8 +77,10 @@ func (m *merge) identity() {
 	m.required(Number, &m.out.Number, "the reservation number that people use")
 	m.optional(GroupID, &m.out.GroupID)
 	if v, named := m.patch[CompanionIDs]; named {
-		ids, _ := v.([]string)
-		m.out.CompanionIDs = ids
+		m.out.CompanionIDs = nil
+		if ids, _ := v.([]string); len(ids) > 0 {
+			m.out.CompanionIDs = ids
+		}
 	}
 	if v, named := m.patch[PMSUpdatedAt]; named {
 		m.out.PMSUpdatedAt = nil
@@ -125,13 +127,20 @@ func (m *merge) state() {
 }
 
 // space sets the partner's space, under either of its names, or ours. One form replaces the other; both at once are a
-// contradiction.
+// contradiction. A room that comes alone is a private room, so it also takes the place of a bed that was named before; and
+// a bed that comes alone takes the place of a private room.
 func (m *merge) space() {
 	bed, bedNamed := m.alias(SpaceID, BedID)
 	room, roomNamed := m.alias(ParentID, RoomID)
 	own, ownNamed := m.patch.text(OwnSpaceID)
 	if own != nil && *own == "" {
 		own = nil
+	}
+	switch {
+	case bed != nil && !roomNamed && m.out.SpaceID == nil:
+		roomNamed = true
+	case other(room, m.out.ParentID) && !bedNamed:
+		bedNamed = true
 	}
 	if bedNamed {
 		m.out.SpaceID = bed
@@ -152,6 +161,9 @@ func (m *merge) space() {
 		m.out.OwnSpaceID = nil
 	}
 }
+
+// other says whether a value was sent that is not the one held.
+func other(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
 // alias reads a field that has two names.
 func (m *merge) alias(f, other Field) (value *string, named bool) {

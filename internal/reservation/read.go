@@ -12,7 +12,6 @@ import (
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -63,7 +62,7 @@ type Query struct {
 	State access.State
 }
 
-// List pages through reservations, those changed first at the beginning, and gives the token of the next page.
+// List pages through reservations, those changed longest ago first, and gives the token of the next page.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	where := []predicate.Reservation{s.within()}
 	if q.State != "" {
@@ -108,9 +107,9 @@ func openToken(s string) (at time.Time, id string, ok bool) {
 
 // Plan says what the access of a reservation is, and changes nothing.
 func (k Keeper) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
-	zone, err := clock.Zone(house.TimeZone)
+	rules, err := access.RulesOf(house)
 	if err != nil {
 		return access.Plan{}, err
 	}
-	return access.Show(tx, k.Keys, stayOf(row, false), mustRules(house, zone))
+	return access.Show(tx, k.Keys, stayOf(row, false), rules)
 }

@@ -8,7 +8,6 @@ import (
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
 )
@@ -23,7 +22,7 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
 	}
-	zone, err := clock.Zone(house.TimeZone)
+	rules, err := access.RulesOf(house)
 	if err != nil {
 		return err
 	}
@@ -32,7 +31,7 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 		return err
 	}
 	for _, row := range rows {
-		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), mustRules(house, zone)); err != nil {
+		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
 			return fmt.Errorf("plan %s anew: %w", row.ID, err)
 		}
 	}

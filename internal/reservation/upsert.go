@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entreservation "latchkey.dev/ent/reservation"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -44,65 +45,71 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 	if err != nil {
 		return Stored{}, fmt.Errorf("load the property: %w", err)
 	}
-	zone, err := clock.Zone(house.TimeZone)
+	rules, err := access.RulesOf(house)
 	if err != nil {
 		return Stored{}, err
 	}
-	row, err := k.held(tx, s, p)
+	row, granted, err := k.held(tx, s, p)
 	if err != nil {
 		return Stored{}, err
+	}
+	if row != nil && len(wrong) == 0 && older(p, row) {
+		plan, err := access.Show(tx, k.Keys, stayOf(row, !granted), rules)
+		return Stored{Row: row, House: house, Plan: plan, Stale: true}, err
 	}
 	var held *Record
 	if row != nil {
 		r := recordOf(row)
 		held = &r
 	}
-	merged, more := Merge(held, p, House{zone, house.CheckInTime, house.CheckOutTime}, tx.Now())
+	merged, more := Merge(held, p, House{rules.Zone, house.CheckInTime, house.CheckOutTime}, tx.Now())
 	if err := refuse(wrong, more); err != nil {
 		return Stored{}, err
 	}
-	if row != nil && older(p, row) {
-		plan, err := access.Show(tx, k.Keys, stayOf(row, false), mustRules(house, zone))
-		return Stored{Row: row, House: house, Plan: plan, Stale: true}, err
-	}
-	if err := ownSpace(tx, s, merged); err != nil {
+	if err := ownSpace(tx, s, p, merged); err != nil {
 		return Stored{}, err
 	}
-	fresh := row == nil
-	if fresh {
+	switch {
+	case row == nil:
 		row, err = create(tx, s, merged)
-	} else if !reflect.DeepEqual(*held, merged) {
+	case !reflect.DeepEqual(*held, merged):
 		row, err = update(tx, row, merged)
 	}
 	if err != nil {
 		return Stored{}, err
 	}
-	plan, err := access.Apply(tx, k.Keys, stayOf(row, fresh), mustRules(house, zone))
+	plan, err := access.Apply(tx, k.Keys, stayOf(row, !granted), rules)
 	return Stored{Row: row, House: house, Plan: plan}, err
 }
 
-// mustRules are the rules of a property whose zone is known to load.
-func mustRules(p *ent.Property, zone *time.Location) access.Rules {
-	return access.Rules{
-		Zone: zone, EarlyIn: time.Duration(p.EarlyInMinutes) * time.Minute, LateOut: time.Duration(p.LateOutMinutes) * time.Minute,
-		PINLength: p.PinLength, GatesAlone: p.GatesAlone,
-	}
-}
+// granted tells beside a reservation whether it ever had access: most never had, and are spared the look for it.
+const granted = "granted"
 
-func (k Keeper) held(tx *db.Tx, s Scope, p Patch) (*ent.Reservation, error) {
+// held finds the reservation that a patch is about, nil if there is none.
+func (k Keeper) held(tx *db.Tx, s Scope, p Patch) (row *ent.Reservation, had bool, err error) {
 	pmsID, _ := p.text(PMSID)
 	if deref(pmsID) == "" {
-		return nil, nil
+		return nil, false, nil
 	}
-	row, err := tx.Reservation.Query().Where(entreservation.PropertyID(s.PropertyID),
-		entreservation.IntegrationID(s.IntegrationID), entreservation.PmsID(*pmsID)).Only(tx.Context())
+	q := tx.Reservation.Query().Where(entreservation.PropertyID(s.PropertyID),
+		entreservation.IntegrationID(s.IntegrationID), entreservation.PmsID(*pmsID))
+	q.Modify(func(q *sql.Selector) {
+		q.AppendSelectExprAs(sql.ExprFunc(func(b *sql.Builder) {
+			b.WriteString("EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = ").Ident(q.C(entreservation.FieldID)).WriteString(")")
+		}), granted)
+	})
+	row, err = q.Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, nil
+		return nil, false, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for a reservation: %w", err)
+		return nil, false, fmt.Errorf("look for a reservation: %w", err)
 	}
-	return row, nil
+	v, err := row.Value(granted)
+	if err != nil {
+		return nil, false, fmt.Errorf("look for the access of a reservation: %w", err)
+	}
+	return row, v != int64(0) && v != false, nil
 }
 
 // refuse makes one error of all wrong fields. A field that was wrong before is not told again.
@@ -128,9 +135,10 @@ func older(p Patch, row *ent.Reservation) bool {
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
-// ownSpace refuses a space of ours that this property does not have.
-func ownSpace(tx *db.Tx, s Scope, r Record) error {
-	if r.OwnSpaceID == nil {
+// ownSpace refuses a space of ours that this property does not have. One that was named before and is gone since is no
+// error of this patch.
+func ownSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
+	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil
 	}
 	ok, err := tx.Space.Query().Where(entspace.PropertyID(s.PropertyID), entspace.ID(*r.OwnSpaceID)).Exist(tx.Context())
@@ -138,7 +146,7 @@ func ownSpace(tx *db.Tx, s Scope, r Record) error {
 		return fmt.Errorf("look for a space: %w", err)
 	}
 	if !ok {
-		return fault.New(fault.NotFound, fault.SpaceNotFound, "no space %q at this property: parentSpaceId takes an id of GET /v1/spaces", *r.OwnSpaceID)
+		return fault.New(fault.NotFound, fault.SpaceNotFound, "no such space at this property: parentSpaceId takes an id of GET /v1/spaces")
 	}
 	return nil
 }
@@ -154,14 +162,18 @@ func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	return row, nil
 }
 
+// update stores a record in one statement: the row as it is then needs no second one.
 func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
-	u := tx.Reservation.UpdateOne(row)
+	u := tx.Reservation.Update().Where(entreservation.ID(row.ID), entreservation.PropertyID(row.PropertyID))
 	write(u.Mutation(), r, tx.Now())
-	row, err := u.Save(tx.Context())
+	n, err := u.Save(tx.Context())
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows", n)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("store a reservation: %w", err)
 	}
-	return row, nil
+	return rowOf(row, r, tx.Now()), nil
 }
 
 // stayOf is what access needs to know of a reservation.

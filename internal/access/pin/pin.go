@@ -26,7 +26,7 @@ type Rules struct {
 	Min, Max          int    // length in characters; 0: no limit of the lock's
 	Alphabet          string // "": Digits
 	ForbiddenPrefixes []string
-	ForbiddenPatterns []string // RE2
+	ForbiddenPatterns []string // RE2; one that does not compile forbids every PIN
 }
 
 // ErrImpossible says that no PIN satisfies all rules at once.
@@ -105,8 +105,8 @@ func combine(rules []Rules) (combined, error) {
 		c.prefixes = append(c.prefixes, r.ForbiddenPrefixes...)
 		for _, p := range r.ForbiddenPatterns {
 			re, err := regexp.Compile(p)
-			if err != nil {
-				return c, fmt.Errorf("a lock's forbidden pattern does not compile: %w", err)
+			if err != nil { // what a lock forbids and we cannot read forbids everything
+				return c, ErrImpossible
 			}
 			c.patterns = append(c.patterns, re)
 		}

@@ -92,6 +92,9 @@ func TestDrawRefuses(t *testing.T) {
 	if _, err := Draw(nil, 6, []Rules{{ForbiddenPatterns: []string{"."}}}, free); !errors.Is(err, ErrImpossible) {
 		t.Errorf("a lock that forbids everything: %v", err)
 	}
+	if _, err := Draw(nil, 6, []Rules{{ForbiddenPatterns: []string{"("}}}, free); !errors.Is(err, ErrImpossible) {
+		t.Errorf("a lock whose rule cannot be read: %v", err)
+	}
 	if _, err := Draw(nil, 6, nil, func(string) (bool, error) { return true, nil }); !errors.Is(err, ErrTaken) {
 		t.Errorf("a property without a free code: %v", err)
 	}

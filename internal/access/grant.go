@@ -1,0 +1,157 @@
+package access
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entgrant "latchkey.dev/ent/grant"
+	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// keepPIN is how long the PIN of a stay outlives its window. A guest who is given another night after the hour of
+// check-out has passed goes on with the PIN they know.
+const keepPIN = 24 * time.Hour
+
+// grantFor opens, changes or ends the grant, as the right says.
+func (w *work) grantFor() error {
+	switch {
+	case w.right.Open && live(w.grant):
+		return w.change()
+	case w.right.Open && w.resumable():
+		return w.reopen()
+	case w.right.Open:
+		return w.open()
+	case live(w.grant):
+		return w.end()
+	case overstayed(w.grant) && w.right.Reason != fault.WindowPast:
+		return w.rename()
+	}
+	return nil
+}
+
+// overstayed says that a grant ended because its window did, and not because the PMS said so.
+func overstayed(g *ent.Grant) bool {
+	return g != nil && g.EndedAt != nil && g.EndReason == string(fault.WindowPast)
+}
+
+func (w *work) resumable() bool {
+	return overstayed(w.grant) && w.tx.Now().Sub(*w.grant.EndedAt) < keepPIN
+}
+
+func (w *work) open() (err error) {
+	if w.grant != nil && w.grant.ReleasedAt == nil {
+		w.older = append(w.older, w.grant)
+	}
+	w.opened = true
+	w.grant, err = w.tx.Grant.Create().SetID(id.New("grt")).SetPropertyID(w.property).SetReservationID(w.reservation).
+		SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).
+		SetOpenKey(w.reservation).SetCreatedAt(w.tx.Now()).Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("open a grant: %w", err)
+	}
+	return nil
+}
+
+// reopen goes on with a grant whose window had ended.
+func (w *work) reopen() (err error) {
+	w.opened = true
+	w.grant, err = w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservation).
+		SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1).Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("open a grant again: %w", err)
+	}
+	return nil
+}
+
+// change follows new dates or a new space. The PIN stays; SmartKeys of the old window no longer count.
+func (w *work) change() (err error) {
+	same := Window{w.grant.NotBefore, w.grant.NotAfter}.Same(w.right.Window)
+	if same && w.grant.SpaceID == w.spaceID() {
+		return nil
+	}
+	w.moved = true
+	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).
+		SetNotAfter(w.right.Window.To).AddKeyGeneration(1).Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("change a grant: %w", err)
+	}
+	return nil
+}
+
+func (w *work) end() (err error) {
+	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetEndedAt(w.tx.Now()).SetEndReason(string(w.right.Reason)).
+		ClearOpenKey().AddKeyGeneration(1).Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("end a grant: %w", err)
+	}
+	return nil
+}
+
+// rename says that the PMS has ended a stay by now whose window had ended before.
+func (w *work) rename() (err error) {
+	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetEndReason(string(w.right.Reason)).Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("end a grant for good: %w", err)
+	}
+	return nil
+}
+
+// release lets go what no lock can hold any more: PINs that were replaced, and all of a grant that ended.
+func (w *work) release(held []occupied) error {
+	if live(w.grant) {
+		return w.releaseRetired(held)
+	}
+	for _, h := range held {
+		if h.Present || h.Evidence != slot.Removed {
+			return nil
+		}
+	}
+	u := w.tx.Grant.UpdateOne(w.grant)
+	if w.grant.ReleasedAt == nil {
+		w.released = true
+		u.SetReleasedAt(w.tx.Now())
+	}
+	forget := !w.resumable() && (w.released || w.grant.PinID != "")
+	if forget {
+		if err := w.forget(entpin.GrantID(w.grant.ID)); err != nil {
+			return err
+		}
+		u.SetPinID("")
+	}
+	if !w.released && !forget {
+		return nil
+	}
+	g, err := u.Save(w.ctx())
+	if err != nil {
+		return fmt.Errorf("release a grant: %w", err)
+	}
+	w.grant = g
+	return nil
+}
+
+// releaseRetired frees PINs that were replaced, once every code of the stay is known to be another.
+func (w *work) releaseRetired(held []occupied) error {
+	if w.codes == nil || !w.codes.retired {
+		return nil
+	}
+	for _, h := range held {
+		if h.Present && !h.known() || !h.Present && h.Evidence != slot.Removed {
+			return nil
+		}
+	}
+	return w.forget(entpin.GrantID(w.grant.ID), entpin.Retired(true))
+}
+
+// others says whether another grant of the stay is open, or may still be on a lock.
+func (w *work) others() (bool, error) {
+	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
+		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Exist(w.ctx())
+	if err != nil {
+		return false, fmt.Errorf("look for other grants of a stay: %w", err)
+	}
+	return n, nil
+}

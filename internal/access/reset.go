@@ -1,0 +1,196 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/space"
+)
+
+// Shown is what may be shown of the codes of a stay to one who may read PINs.
+type Shown struct {
+	PIN   string // of the room or bed
+	Gates []GatePIN
+}
+
+// GatePIN is the code of one gate.
+type GatePIN struct {
+	ID, Name, PIN string
+}
+
+// PINs opens the codes of a stay. Empty without live access.
+func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
+	run, err := w.running(propertyID, reservationID)
+	if err != nil || run == nil {
+		return Shown{}, err
+	}
+	held, err := run.held(run.doors)
+	if err != nil {
+		return Shown{}, err
+	}
+	out := Shown{}
+	own := run.ownDoor()
+	if p := run.codes.at(own); p != nil && (own != "" || slices.ContainsFunc(held, func(h occupied) bool { return h.Present })) {
+		if out.PIN, err = run.codes.code(p); err != nil {
+			return Shown{}, err
+		}
+	}
+	for _, h := range held {
+		d := door(run.doors, h.DoorID)
+		p := run.codes.at(h.DoorID)
+		if d.Kind != Gate || !h.Present || p == nil {
+			continue
+		}
+		code, err := run.codes.code(p)
+		if err != nil {
+			return Shown{}, err
+		}
+		out.Gates = append(out.Gates, GatePIN{ID: d.ID, Name: d.Name, PIN: code})
+	}
+	return out, nil
+}
+
+// running is the access of a stay that has some now, with its codes and doors.
+type running struct {
+	*work
+	doors []Door
+}
+
+// running loads it; nil without live access.
+func (w Settler) running(propertyID, reservationID string) (*running, error) {
+	g, _, err := grantsOf(w.Tx, propertyID, reservationID)
+	if err != nil || !live(g) || !g.NotAfter.After(w.Tx.Now()) {
+		return nil, err
+	}
+	plain, err := w.work(g)
+	if err != nil {
+		return nil, err
+	}
+	run := &running{work: plain}
+	if g.SpaceID != "" {
+		if run.place, _, err = space.Resolve(w.Tx.Context(), w.Tx.Client, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
+			return nil, err
+		}
+	}
+	f, err := run.facts()
+	if err != nil {
+		return nil, err
+	}
+	run.doors = f.Doors
+	run.codes, err = codesOf(w.Tx, w.Keys, g, run.rules.PINLength)
+	return run, err
+}
+
+// ownDoor is the door whose PIN is the PIN of the stay: its room's or bed's, or that of the dorm where the bed has none.
+func (r *running) ownDoor() string {
+	for _, d := range r.doors {
+		if d.Kind != Gate && d.wanted() {
+			return d.ID
+		}
+	}
+	return ""
+}
+
+// Part is a part of a key chain that can be drawn anew.
+type Part string
+
+// The parts, in the words of the wire.
+const (
+	PartPIN   Part = "pin"
+	PartKey   Part = "ekey"
+	PartGates Part = "gatesKeyChain"
+)
+
+// Reset draws parts of the codes of a stay anew and says which could not be: none can without live access, and none of a
+// door that has no lock.
+func Reset(w Settler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
+	run, err := w.running(propertyID, reservationID)
+	if err != nil || run == nil {
+		return parts, err
+	}
+	for _, p := range parts {
+		ok := false
+		switch p {
+		case PartPIN:
+			ok, err = run.resetPIN()
+		case PartKey:
+			ok, err = run.resetKey()
+		case PartGates:
+			ok, err = run.resetGates()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			failed = append(failed, p)
+		}
+	}
+	if len(failed) == len(parts) && !run.codes.drew {
+		return failed, nil
+	}
+	next, err := w.work(run.grant)
+	if err != nil {
+		return nil, err
+	}
+	next.drew = run.codes.drew
+	_, err = next.settle()
+	return failed, err
+}
+
+// resetPIN takes the PINs of all doors but the gates' own out of use; settling the grant draws the next.
+func (r *running) resetPIN() (bool, error) {
+	own := r.ownDoor()
+	if r.codes.at(own) == nil || own == "" {
+		return false, nil
+	}
+	if err := r.codes.retire(r.codes.all); err != nil {
+		return false, err
+	}
+	for _, d := range r.doors {
+		if d.Kind == Gate {
+			continue
+		}
+		if err := r.codes.retire(r.codes.own[d.ID]); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// resetKey has SmartKeys that were minted before no longer count.
+func (r *running) resetKey() (bool, error) {
+	if !slices.ContainsFunc(r.doors, Door.wanted) {
+		return false, nil
+	}
+	g, err := r.tx.Grant.UpdateOne(r.grant).AddKeyGeneration(1).Save(r.ctx())
+	if err != nil {
+		return false, fmt.Errorf("count a SmartKey: %w", err)
+	}
+	r.grant = g
+	return true, nil
+}
+
+// resetGates gives each gate of the stay a PIN of its own, drawn anew.
+func (r *running) resetGates() (bool, error) {
+	gates := slices.DeleteFunc(slices.Clone(r.doors), func(d Door) bool { return d.Kind != Gate || !d.wanted() })
+	for _, d := range gates {
+		if err := r.codes.drawFor(d); err != nil {
+			return false, err
+		}
+		if r.codes.none[d.ID] {
+			return false, nil
+		}
+	}
+	return len(gates) > 0, nil
+}
+
+// Live says until when a stay has access; zero without.
+func Live(tx *db.Tx, propertyID, reservationID string) (time.Time, error) {
+	g, _, err := grantsOf(tx, propertyID, reservationID)
+	if err != nil || !live(g) {
+		return time.Time{}, err
+	}
+	return g.NotAfter, nil
+}

@@ -1,0 +1,107 @@
+package access
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entgrant "latchkey.dev/ent/grant"
+	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/ent/predicate"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/staff"
+)
+
+// Expire does what time alone brings, at most limit of each: it ends the access of stays whose window is over, frees the
+// PINs that outlived their stay, and tells staff of codes that are late. It says how many windows it ended: as many as
+// limit means that there may be more. One grant that cannot be settled holds no other up.
+func Expire(w Settler, limit int) (int, error) {
+	due, err := w.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(w.Tx.Now())).
+		Order(entgrant.ByNotAfter()).Limit(limit).All(w.Tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("look for windows that are over: %w", err)
+	}
+	n, err := w.each(due, func(g *ent.Grant) error { return w.settle(g, false) })
+	if err != nil {
+		return n, err
+	}
+	if err := w.forget(limit); err != nil {
+		return n, err
+	}
+	return n, w.late(limit)
+}
+
+// each does something with grants, each as a part of its own, and counts what went well.
+func (w Settler) each(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
+	n := 0
+	for _, g := range grants {
+		switch err := w.Tx.Part(func() error { return do(g) }); {
+		case err == nil:
+			n++
+		case w.Tx.Context().Err() != nil:
+			return n, err
+		case w.Log != nil:
+			w.Log.Error("a grant does not settle", slog.String("grant", g.ID), slog.String("property", g.PropertyID), slog.Any("error", err))
+		}
+	}
+	return n, nil
+}
+
+// forget frees the PINs that a stay kept beyond its window, in case it was given more time, and was not.
+func (w Settler) forget(limit int) error {
+	kept := func(s *sql.Selector) {
+		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
+	}
+	over, err := w.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(w.Tx.Now().Add(-keepPIN)),
+		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(w.Tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for PINs that outlived their stay: %w", err)
+	}
+	for _, g := range over {
+		run := &work{tx: w.Tx, property: g.PropertyID, grant: g}
+		if err := run.forget(entpin.GrantID(g.ID)); err != nil {
+			return err
+		}
+		if err := w.Tx.Grant.UpdateOne(g).SetPinID("").Exec(w.Tx.Context()); err != nil {
+			return fmt.Errorf("forget the PIN of a grant: %w", err)
+		}
+	}
+	return nil
+}
+
+// deadline is how long a code that shall open now may take to its lock until staff are told. Nothing else follows from
+// it: the door that a stay leaves stays open.
+const deadline = 10 * time.Minute
+
+// late tells staff of stays that wait for a lock for longer than the deadline, once each.
+func (w Settler) late(limit int) error {
+	ctx, now := w.Tx.Context(), w.Tx.Now()
+	untold := func(s *sql.Selector) {
+		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
+	}
+	ids, err := w.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-deadline)), entslot.NotBeforeLTE(now.Add(-deadline)),
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), predicate.Slot(untold)).
+		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	grants, err := w.Tx.Grant.Query().Where(entgrant.IDIn(ids...)).All(ctx)
+	if err != nil {
+		return fmt.Errorf("load the grants of codes that are late: %w", err)
+	}
+	for _, g := range grants {
+		err := staff.Notify(w.Tx, staff.Notice{
+			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
+			Text: "A code of this stay has not reached its lock for 10 minutes. Look at the lock and its bridge; until then give another key.",
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,353 @@
+package reservation_test
+
+import (
+	"context"
+	"strconv"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	entnotice "latchkey.dev/ent/notice"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+// morning is when every test begins: 9:00 UTC, 10:00 in Berlin.
+var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// house is a property with rooms, a dorm of four beds, a gate, a lock on each door, and a bridge that the test plays.
+type house struct {
+	t     testing.TB
+	db    *db.DB
+	clock *clock.Fixed
+	keys  *keyring.Ring
+	scope reservation.Scope
+	caps  slot.Capabilities
+	id    string // of the property; ids of all else end in it
+}
+
+const epoch = 7
+
+// each runs f in a fresh house on every engine.
+func each(t *testing.T, f func(t *testing.T, h *house)) {
+	t.Helper()
+	for _, engine := range dbtest.Engines {
+		t.Run(engine, func(t *testing.T) { f(t, open(t, engine)) })
+	}
+}
+
+func open(t testing.TB, engine string) *house {
+	t.Helper()
+	c := clock.At(morning)
+	d := dbtest.Open(t, engine, dbtest.Clock(c))
+	kek, err := keyring.NewKEK()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, d, c, keys, "one")
+}
+
+// build makes a house in a database. Doors: rooms r1, r2 and r3, dorm d1 with beds b1 to b4, gate g1, each with a lock
+// of one bridge, and room bare without. The partner's spaces have the same names in capitals, and are mapped, but NEW.
+func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name string) *house {
+	t.Helper()
+	h := &house{t: t, db: d, clock: c, keys: keys, id: "prp_" + name, scope: reservation.Scope{PropertyID: "prp_" + name, IntegrationID: "int_" + name}}
+	h.caps = slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4, ReadBack: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow}
+	h.must(keys.EnsureKey(t.Context(), h.id))
+	h.write(func(tx *db.Tx) error {
+		ctx := tx.Context()
+		if err := tx.Property.Create().SetID(h.id).SetName(name).SetTimeZone("Europe/Berlin").SetLateOutMinutes(30).Exec(ctx); err != nil {
+			return err
+		}
+		if err := tx.Integration.Create().SetID(h.scope.IntegrationID).SetPropertyID(h.id).SetName("PMS").SetScopes([]string{}).Exec(ctx); err != nil {
+			return err
+		}
+		return tx.Bridge.Create().SetID(h.at("brg")).SetPropertyID(h.id).SetName("cellar").SetEnrolledAt(tx.Now()).
+			SetOnline(true).SetLastSeenAt(tx.Now()).SetEpoch(epoch).Exec(ctx)
+	})
+	for _, r := range []string{"r1", "r2", "r3"} {
+		h.space(r, "Room", "", true)
+		h.lock(r)
+	}
+	h.space("bare", "Room", "", true)
+	h.space("d1", "Dorm", "", false)
+	h.lock("d1")
+	for _, b := range []string{"b1", "b2", "b3", "b4"} {
+		h.space(b, "Bed", "d1", false)
+		h.lock(b)
+	}
+	h.write(func(tx *db.Tx) error {
+		return tx.Gate.Create().SetID(h.at("g1")).SetPropertyID(h.id).SetName("g1").SetSpaceIds([]string{}).Exec(tx.Context())
+	})
+	h.lock("g1")
+	return h
+}
+
+// at makes an id of this house of a short name.
+func (h *house) at(short string) string { return short + "_" + h.id[4:] }
+
+func (h *house) ctx() context.Context { return h.t.Context() }
+
+func (h *house) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) write(f func(tx *db.Tx) error) {
+	h.t.Helper()
+	h.must(h.db.Write(h.ctx(), f))
+}
+
+func (h *house) space(short, kind, parent string, private bool) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		c := tx.Space.Create().SetID(h.at(short)).SetPropertyID(h.id).SetName(short).SetType(kind).SetIsPrivate(private)
+		if parent != "" {
+			c.SetParentID(h.at(parent))
+		}
+		if err := c.Exec(tx.Context()); err != nil {
+			return err
+		}
+		return h.mapped(tx, short)
+	})
+}
+
+// mapped ties the partner's space of the same name in capitals.
+func (h *house) mapped(tx *db.Tx, short string) error {
+	return tx.Mapping.Create().SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetExternalID(theirs(short)).
+		SetSpaceID(h.at(short)).SetName(short).SetType("Room").Exec(tx.Context())
+}
+
+func theirs(short string) string { return "P-" + short }
+
+func (h *house) lock(door string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.Lock.Create().SetID(h.at("lck-" + door)).SetPropertyID(h.id).SetName(door).SetBridgeID(h.at("brg")).SetAddress(door).
+			SetDoorID(h.at(door)).SetCapabilities(h.caps).SetStatus(lock.Status{Online: true}).Exec(tx.Context())
+	})
+}
+
+// keeper is what the tests are about.
+func (h *house) keeper() reservation.Keeper { return reservation.Keeper{Keys: h.keys} }
+
+// try stores a patch.
+func (h *house) try(p reservation.Patch) (s reservation.Stored, err error) {
+	err = h.db.Write(h.ctx(), func(tx *db.Tx) error {
+		s, err = h.keeper().Upsert(tx, h.scope, p, nil)
+		return err
+	})
+	return s, err
+}
+
+// put stores a patch that is in order.
+func (h *house) put(p reservation.Patch) reservation.Stored {
+	h.t.Helper()
+	s, err := h.try(p)
+	h.must(err)
+	return s
+}
+
+// booking is a confirmed stay from this afternoon for three nights.
+func booking(id, space string) reservation.Patch {
+	p := reservation.Patch{
+		reservation.PMSID: id, reservation.Number: "N-" + id, reservation.LastName: "Lovelace", reservation.FirstName: "Ada",
+		reservation.Email: "ada@example.com", reservation.State: "confirmed",
+		reservation.From: "2026-11-21T15:00:00+01:00", reservation.To: "2026-11-24T11:00:00+01:00",
+	}
+	if space != "" {
+		p[reservation.SpaceID] = theirs(space)
+	}
+	return p
+}
+
+func with(p reservation.Patch, changes ...any) reservation.Patch {
+	out := reservation.Patch{}
+	for k, v := range p {
+		out[k] = v
+	}
+	for i := 0; i < len(changes); i += 2 {
+		out[changes[i].(reservation.Field)] = changes[i+1]
+	}
+	return out
+}
+
+// state is a patch that changes the state alone.
+func state(id, to string) reservation.Patch {
+	return reservation.Patch{reservation.PMSID: id, reservation.State: to}
+}
+
+// slots lists what shall be, or was, on locks, by lock and number.
+func (h *house) slots() []*ent.Slot {
+	h.t.Helper()
+	rows, err := h.db.Read().Slot.Query().Where(entslot.PropertyID(h.id)).Order(entslot.ByLockID(), entslot.ByNumber()).All(h.ctx())
+	h.must(err)
+	return rows
+}
+
+// present lists the doors that a stay has a wanted code on.
+func (h *house) present(rsv string) []string {
+	h.t.Helper()
+	var out []string
+	for _, s := range h.slots() {
+		if s.Present && h.grantOf(s.GrantID).ReservationID == rsv {
+			out = append(out, s.DoorID[:len(s.DoorID)-len(h.id)+3])
+		}
+	}
+	return out
+}
+
+func (h *house) grantOf(id string) *ent.Grant {
+	h.t.Helper()
+	g, err := h.db.Read().Grant.Get(h.ctx(), id)
+	h.must(err)
+	return g
+}
+
+// says has the bridge report on every slot of a door's lock, as the desired generation now is.
+func (h *house) says(door string, e slot.Evidence, r slot.Result) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		rows, err := tx.Slot.Query().Where(entslot.LockID(h.at("lck-" + door))).All(tx.Context())
+		if err != nil {
+			return err
+		}
+		var seen []lock.Seen
+		for _, s := range rows {
+			if s.SeenGeneration == s.Generation && (s.SeenEvidence == string(slot.Verified) || !s.Present) {
+				continue
+			}
+			on := s.Present && (e == slot.Accepted || e == slot.Verified)
+			seen = append(seen, lock.Seen{Number: s.Number, Observed: slot.Observed{Generation: uint64(s.Generation), Present: on, Evidence: e, Result: r, At: tx.Now()}})
+		}
+		return h.progress(tx, door, seen)
+	})
+}
+
+func (h *house) progress(tx *db.Tx, door string, seen []lock.Seen) error {
+	learned, err := lock.Report(tx, h.at("brg"), epoch, door, seen)
+	if err != nil {
+		return err
+	}
+	return h.learn(tx, learned)
+}
+
+func (h *house) learn(tx *db.Tx, learned []lock.Learned) error {
+	var changes []access.SlotChange
+	for _, l := range learned {
+		changes = append(changes, access.SlotChange{
+			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
+		})
+	}
+	return access.Progress(access.Settler{Tx: tx, Keys: h.keys}, changes)
+}
+
+// verify has the bridge bring doors to what is wanted and read it back.
+func (h *house) verify(doors ...string) {
+	h.t.Helper()
+	for _, d := range doors {
+		h.says(d, slot.Verified, slot.OK)
+	}
+}
+
+// plan is the access of a reservation as a reader sees it.
+func (h *house) plan(id string) access.Plan {
+	h.t.Helper()
+	tx := h.db.View(h.ctx())
+	row, err := reservation.Find(tx, h.scope, nil, id)
+	h.must(err)
+	home, err := tx.Property.Get(h.ctx(), h.id)
+	h.must(err)
+	p, err := h.keeper().Plan(tx, row, home)
+	h.must(err)
+	return p
+}
+
+// pins opens the codes of a stay.
+func (h *house) pins(rsv string) access.Shown {
+	h.t.Helper()
+	shown, err := access.PINs(access.Settler{Tx: h.db.View(h.ctx()), Keys: h.keys}, h.id, rsv)
+	h.must(err)
+	return shown
+}
+
+// wanted opens the code that a slot shall hold.
+func (h *house) wanted(s *ent.Slot) string {
+	h.t.Helper()
+	p, err := lock.OpenPIN(h.ctx(), h.keys, s)
+	h.must(err)
+	return string(p)
+}
+
+// events lists the kinds of what happened to a subject.
+func (h *house) events(subject string) []string {
+	h.t.Helper()
+	rows, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(h.ctx())
+	h.must(err)
+	var out []string
+	for i, e := range rows {
+		if e.SubjectSequence != int64(i+1) {
+			h.t.Errorf("event %d of %s has the number %d", i+1, subject, e.SubjectSequence)
+		}
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+// notices lists the kinds of what staff were told of a subject.
+func (h *house) notices(subject string) []string {
+	h.t.Helper()
+	rows, err := h.db.Read().Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
+	h.must(err)
+	var out []string
+	for _, n := range rows {
+		out = append(out, n.Kind)
+	}
+	return out
+}
+
+// doorsOf sums a plan up: door, PIN and reason, a line each.
+func doorsOf(p access.Plan) []string {
+	var out []string
+	for _, d := range p.Doors {
+		line := d.Name + " " + string(d.PIN)
+		if d.Reason != "" {
+			line += " " + string(d.Reason)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func reasonsOf(p access.Plan) []string {
+	var out []string
+	for _, r := range p.Reasons {
+		out = append(out, string(r))
+	}
+	return out
+}
+
+// refuse wants a call to fail with a reason.
+func refuse(t *testing.T, err error, reason fault.Reason) {
+	t.Helper()
+	if !fault.Has(err, reason) {
+		t.Errorf("got %v, want the reason %s", err, reason)
+	}
+}
+
+func number(n int) string { return strconv.Itoa(n) }
