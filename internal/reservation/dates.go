@@ -18,7 +18,11 @@ func (m *merge) dates() {
 	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
 	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
 	if len(m.wrong) == wrong && !m.out.From.Before(m.out.To) {
-		m.fail(From, fault.DatesNotValid, "must be before the end of the stay")
+		first := From
+		if m.out.FromDate != nil {
+			first = FromDate
+		}
+		m.fail(first, fault.DatesNotValid, "must be before the end of the stay")
 	}
 }
 
@@ -79,24 +83,28 @@ func complete(day, hour string, zone *time.Location) time.Time {
 	if err != nil {
 		h = time.Time{}
 	}
-	t := time.Date(d.Year(), d.Month(), d.Day(), h.Hour(), h.Minute(), 0, 0, zone)
-	if t.Hour() != h.Hour() || t.Minute() != h.Minute() {
-		t = afterGap(t)
-	} else if e := t.Add(-time.Hour); e.Day() == t.Day() && e.Hour() == t.Hour() && e.Minute() == t.Minute() {
-		t = e
+	wall := time.Date(d.Year(), d.Month(), d.Day(), h.Hour(), h.Minute(), 0, 0, time.UTC)
+	first, second := at(wall, offset(wall.Add(-24*time.Hour), zone)), at(wall, offset(wall.Add(24*time.Hour), zone))
+	if second.Before(first) {
+		first, second = second, first
 	}
-	return t.UTC()
+	switch {
+	case shows(first, wall, zone):
+		return first
+	case shows(second, wall, zone):
+		return second
+	}
+	change, _ := second.In(zone).ZoneBounds()
+	return change.UTC()
 }
 
-// afterGap is the first moment after the change of clocks that t fell into.
-func afterGap(t time.Time) time.Time {
-	_, end := t.ZoneBounds()
-	start, _ := t.ZoneBounds()
-	if !start.IsZero() && t.Sub(start) < 3*time.Hour {
-		return start
-	}
-	if !end.IsZero() {
-		return end
-	}
-	return t
+// at is the instant at which clocks that are so many seconds before UTC show the hour.
+func at(wall time.Time, seconds int) time.Time { return wall.Add(-time.Duration(seconds) * time.Second) }
+
+func offset(t time.Time, zone *time.Location) int {
+	_, seconds := t.In(zone).Zone()
+	return seconds
 }
+
+// shows says whether the clocks of a zone show an hour at an instant.
+func shows(t, wall time.Time, zone *time.Location) bool { return at(wall, offset(t, zone)).Equal(t) }
