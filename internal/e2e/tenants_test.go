@@ -119,7 +119,7 @@ var probes = map[string]string{
 	"latchkey.partner.v1.SpaceService/ListSpaces":                    `{"filter":{"parentSpaceId":"{spc dorm}"}}`,
 	"latchkey.property.v1.SpaceService/ListSpaces":                   `{"parentSpaceId":"{spc dorm}","pageSize":1}`,
 	"latchkey.property.v1.SpaceService/GetSpace":                     `{"id":"{spc}"}`,
-	"latchkey.property.v1.SpaceService/CreateSpace":                  `{"space":{"type":"Bed","name":"","parentSpaceId":"{spc dorm}"}}`,
+	"latchkey.property.v1.SpaceService/CreateSpace":                  `{"space":{"type":"Bed","name":"Bed A","parentSpaceId":"{spc dorm}"}}`,
 	"latchkey.property.v1.SpaceService/BatchCreateSpaces":            `{"spaces":[{"type":"Bed","name":"Bed A","parentSpaceId":"{spc dorm}"}]}`,
 	"latchkey.property.v1.SpaceService/UpdateSpace":                  `{"id":"{spc bed}","parentSpaceId":"{spc dorm}"}`,
 	"latchkey.property.v1.SpaceService/DeleteSpace":                  `{"id":"{spc}"}`,

@@ -3,12 +3,15 @@ package e2etest
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	"connectrpc.com/connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
@@ -174,4 +177,25 @@ func (o *Outcome) notServed() error {
 		o.Code = codes.Unimplemented
 	}
 	return nil
+}
+
+// OfGRPC is the outcome that an error of a gRPC client stands for.
+func OfGRPC(err error) (Outcome, error) {
+	st := status.Convert(err)
+	o := Outcome{Code: st.Code(), Message: st.Message()}
+	return o, o.readDetails(st.Proto().GetDetails())
+}
+
+// OfConnect is the outcome that an error of a Connect client stands for.
+func OfConnect(err error) (Outcome, error) {
+	o := Outcome{Code: codes.Code(connect.CodeOf(err)), Message: err.Error()}
+	var e *connect.Error
+	if !errors.As(err, &e) {
+		return o, nil
+	}
+	var details []*anypb.Any
+	for _, d := range e.Details() {
+		details = append(details, &anypb.Any{TypeUrl: "type.googleapis.com/" + d.Type(), Value: d.Bytes()})
+	}
+	return o, o.readDetails(details)
 }
