@@ -1,0 +1,113 @@
+package smartkey
+
+import (
+	"bytes"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// Labels of COSE headers, CWT claims and the map members of this format. The
+// claims below -65536 are of CWT's range for private use (RFC 8392, section 9.1).
+//
+//	1 iss, 2 sub, 3 aud, 4 exp, 5 nbf, 6 iat, 7 cti   RFC 8392
+//	8 cnf                                             RFC 8747
+//	10 nonce                                          RFC 9711
+//	65533 status_list, 65535 status                   Token Status List
+//	-65537 doors, -65538 operations, -65539 generation, -65540 number,
+//	-65541 floors, -65542 keys, -65543 door, -65544 operation,
+//	-65545 token hash, -65546 purpose                 this format
+
+// wire holds the two modes; both are immutable and safe for concurrent use.
+var wire = newModes()
+
+type modes struct {
+	enc cbor.EncMode
+	dec cbor.DecMode
+}
+
+// newModes makes the deterministic encoding of RFC 8949, section 4.2.1, and the strict reading of it.
+func newModes() modes {
+	enc := cbor.CoreDetEncOptions()
+	enc.NilContainers = cbor.NilContainerAsEmpty
+	enc.TagsMd = cbor.TagsForbidden
+	encMode, err := enc.EncMode()
+	if err != nil {
+		panic(err) // constant options
+	}
+	decMode, err := cbor.DecOptions{
+		DupMapKey:                 cbor.DupMapKeyEnforcedAPF,
+		IndefLength:               cbor.IndefLengthForbidden,
+		TagsMd:                    cbor.TagsForbidden,
+		ExtraReturnErrors:         cbor.ExtraDecErrorUnknownField,
+		FieldNameMatching:         cbor.FieldNameMatchingCaseSensitive,
+		NaN:                       cbor.NaNDecodeForbidden,
+		Inf:                       cbor.InfDecodeForbidden,
+		MaxNestedLevels:           8,
+		MaxArrayElements:          MaxFloors,
+		MaxMapPairs:               32,
+		UTF8:                      cbor.UTF8RejectInvalid,
+		IntDec:                    cbor.IntDecConvertNone,
+		ByteStringToString:        cbor.ByteStringToStringForbidden,
+		ByteStringToTime:          cbor.ByteStringToTimeForbidden,
+		ByteStringExpectedFormat:  cbor.ByteStringExpectedFormatNone,
+		UnrecognizedTagToAny:      cbor.UnrecognizedTagNumAndContentToAny,
+		BignumTag:                 cbor.BignumTagForbidden,
+		BinaryUnmarshaler:         cbor.BinaryUnmarshalerNone,
+		TextUnmarshaler:           cbor.TextUnmarshalerNone,
+		JSONUnmarshalerTranscoder: nil,
+	}.DecMode()
+	if err != nil {
+		panic(err) // constant options
+	}
+	return modes{enc: encMode, dec: decMode}
+}
+
+// mustEncode encodes values of this package, whose types all have an encoding.
+func mustEncode(v any) []byte {
+	b, err := wire.enc.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// decodeExact reads b as a T and accepts it only if it is the one encoding of
+// what was read. That single rule excludes integers and lengths not in their
+// shortest form, unsorted or repeated members, unknown or missing ones, null
+// for a value, indefinite lengths and bytes after the end.
+func decodeExact[T any](b []byte) (T, bool) {
+	var v T
+	if err := wire.dec.Unmarshal(b, &v); err != nil {
+		return v, false
+	}
+	again, err := wire.enc.Marshal(v)
+	return v, err == nil && bytes.Equal(b, again)
+}
+
+// isName reports whether s is an identifier: 1 to 64 visible ASCII characters.
+func isName(s string) bool { return visible(s, maxName) }
+
+// isURI reports whether s can be the URI of a status list.
+func isURI(s string) bool { return visible(s, maxURI) }
+
+func visible(s string, limit int) bool {
+	if s == "" || len(s) > limit {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] < '!' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// inRange reports whether every number fits in 53 bits.
+func inRange(numbers ...uint64) bool {
+	for _, n := range numbers {
+		if n > maxNumber {
+			return false
+		}
+	}
+	return true
+}

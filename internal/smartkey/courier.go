@@ -1,0 +1,122 @@
+package smartkey
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Greeting is what a bridge says first, on every path. It is not signed: what a
+// phone signs names the bridge and the door that the phone itself chose.
+type Greeting struct {
+	Bridge        string `cbor:"1,keyasint"`
+	Nonce         []byte `cbor:"2,keyasint"`
+	KeySetVersion uint64 `cbor:"3,keyasint"` // the phone may bring newer ones
+	ListNumber    uint64 `cbor:"4,keyasint"` // likewise
+}
+
+// maxGreetingSize holds a name, a nonce and two numbers.
+const maxGreetingSize = 256
+
+// Encode returns the greeting in deterministic CBOR.
+func (g Greeting) Encode() []byte { return mustEncode(g) }
+
+// DecodeGreeting reads what Encode writes.
+func DecodeGreeting(raw []byte) (Greeting, error) {
+	if len(raw) > maxGreetingSize {
+		return Greeting{}, refuse(Malformed, "larger than allowed")
+	}
+	g, ok := decodeExact[Greeting](raw)
+	if !ok || !isName(g.Bridge) || len(g.Nonce) < minNonce || len(g.Nonce) > maxNonce || !inRange(g.KeySetVersion, g.ListNumber) {
+		return Greeting{}, refuse(Malformed, "not a greeting")
+	}
+	return g, nil
+}
+
+// Presentation is what a phone hands to a bridge: directly, through the server
+// or through a kiosk. A phone with internet of its own brings newer key sets
+// and a newer status list along to a bridge that has none.
+type Presentation struct {
+	Token   []byte   `cbor:"1,keyasint"`
+	Proof   []byte   `cbor:"2,keyasint"`
+	List    []byte   `cbor:"3,keyasint,omitempty"`
+	KeySets [][]byte `cbor:"4,keyasint,omitempty"` // by growing version
+}
+
+// Encode returns the presentation in deterministic CBOR.
+func (p Presentation) Encode() ([]byte, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	return mustEncode(p), nil
+}
+
+// DecodePresentation reads what Encode writes.
+func DecodePresentation(raw []byte) (Presentation, error) {
+	if len(raw) > MaxPresentationSize {
+		return Presentation{}, refuse(Malformed, "larger than allowed")
+	}
+	p, ok := decodeExact[Presentation](raw)
+	if !ok {
+		return Presentation{}, refuse(Malformed, "not a presentation in deterministic encoding")
+	}
+	return p, p.check()
+}
+
+func (p Presentation) check() error {
+	if len(p.Token) == 0 || len(p.Token) > MaxTokenSize || len(p.Proof) == 0 || len(p.Proof) > MaxProofSize {
+		return refuse(Malformed, "a presentation has a token and a proof")
+	}
+	if len(p.List) > MaxListSize || len(p.KeySets) > maxCarriedKeySets {
+		return refuse(Malformed, "a presentation brings one list and 8 key sets at most")
+	}
+	for _, set := range p.KeySets {
+		if len(set) == 0 || len(set) > MaxKeySetSize {
+			return refuse(Malformed, "a key set is larger than allowed")
+		}
+	}
+	return nil
+}
+
+// Freshen takes the newer key sets and the newer list that a presentation
+// brings, and leaves out whatever is not newer or not in order: what a stranger
+// brings changes nothing.
+func (t Trust) Freshen(p Presentation) Trust {
+	for _, raw := range p.KeySets {
+		if next, err := t.Keys.Advance(raw); err == nil {
+			t.Keys = next
+		}
+	}
+	if len(p.List) > 0 {
+		if next, err := t.Keys.AdvanceList(t.List, p.List); err == nil {
+			t.List = next
+		}
+	}
+	return t
+}
+
+// Answer is what a bridge says to a presentation.
+type Answer struct {
+	Reason Reason `cbor:"1,keyasint"`
+	Detail string `cbor:"2,keyasint,omitempty"`
+}
+
+// maxDetail bounds an answer's text for people.
+const maxDetail = 128
+
+// Encode returns the answer in deterministic CBOR.
+func (a Answer) Encode() []byte {
+	if len(a.Detail) > maxDetail || !utf8.ValidString(a.Detail) {
+		a.Detail = ""
+	}
+	return mustEncode(a)
+}
+
+// DecodeAnswer reads what Encode writes. Reasons that are not known are kept:
+// whatever is not "ok" is a refusal.
+func DecodeAnswer(raw []byte) (Answer, error) {
+	a, ok := decodeExact[Answer](raw)
+	if !ok || !isName(string(a.Reason)) || len(a.Detail) > maxDetail {
+		return Answer{}, refuse(Malformed, fmt.Sprintf("not an answer: %d bytes", len(raw)))
+	}
+	return a, nil
+}

@@ -1,0 +1,122 @@
+package smartkey
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// KeyID is the first eight bytes of a key's thumbprint (RFC 9679).
+type KeyID [8]byte
+
+// String returns the id in hexadecimal.
+func (k KeyID) String() string { return hex.EncodeToString(k[:]) }
+
+// PublicKey is a P-256 public key: the point, uncompressed (SEC 1, section
+// 2.3.3). The zero value is no key. Keys compare with ==.
+type PublicKey struct{ point [65]byte }
+
+// coseKey is a COSE_Key (RFC 9052, section 7) with just what its thumbprint covers.
+type coseKey struct {
+	Type  int    `cbor:"1,keyasint"`
+	Curve int    `cbor:"-1,keyasint"`
+	X     []byte `cbor:"-2,keyasint"`
+	Y     []byte `cbor:"-3,keyasint"`
+}
+
+// Values of a COSE_Key.
+const (
+	keyTypeEC2 = 2
+	curveP256  = 1
+)
+
+// NewPublicKey reads the 65 bytes that WebCrypto exports as "raw". It refuses
+// what is no point of the curve.
+func NewPublicKey(uncompressed []byte) (PublicKey, error) {
+	var k PublicKey
+	if _, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), uncompressed); err != nil {
+		return k, errors.New("smartkey: a public key is an uncompressed point of P-256, 65 bytes")
+	}
+	copy(k.point[:], uncompressed)
+	return k, nil
+}
+
+// PublicKeyOf takes the public part of a crypto.Signer. It must be of P-256.
+func PublicKeyOf(pub crypto.PublicKey) (PublicKey, error) {
+	key, ok := pub.(*ecdsa.PublicKey)
+	if !ok || key == nil || key.Curve != elliptic.P256() {
+		return PublicKey{}, fmt.Errorf("smartkey: a key is ECDSA on P-256, not %T", pub)
+	}
+	point, err := key.Bytes()
+	if err != nil {
+		return PublicKey{}, fmt.Errorf("smartkey: public key: %w", err)
+	}
+	return NewPublicKey(point)
+}
+
+// ParsePublicKey reads a COSE_Key in deterministic encoding, as Encode writes it.
+func ParsePublicKey(encoded []byte) (PublicKey, error) {
+	key, ok := decodeExact[coseKey](encoded)
+	if !ok {
+		return PublicKey{}, refuse(Malformed, "not a COSE_Key in deterministic encoding")
+	}
+	return key.public()
+}
+
+func (k coseKey) public() (PublicKey, error) {
+	if k.Type != keyTypeEC2 || k.Curve != curveP256 || len(k.X) != 32 || len(k.Y) != 32 {
+		return PublicKey{}, refuse(Malformed, "a COSE_Key must be EC2 on P-256 with both coordinates")
+	}
+	key, err := NewPublicKey(append(append([]byte{4}, k.X...), k.Y...))
+	if err != nil {
+		return PublicKey{}, refuse(Malformed, "the key is no point of P-256")
+	}
+	return key, nil
+}
+
+func (k PublicKey) cose() coseKey {
+	return coseKey{Type: keyTypeEC2, Curve: curveP256, X: k.point[1:33], Y: k.point[33:]}
+}
+
+// Encode returns the key as a COSE_Key, 77 bytes.
+func (k PublicKey) Encode() []byte { return mustEncode(k.cose()) }
+
+// Uncompressed returns the point's 65 bytes.
+func (k PublicKey) Uncompressed() []byte { return append([]byte(nil), k.point[:]...) }
+
+// Thumbprint is the SHA-256 of Encode (RFC 9679).
+func (k PublicKey) Thumbprint() [32]byte { return sha256.Sum256(k.Encode()) }
+
+// KeyID is the beginning of the thumbprint.
+func (k PublicKey) KeyID() KeyID {
+	t := k.Thumbprint()
+	return KeyID(t[:len(KeyID{})])
+}
+
+// IsZero reports whether k is no key.
+func (k PublicKey) IsZero() bool { return k == PublicKey{} }
+
+func (k PublicKey) ecdsa() (*ecdsa.PublicKey, error) {
+	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), k.point[:])
+}
+
+// GenerateKey draws a private key from random: 32 bytes taken as a scalar, and
+// again in the rare case that they are none.
+func GenerateKey(random io.Reader) (*ecdsa.PrivateKey, error) {
+	var scalar [32]byte
+	defer clear(scalar[:])
+	for range 8 {
+		if _, err := io.ReadFull(random, scalar[:]); err != nil {
+			return nil, fmt.Errorf("smartkey: draw a key: %w", err)
+		}
+		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar[:]); err == nil {
+			return key, nil
+		}
+	}
+	return nil, errors.New("smartkey: draw a key: the generator yields no scalar of P-256")
+}

@@ -1,0 +1,247 @@
+package smartkey
+
+import (
+	"bytes"
+	"compress/zlib"
+	"crypto"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// List is a status list that was verified: which tokens are revoked, and below
+// which generation a door serves none. The zero value is no list.
+type List struct {
+	property string
+	uri      string
+	number   uint64
+	issuedAt time.Time
+	expires  time.Time
+	bits     []byte
+	floors   []Floor
+	signer   KeyID
+	raw      []byte
+}
+
+// Floor is the least generation that a door still serves.
+type Floor struct {
+	_          struct{} `cbor:",toarray"`
+	Door       Door
+	Generation uint64
+}
+
+// listClaims are those of a Status List Token in CWT form, with a number and the floors beside.
+type listClaims struct {
+	Issuer   string     `cbor:"1,keyasint"`
+	Subject  string     `cbor:"2,keyasint"`
+	Expires  uint64     `cbor:"4,keyasint"`
+	IssuedAt uint64     `cbor:"6,keyasint"`
+	Status   statusBits `cbor:"65533,keyasint"`
+	Number   uint64     `cbor:"-65540,keyasint"`
+	Floors   []Floor    `cbor:"-65541,keyasint"`
+}
+
+type statusBits struct {
+	Compressed []byte `cbor:"lst"`
+	Bits       uint64 `cbor:"bits"`
+}
+
+// ListSpec is a status list to sign.
+type ListSpec struct {
+	Property string
+	URI      string
+	Number   uint64 // greater than every number before
+	IssuedAt time.Time
+	Expires  time.Time // IssuedAt + DefaultMaxListAge, unless there is a reason
+	Size     int       // indexes the list speaks of; rounded up to a multiple of 8
+	Revoked  []uint32  // in any order
+	Floors   []Floor   // in any order
+}
+
+// SignList makes a status list.
+func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
+	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
+		return nil, fmt.Errorf("smartkey: a status list speaks of 1 to %d indexes", MaxStatusIndexes)
+	}
+	bits := make([]byte, (spec.Size+7)/8)
+	for _, index := range spec.Revoked {
+		if int(index) >= spec.Size {
+			return nil, fmt.Errorf("smartkey: revoked index %d is outside a list of %d", index, spec.Size)
+		}
+		bits[index/8] |= 1 << (index % 8)
+	}
+	compressed, err := compress(bits)
+	if err != nil {
+		return nil, err
+	}
+	claims := listClaims{
+		Issuer: spec.Property, Subject: spec.URI, Number: spec.Number,
+		IssuedAt: seconds(spec.IssuedAt), Expires: seconds(spec.Expires),
+		Status: statusBits{Compressed: compressed, Bits: 1}, Floors: slices.Clone(spec.Floors),
+	}
+	slices.SortFunc(claims.Floors, compareFloors)
+	if _, err := claims.check(); err != nil {
+		return nil, err
+	}
+	raw, err := sign1(signer, typeList, claims)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > MaxListSize {
+		return nil, fmt.Errorf("smartkey: a status list of %d bytes; at most %d", len(raw), MaxListSize)
+	}
+	return raw, nil
+}
+
+// OpenList reads a status list and checks that this property's issuer made it.
+// A verifier that already has a list uses AdvanceList.
+func (s KeySet) OpenList(raw []byte) (List, error) {
+	doc, err := readSign1(raw, typeList, MaxListSize)
+	if err != nil {
+		return List{}, err
+	}
+	claims, ok := decodeExact[listClaims](doc.Payload)
+	if !ok {
+		return List{}, refuse(Malformed, "not the claims of a status list in deterministic encoding")
+	}
+	if claims.Issuer != s.property {
+		return List{}, refuse(UnknownIssuer, "the status list is of another property")
+	}
+	if !inRange(claims.IssuedAt) {
+		return List{}, refuse(Malformed, "a number exceeds 53 bits")
+	}
+	// The signature comes before decompression: only the issuer may make us work.
+	issued := at(claims.IssuedAt)
+	if err := s.issued(doc, issued, issued); err != nil {
+		return List{}, err
+	}
+	list, err := claims.check()
+	if err != nil {
+		return List{}, err
+	}
+	list.signer = doc.KeyID
+	list.raw = bytes.Clone(raw)
+	return list, nil
+}
+
+// AdvanceList takes a newer list: its number must be greater than current's.
+// A current list whose signer was taken out of the key set does not count. On
+// any error the current list stays.
+func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
+	next, err := s.OpenList(raw)
+	switch {
+	case err != nil:
+		return current, err
+	case s.vouches(current) && next.number <= current.number:
+		return current, refuse(NotNewer, "a status list of this number or a greater one is held")
+	}
+	return next, nil
+}
+
+// vouches reports whether the list's signer still is one of the set.
+func (s KeySet) vouches(l List) bool {
+	if l.number == 0 {
+		return false
+	}
+	_, ok := s.find(l.signer)
+	return ok
+}
+
+func (c listClaims) check() (List, error) {
+	switch {
+	case !isName(c.Issuer) || !isURI(c.Subject):
+		return List{}, refuse(Malformed, "a status list names its property and its URI")
+	case c.Number == 0 || !inRange(c.Number, c.IssuedAt, c.Expires) || c.IssuedAt >= c.Expires:
+		return List{}, refuse(Malformed, "a status list has a number from 1 and ends after its issue")
+	case c.Status.Bits != 1:
+		return List{}, refuse(Malformed, "a status list has one bit per index")
+	case len(c.Floors) > 0 && !ascending(c.Floors, MaxFloors, compareFloors):
+		return List{}, refuse(Malformed, "floors are at most 1024, ascending by door, none twice")
+	}
+	for _, f := range c.Floors {
+		if !inRange(f.Generation) {
+			return List{}, refuse(Malformed, "a number exceeds 53 bits")
+		}
+	}
+	bits, err := decompress(c.Status.Compressed)
+	if err != nil {
+		return List{}, err
+	}
+	return List{
+		property: c.Issuer, uri: c.Subject, number: c.Number,
+		issuedAt: at(c.IssuedAt), expires: at(c.Expires), bits: bits, floors: c.Floors,
+	}, nil
+}
+
+// Number returns the list's number; 0: there is no list.
+func (l List) Number() uint64 { return l.number }
+
+// URI returns the list's name.
+func (l List) URI() string { return l.uri }
+
+// IssuedAt returns when the list was made.
+func (l List) IssuedAt() time.Time { return l.issuedAt }
+
+// Expires returns when the list ends, whatever a door's own rule is.
+func (l List) Expires() time.Time { return l.expires }
+
+// Size returns of how many indexes the list speaks.
+func (l List) Size() int { return len(l.bits) * 8 }
+
+// Raw returns the document, to be stored and opened again.
+func (l List) Raw() []byte { return bytes.Clone(l.raw) }
+
+// Revoked reports whether an index is revoked, and whether the list speaks of it at all.
+func (l List) Revoked(index uint32) (revoked, known bool) {
+	if int64(index) >= int64(l.Size()) {
+		return false, false
+	}
+	return l.bits[index/8]&(1<<(index%8)) != 0, true
+}
+
+// Floor returns the least generation that a door serves; 0: any.
+func (l List) Floor(d Door) uint64 {
+	i, found := slices.BinarySearchFunc(l.floors, d, func(f Floor, d Door) int { return compareDoors(f.Door, d) })
+	if !found {
+		return 0
+	}
+	return l.floors[i].Generation
+}
+
+func compareFloors(a, b Floor) int { return compareDoors(a.Door, b.Door) }
+
+func compress(bits []byte) ([]byte, error) {
+	var buf bytes.Buffer
+	w, err := zlib.NewWriterLevel(&buf, zlib.BestCompression)
+	if err != nil {
+		return nil, fmt.Errorf("smartkey: compress: %w", err)
+	}
+	if _, err := w.Write(bits); err != nil {
+		return nil, fmt.Errorf("smartkey: compress: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("smartkey: compress: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// decompress reads one zlib stream (RFC 1950) of 1 byte to 32 KiB with nothing after it.
+func decompress(compressed []byte) ([]byte, error) {
+	const limit = MaxStatusIndexes / 8
+	src := bytes.NewReader(compressed)
+	r, err := zlib.NewReader(src)
+	if err != nil {
+		return nil, refuse(Malformed, "the status bits are no zlib stream")
+	}
+	bits, err := io.ReadAll(io.LimitReader(r, limit+1))
+	switch {
+	case err != nil:
+		return nil, refuse(Malformed, "the status bits are a broken zlib stream")
+	case len(bits) == 0 || len(bits) > limit:
+		return nil, refuse(Malformed, "the status bits are 1 byte to 32 KiB")
+	case src.Len() > 0:
+		return nil, refuse(Malformed, "bytes follow the status bits")
+	}
+	return bits, nil
+}

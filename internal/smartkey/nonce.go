@@ -1,0 +1,117 @@
+package smartkey
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+)
+
+// Bounds of a nonce's length. Ours have 32 bytes.
+const (
+	minNonce = 16
+	maxNonce = 32
+)
+
+// MaxSpent bounds the nonces that are remembered as spent. Only the holder of a
+// valid token and its key can spend one, so a stranger cannot fill the memory.
+const MaxSpent = 1024
+
+// Layout of a nonce: when it was issued, chance, and a MAC over both.
+const (
+	nonceTime   = 8
+	nonceChance = 8
+	nonceBody   = nonceTime + nonceChance
+	nonceMAC    = maxNonce - nonceBody
+)
+
+// Nonces is a bridge's memory of the nonces it gave out, as a value: Verify
+// takes one and returns the next. A nonce names its own time under a MAC, so
+// that issuing needs no memory and only spent ones are kept, for NonceLife.
+//
+// Whoever calls Verify must use its result before calling it again, under one
+// lock or in one goroutine; two calls on one value would accept one nonce twice.
+type Nonces struct {
+	bridge string
+	key    [32]byte
+	spent  []spentNonce
+}
+
+type spentNonce struct {
+	nonce  [maxNonce]byte
+	issued time.Duration
+}
+
+// NewNonces draws the key. It is made once per start of a bridge and never
+// stored: nonces do not outlive the process that gave them out.
+func NewNonces(random io.Reader, bridge string) (Nonces, error) {
+	n := Nonces{bridge: bridge}
+	if !isName(bridge) {
+		return Nonces{}, errors.New("smartkey: a bridge's id is 1 to 64 visible ASCII characters")
+	}
+	if _, err := io.ReadFull(random, n.key[:]); err != nil {
+		return Nonces{}, fmt.Errorf("smartkey: draw a nonce key: %w", err)
+	}
+	return n, nil
+}
+
+// Issue makes a nonce at elapsed, the monotonic time since the bridge started.
+func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
+	if n.bridge == "" || elapsed < 0 {
+		return nil, errors.New("smartkey: issue a nonce: no key was drawn, or time runs backwards")
+	}
+	nonce := make([]byte, nonceBody, maxNonce)
+	binary.BigEndian.PutUint64(nonce, uint64(elapsed/time.Millisecond))
+	if _, err := io.ReadFull(random, nonce[nonceTime:]); err != nil {
+		return nil, fmt.Errorf("smartkey: draw a nonce: %w", err)
+	}
+	return append(nonce, n.mac(nonce)...), nil
+}
+
+func (n Nonces) mac(body []byte) []byte {
+	h := hmac.New(sha256.New, n.key[:])
+	h.Write([]byte("smartkey nonce/1\x00" + n.bridge + "\x00"))
+	h.Write(body)
+	return h.Sum(nil)[:nonceMAC]
+}
+
+// spend uses a nonce up. It returns the memory afterwards and until when, on
+// the clock of elapsed, the nonce serves.
+func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
+	if n.bridge == "" || len(nonce) != maxNonce || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
+		return n, 0, refuse(UnknownNonce, "the nonce was not given out by this bridge since it started")
+	}
+	issued := time.Duration(binary.BigEndian.Uint64(nonce)) * time.Millisecond
+	if issued > elapsed || elapsed-issued >= NonceLife {
+		return n, 0, refuse(UnknownNonce, "the nonce is not of the last thirty seconds")
+	}
+	if slices.ContainsFunc(n.spent, func(s spentNonce) bool { return bytes.Equal(s.nonce[:], nonce) }) {
+		return n, 0, refuse(Replayed, "the nonce was used before")
+	}
+	kept := make([]spentNonce, 0, len(n.spent)+1)
+	for _, s := range n.spent {
+		if elapsed-s.issued < NonceLife {
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) >= MaxSpent {
+		return n, 0, refuse(Busy, "too many keys were used within thirty seconds")
+	}
+	n.spent = append(kept, spentNonce{nonce: [maxNonce]byte(nonce), issued: issued})
+	return n, issued + NonceLife, nil
+}
+
+// String tells how many are remembered, and never the key.
+func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.spent)) }
+
+// GoString is String.
+func (n Nonces) GoString() string { return n.String() }
+
+// LogValue is String.
+func (n Nonces) LogValue() slog.Value { return slog.StringValue(n.String()) }

@@ -1,0 +1,101 @@
+package smartkey
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"errors"
+	"time"
+)
+
+// Proof is a phone's signed wish: this operation, at this door of this bridge,
+// now, with this token. It was read but not yet verified.
+type Proof struct {
+	Bridge    string
+	SignedAt  time.Time // by the phone's clock; told, never compared
+	Nonce     []byte
+	Door      Door
+	Operation Operation
+	TokenHash [32]byte
+
+	doc signed
+}
+
+type proofClaims struct {
+	Bridge    string    `cbor:"3,keyasint"`
+	SignedAt  uint64    `cbor:"6,keyasint"`
+	Nonce     []byte    `cbor:"10,keyasint"`
+	Door      Door      `cbor:"-65543,keyasint"`
+	Operation Operation `cbor:"-65544,keyasint"`
+	TokenHash [32]byte  `cbor:"-65545,keyasint"`
+}
+
+// ReadProof takes a proof apart without verifying it: a relay may look at which
+// bridge and door are meant, and must decide nothing by it.
+func ReadProof(raw []byte) (Proof, error) {
+	doc, err := readSign1(raw, typeProof, MaxProofSize)
+	if err != nil {
+		return Proof{}, err
+	}
+	claims, ok := decodeExact[proofClaims](doc.Payload)
+	if !ok {
+		return Proof{}, refuse(Malformed, "not the claims of a proof in deterministic encoding")
+	}
+	if err := claims.check(); err != nil {
+		return Proof{}, err
+	}
+	return Proof{
+		Bridge: claims.Bridge, SignedAt: at(claims.SignedAt), Nonce: claims.Nonce,
+		Door: claims.Door, Operation: claims.Operation, TokenHash: claims.TokenHash, doc: doc,
+	}, nil
+}
+
+func (c proofClaims) check() error {
+	switch {
+	case !isName(c.Bridge):
+		return refuse(Malformed, "a proof names the bridge")
+	case !inRange(c.SignedAt):
+		return refuse(Malformed, "a number exceeds 53 bits")
+	case len(c.Nonce) < minNonce || len(c.Nonce) > maxNonce:
+		return refuse(Malformed, "a nonce has 16 to 32 bytes")
+	case c.Operation == 0 || c.Operation > maxOperation:
+		return refuse(Malformed, "an operation is a number from 1 to 255")
+	}
+	return nil
+}
+
+// Wish is what a phone signs for, apart from the token.
+type Wish struct {
+	Bridge    string
+	Nonce     []byte
+	Door      Door
+	Operation Operation
+}
+
+// Prove is the phone's part of using a token: it signs a wish at now, by its own clock.
+func Prove(phone crypto.Signer, token []byte, w Wish, now time.Time) ([]byte, error) {
+	if len(token) == 0 {
+		return nil, errors.New("smartkey: a proof is made for a token")
+	}
+	claims := proofClaims{
+		Bridge: w.Bridge, SignedAt: seconds(now), Nonce: w.Nonce,
+		Door: w.Door, Operation: w.Operation, TokenHash: sha256.Sum256(token),
+	}
+	if err := claims.check(); err != nil {
+		return nil, err
+	}
+	return sign1(phone, typeProof, claims)
+}
+
+// holder checks that the proof was signed by the key the token is bound to.
+func (p Proof) holder(t Token) error {
+	if p.doc.KeyID != t.Phone.KeyID() {
+		return refuse(Cloned, "the token is bound to another key than the one that signed")
+	}
+	if err := p.doc.verify(t.Phone); err != nil {
+		return err
+	}
+	if p.TokenHash != t.Hash() {
+		return refuse(WrongToken, "the proof was made for another token")
+	}
+	return nil
+}

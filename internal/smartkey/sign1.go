@@ -1,0 +1,174 @@
+package smartkey
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/asn1"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+
+	"github.com/veraison/go-cose"
+)
+
+// Types of signed documents, in the protected header "typ" (RFC 9596). A
+// signature made for one kind of document is none for another.
+const (
+	typeToken      = "application/smartkey+cwt"
+	typeProof      = "application/smartkey-proof+cwt"
+	typeKeySet     = "application/smartkey-keys+cwt"
+	typePossession = "application/smartkey-possession+cwt"
+	typeList       = "application/statuslist+cwt"
+)
+
+// tagSign1 is the one-byte head of CBOR tag 18, COSE_Sign1.
+const tagSign1 = 0xd2
+
+// signatureSize is r and s of P-256, 32 bytes each, big endian.
+const signatureSize = 64
+
+// header is the protected header. It is the only one: the unprotected header is empty.
+type header struct {
+	Algorithm int64  `cbor:"1,keyasint"`
+	KeyID     KeyID  `cbor:"4,keyasint"`
+	Type      string `cbor:"16,keyasint"`
+}
+
+type envelope struct {
+	_           struct{} `cbor:",toarray"`
+	Protected   []byte
+	Unprotected struct{}
+	Payload     []byte
+	Signature   []byte
+}
+
+// signed is a document that was read but not yet verified.
+type signed struct {
+	header
+	envelope
+}
+
+// readSign1 takes a document apart. It accepts one encoding only and verifies nothing.
+func readSign1(raw []byte, typ string, limit int) (signed, error) {
+	var doc signed
+	if len(raw) > limit {
+		return doc, refuse(Malformed, "larger than allowed")
+	}
+	if len(raw) == 0 || raw[0] != tagSign1 {
+		return doc, refuse(Malformed, "not a tagged COSE_Sign1")
+	}
+	var ok bool
+	if doc.envelope, ok = decodeExact[envelope](raw[1:]); !ok {
+		return doc, refuse(Malformed, "not a COSE_Sign1 in deterministic encoding")
+	}
+	if doc.header, ok = decodeExact[header](doc.Protected); !ok {
+		return doc, refuse(Malformed, "the protected header is not {alg, kid, typ} in deterministic encoding")
+	}
+	if doc.Type != typ {
+		return doc, refuse(Malformed, "a signed document of another type")
+	}
+	if doc.Algorithm != int64(cose.AlgorithmES256) {
+		return doc, refuse(UnsupportedAlgorithm, "the algorithm is not ES256")
+	}
+	if len(doc.Signature) != signatureSize {
+		return doc, refuse(Malformed, "a signature has 64 bytes")
+	}
+	return doc, nil
+}
+
+// verify checks the signature under key.
+func (d signed) verify(key PublicKey) error {
+	pub, err := key.ecdsa()
+	if err != nil {
+		return refuse(Malformed, "the key is no point of P-256")
+	}
+	msg := cose.Sign1Message{Headers: coseHeaders(d.header, d.Protected), Payload: d.Payload, Signature: d.Signature}
+	if err := msg.Verify(nil, es256Verifier{pub}); err != nil {
+		return refuse(BadSignature, "the signature does not hold")
+	}
+	return nil
+}
+
+// sign1 makes a document. The signature is deterministic (RFC 6979) where the
+// signer is a plain key, and always has its low s.
+func sign1(signer crypto.Signer, typ string, payload any) ([]byte, error) {
+	key, err := PublicKeyOf(signer.Public())
+	if err != nil {
+		return nil, err
+	}
+	head := header{Algorithm: int64(cose.AlgorithmES256), KeyID: key.KeyID(), Type: typ}
+	doc := envelope{Protected: mustEncode(head), Payload: mustEncode(payload)}
+	msg := cose.Sign1Message{Headers: coseHeaders(head, doc.Protected), Payload: doc.Payload}
+	if err := msg.Sign(rand.Reader, nil, es256Signer{signer}); err != nil {
+		return nil, fmt.Errorf("smartkey: sign: %w", err)
+	}
+	doc.Signature = msg.Signature
+	return append([]byte{tagSign1}, mustEncode(doc)...), nil
+}
+
+func coseHeaders(h header, protected []byte) cose.Headers {
+	return cose.Headers{
+		RawProtected: mustEncode(protected),
+		Protected:    cose.ProtectedHeader{cose.HeaderLabelAlgorithm: cose.Algorithm(h.Algorithm)},
+	}
+}
+
+// es256Signer is ES256 with the low of the two possible values of s.
+type es256Signer struct{ key crypto.Signer }
+
+func (es256Signer) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
+
+func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
+	digest := sha256.Sum256(content)
+	if _, plain := s.key.(*ecdsa.PrivateKey); plain {
+		random = nil // deterministic
+	}
+	der, err := s.key.Sign(random, digest[:], crypto.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	var sig struct{ R, S *big.Int }
+	if rest, err := asn1.Unmarshal(der, &sig); err != nil || len(rest) > 0 {
+		return nil, errors.New("the signer's answer is no ECDSA signature")
+	}
+	order := elliptic.P256().Params().N
+	if isHigh(sig.S) {
+		sig.S.Sub(order, sig.S)
+	}
+	if !isScalar(sig.R) || !isScalar(sig.S) {
+		return nil, errors.New("the signer's answer is no signature of P-256")
+	}
+	out := make([]byte, signatureSize)
+	sig.R.FillBytes(out[:signatureSize/2])
+	sig.S.FillBytes(out[signatureSize/2:])
+	return out, nil
+}
+
+// es256Verifier is ES256 that refuses the high s, which anyone could make from the low one.
+type es256Verifier struct{ key *ecdsa.PublicKey }
+
+func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
+
+func (v es256Verifier) Verify(content, signature []byte) error {
+	if len(signature) != signatureSize {
+		return cose.ErrVerification
+	}
+	r := new(big.Int).SetBytes(signature[:signatureSize/2])
+	s := new(big.Int).SetBytes(signature[signatureSize/2:])
+	digest := sha256.Sum256(content)
+	if !isScalar(r) || !isScalar(s) || isHigh(s) || !ecdsa.Verify(v.key, digest[:], r, s) {
+		return cose.ErrVerification
+	}
+	return nil
+}
+
+func isScalar(n *big.Int) bool { return n.Sign() > 0 && n.Cmp(elliptic.P256().Params().N) < 0 }
+
+func isHigh(s *big.Int) bool {
+	half := new(big.Int).Rsh(elliptic.P256().Params().N, 1)
+	return s.Cmp(half) > 0
+}

@@ -1,0 +1,156 @@
+package smartkey
+
+import (
+	"crypto/sha256"
+	"slices"
+	"time"
+)
+
+// Token is a SmartKey that was read and whose issuer was verified.
+type Token struct {
+	Property    string // iss
+	Subject     string // sub: random, one per stay
+	Audience    string // aud: a bridge's id or a site's
+	IssuedAt    time.Time
+	NotBefore   time.Time // inclusive
+	Expires     time.Time // exclusive
+	ID          [16]byte  // cti
+	Phone       PublicKey // cnf: the key whose holder may use the token
+	Doors       []Door    // ascending
+	Operations  []Operation
+	Generation  uint64
+	StatusIndex uint32
+	StatusURI   string
+	IssuerKey   KeyID
+	Raw         []byte
+}
+
+type tokenClaims struct {
+	Issuer     string       `cbor:"1,keyasint"`
+	Subject    string       `cbor:"2,keyasint"`
+	Audience   string       `cbor:"3,keyasint"`
+	Expires    uint64       `cbor:"4,keyasint"`
+	NotBefore  uint64       `cbor:"5,keyasint"`
+	IssuedAt   uint64       `cbor:"6,keyasint"`
+	ID         [16]byte     `cbor:"7,keyasint"`
+	Confirm    confirmation `cbor:"8,keyasint"`
+	Status     statusClaim  `cbor:"65535,keyasint"`
+	Doors      []Door       `cbor:"-65537,keyasint"`
+	Operations []Operation  `cbor:"-65538,keyasint"`
+	Generation uint64       `cbor:"-65539,keyasint"`
+}
+
+// confirmation is the value of cnf (RFC 8747, section 3.2).
+type confirmation struct {
+	Key coseKey `cbor:"1,keyasint"`
+}
+
+// statusClaim refers to one bit of a status list.
+type statusClaim struct {
+	List statusReference `cbor:"status_list"`
+}
+
+type statusReference struct {
+	Index uint64 `cbor:"idx"`
+	URI   string `cbor:"uri"`
+}
+
+// Hash is what a proof names the token by: the SHA-256 of the whole document.
+func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
+
+// Opens reports whether the token covers a door.
+func (t Token) Opens(d Door) bool { return slices.Contains(t.Doors, d) }
+
+// Allows reports whether the token covers an operation.
+func (t Token) Allows(o Operation) bool { return slices.Contains(t.Operations, o) }
+
+// RenewAfter is half of the token's life, from when both its window and its
+// issue have begun: the time from which its phone asks for the next one.
+func (t Token) RenewAfter() time.Time {
+	begin := t.NotBefore
+	if t.IssuedAt.After(begin) {
+		begin = t.IssuedAt
+	}
+	return begin.Add(t.Expires.Sub(begin) / 2)
+}
+
+// OpenToken reads a token and checks that this property's issuer made it: the
+// form, the algorithm, the key and the time it served, the signature. It does
+// not say that the token opens anything now; Verify does.
+func (s KeySet) OpenToken(raw []byte) (Token, error) {
+	doc, err := readSign1(raw, typeToken, MaxTokenSize)
+	if err != nil {
+		return Token{}, err
+	}
+	claims, ok := decodeExact[tokenClaims](doc.Payload)
+	if !ok {
+		return Token{}, refuse(Malformed, "not the claims of a token in deterministic encoding")
+	}
+	token, err := claims.check()
+	if err != nil {
+		return Token{}, err
+	}
+	if token.Property != s.property {
+		return Token{}, refuse(UnknownIssuer, "the token is of another property")
+	}
+	if err := s.issued(doc, token.IssuedAt, token.Expires); err != nil {
+		return Token{}, err
+	}
+	token.IssuerKey = doc.KeyID
+	token.Raw = slices.Clone(raw)
+	return token, nil
+}
+
+// check says what no honest issuer would sign and makes the claims a Token.
+func (c tokenClaims) check() (Token, error) {
+	phone, err := c.Confirm.Key.public()
+	if err != nil {
+		return Token{}, err
+	}
+	switch {
+	case !isName(c.Issuer) || !isName(c.Subject) || !isName(c.Audience):
+		return Token{}, refuse(Malformed, "iss, sub and aud are 1 to 64 visible ASCII characters")
+	case !inRange(c.Expires, c.NotBefore, c.IssuedAt, c.Generation):
+		return Token{}, refuse(Malformed, "a number exceeds 53 bits")
+	case c.NotBefore >= c.Expires:
+		return Token{}, refuse(Malformed, "the window ends before it begins")
+	case c.Expires > c.IssuedAt+uint64(MaxLife/time.Second):
+		return Token{}, refuse(Malformed, "a token lives for at most 24 hours")
+	case c.NotBefore+uint64(MaxBackdate/time.Second) < c.IssuedAt:
+		return Token{}, refuse(Malformed, "the window begins long before the issue")
+	case !ascending(c.Doors, MaxDoors, compareDoors):
+		return Token{}, refuse(Malformed, "doors are 1 to 128, ascending, none twice")
+	case !ascending(c.Operations, MaxOperations, compareOperations) || c.Operations[0] == 0:
+		return Token{}, refuse(Malformed, "operations are 1 to 8, ascending, none twice")
+	case c.Operations[len(c.Operations)-1] > maxOperation:
+		return Token{}, refuse(Malformed, "an operation is a number from 1 to 255")
+	case c.Status.List.Index >= MaxStatusIndexes || !isURI(c.Status.List.URI):
+		return Token{}, refuse(Malformed, "the status reference exceeds its limits")
+	}
+	return Token{
+		Property: c.Issuer, Subject: c.Subject, Audience: c.Audience,
+		IssuedAt: at(c.IssuedAt), NotBefore: at(c.NotBefore), Expires: at(c.Expires),
+		ID: c.ID, Phone: phone, Doors: c.Doors, Operations: c.Operations, Generation: c.Generation,
+		StatusIndex: uint32(c.Status.List.Index), StatusURI: c.Status.List.URI,
+	}, nil
+}
+
+// maxOperation leaves room for operations to come: a verifier reads them and serves those it knows.
+const maxOperation = 255
+
+// ascending reports whether list has 1 to limit members in strictly ascending order.
+func ascending[T any](list []T, limit int, compare func(a, b T) int) bool {
+	if len(list) == 0 || len(list) > limit {
+		return false
+	}
+	for i := 1; i < len(list); i++ {
+		if compare(list[i-1], list[i]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func compareDoors(a, b Door) int { return slices.Compare(a[:], b[:]) }
+
+func compareOperations(a, b Operation) int { return int(a) - int(b) }
