@@ -76,7 +76,7 @@ func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
 	}
 	for name, culprit := range lose {
 		t.Run(name, func(t *testing.T) {
-			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: 300 * time.Millisecond})
+			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,6 +110,43 @@ func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
 				t.Errorf("After ran %d times, want once for each stored change", after.Load())
 			}
 		})
+	}
+}
+
+func TestNothingIsStoredAfterSQLiteRolledBack(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	full := func(tx *db.Tx) error { // goes on although the disk is full
+		if err := put("before")(tx); err != nil {
+			return err
+		}
+		var pages int
+		if err := tx.SQL().QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
+			return err
+		}
+		if _, err := tx.SQL().Exec(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+			return err
+		}
+		err := tx.Secret.Create().SetID("large").SetSealed(make([]byte, 1<<20)).Exec(tx.Context())
+		if err == nil {
+			t.Error("the disk was not full")
+		}
+		if _, err := tx.SQL().Exec("PRAGMA max_page_count = 1073741823"); err != nil {
+			return err
+		}
+		if put("after")(tx) == nil {
+			t.Error("a statement ran outside its transaction")
+		}
+		return nil
+	}
+	errs := together(t, d, put("a"), full, put("b"))
+	if errs[0] != nil || errs[2] != nil {
+		t.Errorf("innocent changes failed: %v, %v", errs[0], errs[2])
+	}
+	if errs[1] == nil {
+		t.Error("the lost change was acknowledged")
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+		t.Error(diff)
 	}
 }
 

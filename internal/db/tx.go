@@ -46,10 +46,15 @@ func (t *Tx) Now() time.Time { return t.now }
 // After has f run by Write's caller once the commit is durable, before Write returns.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
-// run calls fn; further use of the transaction is an error, also after a panic.
+// run calls fn; further use of the transaction is an error, also after a panic. A
+// transaction that was lost on the way is an error even if fn hides it.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.over.Store(true)
-	return fn(t)
+	err := fn(t)
+	if err == nil && t.conn.lost.Load() {
+		err = errLost
+	}
+	return err
 }
 
 func (t *Tx) runAfter() {
@@ -58,19 +63,35 @@ func (t *Tx) runAfter() {
 	}
 }
 
-var errOver = errors.New("db: query on a transaction after its closure returned")
+var (
+	errOver = errors.New("db: query on a transaction after its closure returned")
+	errLost = errors.New("db: the transaction was rolled back by the database")
+)
 
-// txConn refuses queries once the closure is over and remembers whether PostgreSQL
-// asked for the transaction to be tried again, even if the closure hides it.
+// txConn refuses queries once the closure is over and remembers what became of the
+// transaction, even if the closure hides it: whether PostgreSQL asked for it to be tried
+// again, and whether SQLite rolled it back by itself, after which every further statement
+// would be a transaction of its own.
 type txConn struct {
 	entsql.ExecQuerier
 	over  atomic.Bool
 	retry atomic.Bool
+	lost  atomic.Bool
+}
+
+func (c *txConn) usable() error {
+	switch {
+	case c.over.Load():
+		return errOver
+	case c.lost.Load():
+		return errLost
+	}
+	return nil
 }
 
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if c.over.Load() {
-		return nil, errOver
+	if err := c.usable(); err != nil {
+		return nil, err
 	}
 	res, err := c.ExecQuerier.ExecContext(ctx, query, args...)
 	c.note(err)
@@ -78,8 +99,8 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 }
 
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if c.over.Load() {
-		return nil, errOver
+	if err := c.usable(); err != nil {
+		return nil, err
 	}
 	rows, err := c.ExecQuerier.QueryContext(ctx, query, args...)
 	c.note(err)
@@ -87,8 +108,14 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 }
 
 func (c *txConn) note(err error) {
-	if err != nil && isSerialization(err) {
+	if err == nil {
+		return
+	}
+	if isSerialization(err) {
 		c.retry.Store(true)
+	}
+	if losesTransaction(err) {
+		c.lost.Store(true)
 	}
 }
 
