@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,6 +36,9 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 // secrets are names of attributes whose values are never written: the last wall, should a caller forget.
 var secrets = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
 
+// secretText are secrets by their shape, wherever they stand: our tokens and keys, and what a partner's URL carries.
+var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
+
 func redact(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	for _, s := range secrets {
@@ -42,7 +46,25 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 			return slog.String(a.Key, "[redacted]")
 		}
 	}
+	switch v := a.Value.Any().(type) {
+	case string:
+		a.Value = slog.StringValue(scrub(v))
+	case error:
+		a.Value = slog.StringValue(scrub(v.Error()))
+	case fmt.Stringer:
+		if a.Value.Kind() == slog.KindAny {
+			a.Value = slog.StringValue(scrub(v.String()))
+		}
+	}
 	return a
+}
+
+// scrub keeps what tells the kind of a secret and drops the secret.
+func scrub(text string) string {
+	if !strings.Contains(text, "lk") && !strings.ContainsAny(text, "?&@") {
+		return text
+	}
+	return secretText.ReplaceAllString(text, "$1$2$3[redacted]")
 }
 
 // Registry is a registry of metrics with those of the process and of Go in it.

@@ -2,6 +2,9 @@ package telemetry
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -22,6 +25,43 @@ func TestLoggerHidesSecrets(t *testing.T) {
 	}
 	if !strings.Contains(got, "lck_1") {
 		t.Errorf("the log lost what it may say: %s", got)
+	}
+}
+
+func TestLoggerHidesSecretsByTheirShape(t *testing.T) {
+	const token = "lka_abcdefghijklmnopqrstuvwxyz234567abcdef"
+	for _, format := range []string{"json", "text"} {
+		var out bytes.Buffer
+		log, err := Logger(&out, "info", format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		called := &url.Error{Op: "Get", URL: "https://pms.example/spaces?page=2&token=hunter2&x=1", Err: io.EOF}
+		address, err := url.Parse("postgres://user:hunter2@host/name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Info("refused "+token, "got", token+" here", "error", fmt.Errorf("read: %w", called), "database", address)
+		log.With("key", "lkkek_hunter2hunter2").WithGroup("g").Info("x", "u", "nats://a:hunter2@b")
+		got := out.String()
+		for _, secret := range []string{token, "hunter2"} {
+			if strings.Contains(got, secret) {
+				t.Errorf("%s: the log holds %q: %s", format, secret, got)
+			}
+		}
+		for _, kept := range []string{"page=2", "x=1", "host/name", "lka_", "EOF"} {
+			if !strings.Contains(got, kept) {
+				t.Errorf("%s: the log lost %q: %s", format, kept, got)
+			}
+		}
+	}
+}
+
+func TestOrdinaryTextStays(t *testing.T) {
+	for _, text := range []string{"lck_01JD", "talk_about it", "lk", "a@b", "what? ever & more", "lock lkx_1", "http://127.0.0.1:7080/v1?page=1"} {
+		if got := scrub(text); got != text {
+			t.Errorf("scrub(%q) = %q", text, got)
+		}
 	}
 }
 
