@@ -1,0 +1,119 @@
+package access
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestDescribe(t *testing.T) {
+	confirmed, ended := Right{Reason: fault.NotCheckedIn}, Right{Reason: fault.CheckedOut}
+	future := Right{Open: true, Window: present, HeldBack: true, Reason: fault.WindowInFuture}
+	bare := Door{ID: "bare", Name: "bare", Kind: Room}
+	off := room("a")
+	off.Inactive = true
+	offline := func(d Door) Door { d.Lock.Online = false; return d }
+	revoked := func(d Door) Door { d.Lock.Bridge = fault.BridgeRevoked; return d }
+	answered := func(e slot.Evidence, r slot.Result) Held {
+		return but(code("a", e), func(h *Held) { h.Result = string(r) })
+	}
+	gone := func(h Held, e slot.Evidence) Held { return but(h, func(h *Held) { h.Present, h.Evidence = false, e }) }
+	relocked := room("a")
+	relocked.Lock.ID = "l-second"
+	for _, c := range []struct {
+		name    string
+		facts   Facts
+		status  Status
+		doors   []string // door, PIN, SmartKey, reason
+		reasons []fault.Reason
+	}{
+		{"confirmed", Facts{Right: confirmed, Doors: []Door{room("a"), gateAt("g")}}, StatusNone,
+			[]string{"a planned planned notCheckedIn", "g planned planned notCheckedIn"}, []fault.Reason{fault.NotCheckedIn}},
+		{"confirmed, a room without a lock", Facts{Right: confirmed, Doors: []Door{bare}}, StatusNone,
+			[]string{"bare none none noLock"}, []fault.Reason{fault.NotCheckedIn, fault.NoLock}},
+		{"confirmed, no room", Facts{Right: confirmed, Unplaced: fault.RoomNotAssigned}, StatusNone, nil, []fault.Reason{fault.RoomNotAssigned, fault.NotCheckedIn}},
+		{"not firm", Facts{Right: Right{Reason: fault.NotFirm}, Doors: []Door{room("a")}}, StatusNone, []string{"a none none notFirm"}, []fault.Reason{fault.NotFirm}},
+
+		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("a", slot.Queued), code("g", slot.Verified)}, Had: true}, StatusIssued,
+			[]string{"a queued planned ", "g verified planned "}, nil},
+		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Used)}, Moved: true}, StatusIssued, []string{"a used planned "}, nil},
+		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}, Moved: true}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"held back", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned windowInFuture"}, []fault.Reason{fault.WindowInFuture}},
+		{"shared", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Shared: true}, StatusIssued, []string{"a verified planned "}, []fault.Reason{fault.SpaceShared}},
+		{"a lock that is away", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusIssued,
+			[]string{"a queued planned lockOffline"}, []fault.Reason{fault.LockOffline}},
+		{"away, but it has the code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Verified)}}, StatusIssued, []string{"a verified planned "}, nil},
+		{"a revoked bridge", Facts{Right: allowed, Doors: []Door{revoked(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusFailed,
+			[]string{"a queued planned bridgeRevoked"}, []fault.Reason{fault.BridgeRevoked}},
+		{"a PIN of its own", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("a", slot.Verified), code("g", slot.Verified)}, OwnPIN: map[string]bool{"g": true}},
+			StatusIssued, []string{"a verified planned ", "g verified planned ownPin"}, []fault.Reason{fault.OwnPIN}},
+		{"an untrusted clock", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Accepted, slot.ClockUntrusted)}}, StatusIssued,
+			[]string{"a accepted planned clockUntrusted"}, []fault.Reason{fault.ClockUntrusted}},
+
+		{"full", Facts{Right: allowed, Doors: []Door{room("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
+		{"the lock says it is full", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.SlotsFull)}}, StatusFailed,
+			[]string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
+		{"full again after it was cleared", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removed)}}, StatusFailed,
+			[]string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
+		{"a duplicate", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.Duplicate)}}, StatusFailed,
+			[]string{"a failed planned duplicateOnLock"}, []fault.Reason{fault.DuplicateOnLock}},
+		{"refused", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.InvalidFormat)}}, StatusFailed,
+			[]string{"a failed planned lockRefused"}, []fault.Reason{fault.LockRefused}},
+		{"no PIN", Facts{Right: allowed, Doors: []Door{room("a")}, NoPIN: map[string]bool{"a": true}}, StatusFailed, []string{"a failed planned pinNotPossible"}, []fault.Reason{fault.PINNotPossible}},
+		{"only the gate", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("g", slot.Verified)}}, StatusPartial,
+			[]string{"a failed planned slotsFull", "g verified planned "}, []fault.Reason{fault.SlotsFull}},
+		{"gates alone, as the property wishes", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Held: []Held{code("g", slot.Verified)}}, StatusIssued,
+			[]string{"bare none none noLock", "g verified planned "}, []fault.Reason{fault.NoLock}},
+		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, Had: true}, StatusNone, []string{"bare none none noLock"}, []fault.Reason{fault.NoLock}},
+		{"switched off", Facts{Right: allowed, Unplaced: fault.SpaceInactive, Doors: []Door{off}, Had: true}, StatusFailed, []string{"a none none spaceInactive"}, []fault.Reason{fault.SpaceInactive}},
+		{"unknown space", Facts{Right: allowed, Unplaced: fault.SpaceUnknown, Had: true}, StatusNone, nil, []fault.Reason{fault.SpaceUnknown}},
+
+		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
+			[]string{"new queued planned ", "Old verified planned movingOut"}, []fault.Reason{fault.MovingOut}},
+		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, Had: true, Names: map[string]Door{"old": room("Old")}},
+			StatusUpdating, []string{"new verified planned ", "Old removing removed "}, nil},
+		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,
+			[]string{"new verified planned "}, nil},
+		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusIssued,
+			[]string{"a verified planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
+		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{code("a", slot.Verified),
+			but(code("a", slot.Sent), func(h *Held) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusIssued, []string{"a sent planned "}, nil},
+
+		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+			[]string{"a removing removed checkedOut"}, []fault.Reason{fault.CheckedOut}},
+		{"over and not swept yet", Facts{Right: Right{Reason: fault.WindowPast}, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusRemoving,
+			[]string{"a verified removed windowPast"}, []fault.Reason{fault.WindowPast}},
+		{"removed", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removed)}, Had: true}, StatusRemoved,
+			[]string{"a removed removed checkedOut"}, []fault.Reason{fault.CheckedOut}},
+		{"taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+			[]string{"a removing removed notCheckedIn"}, []fault.Reason{fault.NotCheckedIn}},
+		{"removed, its slot another's by now", Facts{Right: ended, Doors: []Door{room("a")}, Had: true}, StatusRemoved,
+			[]string{"a none none checkedOut"}, []fault.Reason{fault.CheckedOut}},
+		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Held: []Held{
+			gone(code("a", ""), slot.Removed), but(gone(code("a", ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })}}, StatusRemoving,
+			[]string{"a removing removed checkedOut"}, []fault.Reason{fault.CheckedOut}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := Describe(c.facts)
+			if p.Status != c.status {
+				t.Errorf("status %s, want %s", p.Status, c.status)
+			}
+			var doors []string
+			for _, d := range p.Doors {
+				doors = append(doors, d.Name+" "+string(d.PIN)+" "+string(d.SmartKey)+" "+string(d.Reason))
+			}
+			if d := cmp.Diff(c.doors, doors); d != "" {
+				t.Error(d)
+			}
+			if d := cmp.Diff(c.reasons, p.Reasons); d != "" {
+				t.Error(d)
+			}
+			if (p.Window != nil) != c.facts.Right.Open {
+				t.Error("a window without a right, or none with one")
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package access
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+var (
+	present = Window{time.Unix(1000, 0), time.Unix(9000, 0)}
+	former  = Window{time.Unix(1000, 0), time.Unix(5000, 0)}
+	allowed = Right{Open: true, Window: present}
+)
+
+// door makes a door whose lock is named after it and can be read.
+func aDoor(id string, k Kind) Door {
+	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, ReadBack: true}}
+}
+
+func room(id string) Door   { return aDoor(id, Room) }
+func gateAt(id string) Door { return aDoor(id, Gate) }
+
+// code is a code on a door's lock as it shall be.
+func code(door string, e slot.Evidence) Held {
+	return Held{SlotID: "s-" + door, LockID: "l-" + door, DoorID: door, Present: true, Window: present, PIN: "pin", Evidence: e, ReadBack: true}
+}
+
+func but(h Held, f func(*Held)) Held { f(&h); return h }
+
+func TestReconcile(t *testing.T) {
+	bare := Door{ID: "bare", Kind: Room}
+	off := room("new")
+	off.Inactive = true
+	revoked := room("new")
+	revoked.Lock.Bridge = fault.BridgeRevoked
+	relocked := room("old")
+	relocked.Lock.ID = "l-second"
+	taken := func(h *Held) { h.TakenOver = true }
+	blind := func(h *Held) { h.ReadBack = false }
+	outdated := func(h *Held) { h.Window = former }
+	leaving := func(h *Held) { h.Present = false }
+	for _, c := range []struct {
+		name     string
+		right    Right
+		unplaced bool
+		doors    []Door
+		held     []Held
+		want     []Step
+	}{
+		{"issue", allowed, false, []Door{room("a"), gateAt("g")}, nil, []Step{{Put, "a", ""}, {Put, "g", ""}}},
+		{"as it shall be", allowed, false, []Door{room("a")}, []Held{code("a", slot.Queued)}, nil},
+		{"nothing to open", allowed, false, []Door{bare}, nil, nil},
+		{"a space that is switched off", allowed, false, []Door{off}, nil, nil},
+		{"a revoked bridge may be enrolled anew", allowed, false, []Door{revoked}, nil, []Step{{Put, "new", ""}}},
+		{"dates moved", allowed, false, []Door{room("a"), gateAt("g")}, []Held{but(code("a", slot.Verified), outdated), but(code("g", slot.Used), outdated)},
+			[]Step{{Change, "a", "s-a"}, {Change, "g", "s-g"}}},
+		{"another PIN", allowed, false, []Door{room("a")}, []Held{but(code("a", slot.Failed), func(h *Held) { h.PIN = "refused" })}, []Step{{Change, "a", "s-a"}}},
+		{"ended", Right{}, false, []Door{room("a")}, []Held{code("a", slot.Verified), but(code("b", slot.Removing), leaving)}, []Step{{Clear, "a", "s-a"}}},
+		{"never opened", Right{}, false, []Door{room("a")}, nil, nil},
+
+		{"a move makes first", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
+		{"and waits", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Sent)}, nil},
+		{"however long", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Unconfirmed)}, nil},
+		{"also for a refusal", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Failed)}, nil},
+		{"accepted is not verified", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Accepted)}, nil},
+		{"but is all that some locks can say", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), but(code("new", slot.Accepted), blind)},
+			[]Step{{Clear, "old", "s-old"}}},
+		{"verified breaks", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"used breaks", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified), code("new", slot.Used)}, []Step{{Clear, "old", "s-old"}}},
+		{"every new door counts", allowed, false, []Door{room("dorm"), aDoor("bed", Bed)}, []Held{code("old", slot.Verified), code("dorm", slot.Verified), code("bed", slot.Sent)}, nil},
+		{"a new gate does not", allowed, false, []Door{room("new"), gateAt("g")}, []Held{code("old", slot.Verified), code("new", slot.Verified)},
+			[]Step{{Put, "g", ""}, {Clear, "old", "s-old"}}},
+		{"a door given to another goes at once", allowed, false, []Door{room("new")}, []Held{but(code("old", slot.Verified), taken)},
+			[]Step{{Put, "new", ""}, {Clear, "old", "s-old"}}},
+		{"the gate of a place that is left stays with it", allowed, false, []Door{room("new"), gateAt("g")},
+			[]Held{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Queued)}, nil},
+		{"and goes with it", allowed, false, []Door{room("new"), gateAt("g")},
+			[]Held{code("old", slot.Verified), code("g", slot.Verified), code("g-old", slot.Verified), code("new", slot.Verified)},
+			[]Step{{Clear, "old", "s-old"}, {Clear, "g-old", "s-g-old"}}},
+		{"a gate that no longer lets in goes at once", allowed, false, []Door{room("a")}, []Held{code("a", slot.Verified), code("g", slot.Verified)}, []Step{{Clear, "g", "s-g"}}},
+		{"to a room without a lock waits for nothing", allowed, false, []Door{bare}, []Held{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"to a space that leads nowhere waits for a mapping", allowed, true, nil, []Held{code("old", slot.Verified)}, nil},
+		{"unless another has the door", allowed, true, nil, []Held{but(code("old", slot.Verified), taken)}, []Step{{Clear, "old", "s-old"}}},
+		{"what waits follows the dates", allowed, true, nil, []Held{but(code("old", slot.Verified), outdated)}, []Step{{Change, "old", "s-old"}}},
+		{"what waits ends with the stay", Right{}, true, nil, []Held{code("old", slot.Verified)}, []Step{{Clear, "old", "s-old"}}},
+		{"a full lock keeps the old door", allowed, false, []Door{room("new")}, []Held{code("old", slot.Verified)}, []Step{{Put, "new", ""}}},
+		{"back again takes it as it is", allowed, false, []Door{room("old")}, []Held{code("old", slot.Verified), code("new", slot.Sent)}, []Step{{Clear, "new", "s-new"}}},
+		{"back again takes a removal back", allowed, false, []Door{room("old")}, []Held{but(code("old", slot.Removing), leaving), code("new", slot.Verified)},
+			[]Step{{Change, "old", "s-old"}}},
+		{"what is gone is put anew", allowed, false, []Door{room("old")}, []Held{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
+
+		{"another lock on the door", allowed, false, []Door{relocked}, []Held{code("old", slot.Verified)}, []Step{{Put, "old", ""}}},
+		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []Held{but(code("old", slot.Verified), func(h *Held) { h.Astray = true })},
+			[]Step{{Put, "old", ""}, {Clear, "old", "s-old"}}},
+		{"a slot that holds another's code is left for a fresh one", allowed, false, []Door{room("a")},
+			[]Held{but(code("a", slot.Failed), func(h *Held) { h.Result = string(slot.Occupied) })}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Reconcile(Task{Right: c.right, Placed: !c.unplaced, Doors: c.doors, Held: c.held, PINAt: func(string) string { return "pin" }})
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestReconcileWithoutAPIN(t *testing.T) {
+	got := Reconcile(Task{Right: allowed, Placed: true, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, PINAt: func(string) string { return "" }})
+	if d := cmp.Diff([]Step{{Change, "a", "s-a"}}, got); d != "" {
+		t.Error("what may not be there any more stays: " + d)
+	}
+}
+
+// world is what Reconcile's steps act on: codes on locks that answer when and how they like.
+type world struct {
+	held []Held
+	next int
+}
+
+func (w *world) take(t *rapid.T, task Task, steps []Step) {
+	for _, s := range steps {
+		i := slices.IndexFunc(w.held, func(h Held) bool { return h.SlotID == s.SlotID })
+		switch s.Verb {
+		case Put:
+			if rapid.IntRange(0, 4).Draw(t, "full") == 0 {
+				continue
+			}
+			w.next++
+			d := door(task.Doors, s.DoorID)
+			w.held = append(w.held, Held{SlotID: "s" + string(rune('A'+w.next)), LockID: d.Lock.ID, DoorID: s.DoorID, Present: true,
+				Window: task.Right.Window, PIN: "pin", Evidence: slot.Queued, ReadBack: d.Lock.ReadBack})
+		case Change:
+			w.held[i].Present, w.held[i].Window, w.held[i].PIN, w.held[i].Evidence = true, task.Right.Window, "pin", slot.Queued
+		case Clear:
+			w.held[i].Present, w.held[i].Evidence = false, slot.Removing
+		}
+	}
+}
+
+// answer has every lock do what is wanted.
+func (w *world) answer() {
+	w.held = slices.DeleteFunc(w.held, func(h Held) bool { return !h.Present })
+	for i := range w.held {
+		w.held[i].Evidence = slot.Verified
+	}
+}
+
+// Whatever moves a stay makes and however its locks answer: it never loses its last known door but to another stay or at
+// its end, and once the locks answer and no place is left in doubt it holds exactly the doors it shall.
+func TestReconcileLaws(t *testing.T) {
+	places := [][]Door{{room("r1"), gateAt("g")}, {room("r2"), gateAt("g"), gateAt("g2")}, {aDoor("b1", Bed), room("d")}, {aDoor("b2", Bed), room("d")}}
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{}
+		var task Task
+		for range rapid.IntRange(1, 8).Draw(t, "moves") {
+			task = Task{Right: allowed, Placed: true, Doors: rapid.SampledFrom(places).Draw(t, "place"), PINAt: func(string) string { return "pin" }}
+			if rapid.Bool().Draw(t, "dates") {
+				task.Right.Window = former
+			}
+			if rapid.IntRange(0, 5).Draw(t, "unmapped") == 0 {
+				task.Placed, task.Doors = false, nil
+			}
+			opened := func() bool {
+				return slices.ContainsFunc(w.held, func(h Held) bool { return h.Present && h.DoorID[0] != 'g' })
+			}
+			had := opened()
+			task.Held = w.held
+			w.take(t, task, Reconcile(task))
+			if had && !opened() {
+				t.Fatalf("a move took the last door away: %+v", w.held)
+			}
+			for i := range w.held {
+				if rapid.Bool().Draw(t, "answers") && w.held[i].Present {
+					w.held[i].Evidence = rapid.SampledFrom([]slot.Evidence{slot.Sent, slot.Accepted, slot.Verified, slot.Used, slot.Unconfirmed}).Draw(t, "evidence")
+				}
+			}
+		}
+		for range 60 { // a put may meet a full lock several times
+			w.answer()
+			task.Held = w.held
+			steps := Reconcile(task)
+			if len(steps) == 0 {
+				break
+			}
+			w.take(t, task, steps)
+		}
+		if !task.Placed {
+			return
+		}
+		var want, got []string
+		for _, d := range task.Doors {
+			want = append(want, d.ID)
+		}
+		for _, h := range w.held {
+			got = append(got, h.DoorID)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
