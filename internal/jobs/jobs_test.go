@@ -1,0 +1,171 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+	"go.uber.org/goleak"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// reader does readings as the test says.
+type reader struct {
+	river.WorkerDefaults[ReadSpaces]
+	begun chan ReadSpaces
+	end   chan error
+}
+
+func newReader() *reader { return &reader{begun: make(chan ReadSpaces), end: make(chan error)} }
+
+// Work tells the test that it has begun and waits for its word.
+func (r *reader) Work(ctx context.Context, job *river.Job[ReadSpaces]) error {
+	select {
+	case r.begun <- job.Args:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-r.end:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// open makes a queue that finds jobs by their wake-up alone.
+func open(t *testing.T, d *db.DB) *Queue {
+	t.Helper()
+	q, err := Open(d, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.look = time.Hour
+	return q
+}
+
+// work runs the queue until the returned stop is called.
+func work(t *testing.T, q *Queue, r *reader) (stop func()) {
+	t.Helper()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- q.Run(ctx, workers) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func ask(t *testing.T, d *db.DB, q *Queue, a ReadSpaces) {
+	t.Helper()
+	if err := d.Write(t.Context(), func(tx *db.Tx) error { return q.Insert(tx, a) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var (
+	one = ReadSpaces{PropertyID: "prp_one", IntegrationID: "int_one"}
+	two = ReadSpaces{PropertyID: "prp_one", IntegrationID: "int_two"}
+)
+
+func TestJobIsDoneOnceItsChangeIsStored(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q, r := open(t, d), newReader()
+		defer work(t, q, r)()
+		refused := errors.New("refused")
+		err := d.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(q.Insert(tx, one), refused) })
+		if !errors.Is(err, refused) {
+			t.Fatal(err)
+		}
+		ask(t, d, q, two)
+		if got := <-r.begun; got != two {
+			t.Errorf("done: %v; want that of the change that was stored", got)
+		}
+		r.end <- nil
+	})
+}
+
+func TestWaitingJobIsNotStoredTwice(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q, r := open(t, d), newReader()
+		for range 3 {
+			ask(t, d, q, one)
+		}
+		ask(t, d, q, two)
+		defer work(t, q, r)()
+		seen := map[string]int{}
+		for range 2 {
+			seen[(<-r.begun).IntegrationID]++
+		}
+		for range 2 {
+			r.end <- nil
+		}
+		if seen["int_one"] != 1 || seen["int_two"] != 1 {
+			t.Errorf("begun: %v", seen)
+		}
+	})
+}
+
+func TestJobUnderWayIsDoneOnceMore(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q, r := open(t, d), newReader()
+		defer work(t, q, r)()
+		ask(t, d, q, one)
+		<-r.begun
+		for range 3 {
+			ask(t, d, q, one)
+		}
+		want := one
+		want.Second = true
+		if got := <-r.begun; got != want {
+			t.Errorf("begun %v, want %v", got, want)
+		}
+		r.end <- nil
+		r.end <- nil
+		ask(t, d, q, two)
+		if got := <-r.begun; got != two {
+			t.Errorf("begun %v, want nothing but %v", got, two)
+		}
+		r.end <- nil
+	})
+}
+
+func TestJobCutByAStopIsDoneAgain(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q, r := open(t, d), newReader()
+		stop := work(t, q, r)
+		ask(t, d, q, one)
+		<-r.begun
+		stop()
+		defer work(t, open(t, d), r)()
+		if got := <-r.begun; got != one {
+			t.Errorf("begun %v, want %v", got, one)
+		}
+		r.end <- nil
+	})
+}
+
+func TestRetriesWaitLonger(t *testing.T) {
+	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
+		job := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, failures)}
+		if wait := time.Until((retries{}).NextRetry(job)); wait < want*7/10 || wait > want*13/10 {
+			t.Errorf("after %d failures more: %v, want about %v", failures, wait, want)
+		}
+	}
+	many := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, 1000)}
+	if wait := time.Until((retries{}).NextRetry(many)); wait > 7*time.Minute {
+		t.Errorf("waits %v", wait)
+	}
+}

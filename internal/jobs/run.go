@@ -1,0 +1,85 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/rivertype"
+)
+
+func run[T any](ctx context.Context, settings *river.Config, d riverdriver.Driver[T]) error {
+	client, err := river.NewClient(d, settings)
+	if err != nil {
+		return fmt.Errorf("make the job queue: %w", err)
+	}
+	// Not stopped by ctx itself, which would cut jobs at once that need a moment more.
+	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+		return fmt.Errorf("start the job queue: %w", err)
+	}
+	<-ctx.Done()
+	soft, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if client.Stop(soft) == nil {
+		return nil
+	}
+	hard, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopped)
+	defer cancel()
+	if err := client.StopAndCancel(hard); err != nil {
+		return fmt.Errorf("jobs did not end when they were told to: %w", err)
+	}
+	return nil
+}
+
+// retries waits twice as long after each failure, from two seconds to five minutes, give or take a quarter.
+type retries struct{}
+
+// NextRetry is when a job that failed is tried again.
+func (retries) NextRetry(job *rivertype.JobRow) time.Time {
+	wait := min(2*time.Second<<min(len(job.Errors), 10), 5*time.Minute)
+	return time.Now().Add(wait - wait/4 + rand.N(wait/2))
+}
+
+// unhurt puts back what a stop has cut, so that it is begun anew at once and the cut is not held against it.
+type unhurt struct{ river.MiddlewareDefaults }
+
+// Work does the job.
+func (*unhurt) Work(ctx context.Context, _ *rivertype.JobRow, do func(context.Context) error) error {
+	err := do(ctx)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {
+		return river.JobSnooze(0)
+	}
+	return err
+}
+
+// complaints says what failed. Arguments are not named: they may be about people.
+type complaints struct{ log *slog.Logger }
+
+// HandleError is told of a failed attempt.
+func (c complaints) HandleError(ctx context.Context, job *rivertype.JobRow, err error) *river.ErrorHandlerResult {
+	level, text := slog.LevelInfo, "a job failed and is tried again"
+	if job.Attempt >= job.MaxAttempts {
+		level, text = slog.LevelError, "a job failed for the last time and is given up"
+	}
+	c.log.Log(ctx, level, text, "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "error", err)
+	return nil
+}
+
+// HandlePanic is told of a defect in a job.
+func (c complaints) HandlePanic(ctx context.Context, job *rivertype.JobRow, what any, trace string) *river.ErrorHandlerResult {
+	c.log.ErrorContext(ctx, "a job panicked", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "panic", fmt.Sprint(what), "trace", trace)
+	return nil
+}
+
+// warnings leaves out what River says about its daily work.
+type warnings struct{ slog.Handler }
+
+// Enabled passes warnings on.
+func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
+}
