@@ -69,6 +69,21 @@ func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (sp
 	}
 }
 
+// ReadAnew is Read for who knows of a change that a reading under way may have missed: it begins when that one has ended.
+func (s *Spaces) ReadAnew(ctx context.Context, propertyID, integrationID string) (space.Recorded, error) {
+	s.mu.Lock()
+	before := s.flights[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
+	s.mu.Unlock()
+	if before != nil {
+		select {
+		case <-ctx.Done():
+			return space.Recorded{}, ctx.Err()
+		case <-before.landed:
+		}
+	}
+	return s.Read(ctx, propertyID, integrationID)
+}
+
 // join finds the reading under way or starts one.
 func (s *Spaces) join(ctx context.Context, source space.Source) (*flight, error) {
 	if err := ctx.Err(); err != nil {

@@ -1,0 +1,195 @@
+package worker
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/space"
+)
+
+// readings runs the jobs of s until the test ends.
+func readings(t *testing.T, s *Spaces) Readings {
+	t.Helper()
+	q, err := jobs.Open(s.DB, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Readings{Spaces: s, Jobs: q}
+	workers := river.NewWorkers()
+	r.AddTo(workers)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- q.Run(ctx, workers) }()
+	t.Cleanup(func() {
+		cancel()
+		s.Close()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func soon(t *testing.T, r Readings, integrationID string) {
+	t.Helper()
+	write(t, r.Spaces.DB, func(tx *db.Tx) error { return r.Soon(tx, "prp_one", integrationID) })
+}
+
+func waiting(t *testing.T, d *db.DB) (n int) {
+	t.Helper()
+	write(t, d, func(tx *db.Tx) error {
+		const query = "SELECT count(*) FROM river_job WHERE state IN ('available', 'scheduled')"
+		return tx.SQL().QueryRowContext(tx.Context(), query).Scan(&n)
+	})
+	return n
+}
+
+// What changes while a reading is under way is read by another.
+func TestReadingIsRepeatedWhenAskedMeanwhile(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		var under atomic.Int32
+		entered, answer := make(chan struct{}), make(chan struct{})
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string) ([]space.Listed, error) {
+			if under.Add(1) > 1 {
+				t.Error("two readings of the same at once")
+			}
+			defer under.Add(-1)
+			entered <- struct{}{}
+			select {
+			case <-answer:
+				return listing, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}})
+		soon(t, r, "int_one")
+		<-entered
+		for range 3 {
+			soon(t, r, "int_one")
+		}
+		answer <- struct{}{}
+		<-entered
+		answer <- struct{}{}
+	})
+}
+
+// A partner whose reservations name unknown rooms all day is not asked all day.
+func TestReadingsKeepApart(t *testing.T) {
+	at := clock.At(time.Now())
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		read := make(chan struct{}, 10)
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+			read <- struct{}{}
+			return listing, nil
+		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
+		if _, err := r.Spaces.Read(t.Context(), "prp_one", "int_one"); err != nil {
+			t.Fatal(err)
+		}
+		<-read
+		for range 5 {
+			soon(t, r, "int_one")
+		}
+		if n := waiting(t, d); n != 1 || len(read) != 0 {
+			t.Errorf("%d jobs wait, %d readings more, want one that waits", n, len(read))
+		}
+		at.Advance(apart + time.Second)
+		soon(t, r, "int_one")
+		<-read
+	}, dbtest.Clock(at))
+}
+
+func TestNothingToRead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		q, err := jobs.Open(d, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		soon(t, Readings{Spaces: &Spaces{DB: d}, Jobs: q}, "int_other")
+		if n := waiting(t, d); n != 0 {
+			t.Errorf("%d jobs wait", n)
+		}
+	})
+}
+
+// One partner that hangs keeps no other waiting.
+func TestReadingsGoOnBesideASlowPartner(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	write(t, d, func(tx *db.Tx) error {
+		if err := tx.Integration.Create().SetID("int_slow").SetPropertyID("prp_one").SetAppID("app_slow").SetName("Slow").SetScopes([]string{}).Exec(tx.Context()); err != nil {
+			return err
+		}
+		return tx.Endpoint.Create().SetID("end_slow").SetPropertyID("prp_one").SetIntegrationID("int_slow").SetAction(partner.GetSpaces).
+			SetURL("https://slow.example/").SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
+	})
+	slow, quick := make(chan struct{}), make(chan struct{})
+	r := readings(t, &Spaces{DB: d, Directory: everyone{}, Log: quiet, Fetch: func(ctx context.Context, e partner.Endpoint, _ []string) ([]space.Listed, error) {
+		if e.IntegrationID == "int_slow" {
+			close(slow)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		close(quick)
+		return listing, nil
+	}})
+	soon(t, r, "int_slow")
+	<-slow
+	soon(t, r, "int_one")
+	<-quick
+}
+
+type everyone struct{ directory }
+
+func (everyone) Endpoint(_ context.Context, _ *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	return partner.Endpoint{PropertyID: propertyID, IntegrationID: integrationID, Action: action}, nil
+}
+
+func TestPeriodicReadings(t *testing.T) {
+	at := clock.At(time.Now())
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		read := make(chan struct{}, 10)
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Clock: at, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+			read <- struct{}{}
+			return listing, nil
+		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
+		periodic := r.Periodic(15 * time.Minute)
+		sweep := func() {
+			t.Helper()
+			if err := periodic.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sweep()
+		<-read
+		if _, err := r.Spaces.Read(t.Context(), "prp_one", "int_one"); err != nil { // joins the one under way, or follows it
+			t.Fatal(err)
+		}
+		at.Advance(10 * time.Minute)
+		for range 3 {
+			sweep()
+		}
+		if n := waiting(t, d); n != 0 {
+			t.Errorf("%d readings within the interval", n)
+		}
+		for len(read) > 0 {
+			<-read
+		}
+		at.Advance(17 * time.Minute)
+		sweep()
+		<-read
+	}, dbtest.Clock(at))
+}
