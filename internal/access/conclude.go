@@ -127,6 +127,7 @@ func (w *work) tell(p Plan, held int) error {
 // kind is what this run means to the stay; empty: nothing that is worth telling.
 func (w *work) kind(p Plan, held int) (event.Kind, error) {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.shut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
+	first := w.opened || !w.had
 	switch {
 	case !live(w.grant):
 		if !w.released || held == 0 {
@@ -137,14 +138,14 @@ func (w *work) kind(p Plan, held int) (event.Kind, error) {
 			return "", err
 		}
 		return event.AccessRemoved, nil
-	case opens && w.acted && (w.opened || !w.had):
+	case first && opens && w.acted:
 		return event.AccessIssued, nil
+	case first && (w.opened || w.moved || w.acted) && (p.Status == StatusFailed || w.unplaced != ""):
+		return event.AccessFailed, nil
 	case w.failed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
 		return event.AccessFailed, nil
 	case w.acted, w.moved && w.had:
 		return event.AccessUpdated, nil
-	case (w.opened || w.moved) && (p.Status == StatusFailed || w.unplaced != ""):
-		return event.AccessFailed, nil
 	}
 	return "", nil
 }

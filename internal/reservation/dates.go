@@ -99,7 +99,9 @@ func complete(day, hour string, zone *time.Location) time.Time {
 }
 
 // at is the instant at which clocks that are so many seconds before UTC show the hour.
-func at(wall time.Time, seconds int) time.Time { return wall.Add(-time.Duration(seconds) * time.Second) }
+func at(wall time.Time, seconds int) time.Time {
+	return wall.Add(-time.Duration(seconds) * time.Second)
+}
 
 func offset(t time.Time, zone *time.Location) int {
 	_, seconds := t.In(zone).Zone()

@@ -3,12 +3,14 @@ package reservation_test
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	entnotice "latchkey.dev/ent/notice"
+	entpin "latchkey.dev/ent/pin"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
@@ -19,6 +21,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 )
 
 // morning is when every test begins: 9:00 UTC, 10:00 in Berlin.
@@ -206,7 +209,7 @@ func (h *house) present(rsv string) []string {
 	var out []string
 	for _, s := range h.slots() {
 		if s.Present && h.grantOf(s.GrantID).ReservationID == rsv {
-			out = append(out, s.DoorID[:len(s.DoorID)-len(h.id)+3])
+			out = append(out, strings.TrimSuffix(s.DoorID, h.at("")))
 		}
 	}
 	return out
@@ -229,7 +232,7 @@ func (h *house) says(door string, e slot.Evidence, r slot.Result) {
 		}
 		var seen []lock.Seen
 		for _, s := range rows {
-			if s.SeenGeneration == s.Generation && (s.SeenEvidence == string(slot.Verified) || !s.Present) {
+			if s.SeenGeneration == s.Generation && s.SeenEvidence == string(slot.Verified) {
 				continue
 			}
 			on := s.Present && (e == slot.Accepted || e == slot.Verified)
@@ -351,3 +354,63 @@ func refuse(t *testing.T, err error, reason fault.Reason) {
 }
 
 func number(n int) string { return strconv.Itoa(n) }
+
+// slotsAt lists the slots of the lock of that name.
+func (h *house) slotsAt(name string) []*ent.Slot {
+	h.t.Helper()
+	rows, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-" + name))).Order(entslot.ByNumber()).All(h.ctx())
+	h.must(err)
+	return rows
+}
+
+// sweep does what time brings and counts the windows that ended.
+func (h *house) sweep() (n int) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		n, err = access.Expire(access.Settler{Tx: tx, Keys: h.keys}, 100)
+		return err
+	})
+	return n
+}
+
+// capable changes what a lock can do.
+func (h *house) capable(name string, f func(*slot.Capabilities)) {
+	h.t.Helper()
+	c := h.caps
+	f(&c)
+	h.write(func(tx *db.Tx) error {
+		return tx.Lock.UpdateOneID(h.at("lck-" + name)).SetCapabilities(c).Exec(tx.Context())
+	})
+}
+
+// online has the bridge come, or be heard again, or go.
+func (h *house) online(yes bool) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.Bridge.UpdateOneID(h.at("brg")).SetOnline(yes).SetLastSeenAt(tx.Now()).Exec(tx.Context())
+	})
+}
+
+func (h *house) settings(f func(tx *db.Tx) error) { h.t.Helper(); h.write(f) }
+
+func (h *house) replan(what space.Touched) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error { return h.keeper().Replan(tx, h.id, what) })
+}
+
+// listed has the partner list a space.
+func (h *house) listed(short string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.PartnerSpace.Create().SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetExternalID(theirs(short)).
+			SetType("Room").SetName(short).SetIsPrivate(true).SetIsActive(true).SetSeenAt(tx.Now()).Exec(tx.Context())
+	})
+}
+
+// livePINs counts the digits that are reserved.
+func (h *house) livePINs() int {
+	h.t.Helper()
+	n, err := h.db.Read().Pin.Query().Where(entpin.PropertyID(h.id)).Count(h.ctx())
+	h.must(err)
+	return n
+}

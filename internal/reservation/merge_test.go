@@ -16,7 +16,9 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-func berlin(t testing.TB) House { return House{Zone: zone(t, "Europe/Berlin"), CheckIn: "15:00", CheckOut: "11:00"} }
+func berlin(t testing.TB) House {
+	return House{Zone: zone(t, "Europe/Berlin"), CheckIn: "15:00", CheckOut: "11:00"}
+}
 
 func ptr[T any](v T) *T { return &v }
 
@@ -133,7 +135,9 @@ func TestMergeMovesValues(t *testing.T) {
 	own := plus(least(), Patch{OwnSpaceID: "spc_1"})
 	paid := plus(least(), Patch{Price: 120.5, Owing: 20.0, Currency: "EUR"})
 	id := Patch{PMSID: "A1"}
-	space := func(r Record) string { return strings.Join([]string{deref(r.SpaceID), deref(r.ParentID), deref(r.OwnSpaceID)}, "/") }
+	space := func(r Record) string {
+		return strings.Join([]string{deref(r.SpaceID), deref(r.ParentID), deref(r.OwnSpaceID)}, "/")
+	}
 	money := func(r Record) [3]any { return [3]any{deref(r.Price), deref(r.Owing), deref(r.Currency)} }
 	times := func(r Record) []string {
 		return []string{r.From.Format(time.RFC3339), deref(r.FromDate), r.To.Format(time.RFC3339), deref(r.ToDate)}
