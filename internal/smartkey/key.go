@@ -83,7 +83,7 @@ func (k PublicKey) cose() coseKey {
 	return coseKey{Type: keyTypeEC2, Curve: curveP256, X: k.point[1:33], Y: k.point[33:]}
 }
 
-// Encode returns the key as a COSE_Key, 77 bytes.
+// Encode returns the key as a COSE_Key, 75 bytes.
 func (k PublicKey) Encode() []byte { return mustEncode(k.cose()) }
 
 // Uncompressed returns the point's 65 bytes.

@@ -4,7 +4,6 @@ import (
 	"crypto/ecdsa"
 	"io"
 	"math/rand/v2"
-	"testing"
 	"time"
 )
 
@@ -25,9 +24,15 @@ func chance(seed uint64) io.Reader {
 	return rand.NewChaCha8(s)
 }
 
+// failer is what helpers need of a test; rapid's tests have it too.
+type failer interface {
+	Helper()
+	Fatal(args ...any)
+}
+
 // world is one property with a bridge, two doors, an issuer and a phone with a token.
 type world struct {
-	tb      testing.TB
+	tb      failer
 	random  io.Reader
 	signer  *ecdsa.PrivateKey
 	issuer  Issuer
@@ -40,7 +45,7 @@ type world struct {
 	foreign Door
 }
 
-func newWorld(tb testing.TB, seed uint64) *world {
+func newWorld(tb failer, seed uint64) *world {
 	tb.Helper()
 	w := &world{tb: tb, random: chance(seed)}
 	w.room, w.gate, w.foreign = DoorID(testBridge, "0x00158d0001a2b3c4"), DoorID(testBridge, "gate"), DoorID("brg_other", "gate")
@@ -135,8 +140,8 @@ func (w *world) forge(change func(*tokenClaims)) []byte {
 	return must(sign1(w.signer, typeToken, claims))(w.tb)
 }
 
-func must[T any](v T, err error) func(testing.TB) T {
-	return func(tb testing.TB) T {
+func must[T any](v T, err error) func(failer) T {
+	return func(tb failer) T {
 		tb.Helper()
 		if err != nil {
 			tb.Fatal(err)
