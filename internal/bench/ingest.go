@@ -50,12 +50,6 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	}
 	floor := &site{part: empty.part, drive: empty.drive}
 	for n := range b.Rounds + 1 {
-		if n == b.Rounds && b.Profile != "" {
-			if err := empty.call(ctx, "Profile", b.Profile, &None{}); err != nil {
-				return nil, err
-			}
-			defer func() { err = errors.Join(err, empty.call(ctx, "Profile", "", &None{})) }()
-		}
 		for _, s := range []*site{floor, empty, full} {
 			if s == nil {
 				continue
@@ -63,7 +57,11 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 			if err := s.call(ctx, "Idle", s == floor, &None{}); err != nil {
 				return nil, err
 			}
-			if err := s.measure(ctx, b.Span, n > 0); err != nil {
+			profile := ""
+			if s == empty && n == b.Rounds {
+				profile = b.Profile
+			}
+			if err := s.measure(ctx, b.Span, n > 0, profile); err != nil {
 				return nil, err
 			}
 		}
@@ -110,10 +108,16 @@ func (s *site) fill(ctx context.Context, rows int) error {
 func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }
 
 // measure drives for a while; the first time, to warm up, it is not kept.
-func (s *site) measure(ctx context.Context, span time.Duration, keep bool) error {
+func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
 	var before, after Use
 	if err := s.call(ctx, "Usage", None{}, &before); err != nil {
 		return err
+	}
+	if profile != "" {
+		if err := s.call(ctx, "Profile", profile, &None{}); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.call(ctx, "Profile", "", &None{})) }()
 	}
 	b, err := s.run(ctx, span)
 	if err != nil || !keep {

@@ -19,6 +19,7 @@ import (
 type Tx struct {
 	*ent.Client
 	ctx   context.Context
+	brief context.Context // as ctx, but never done where nobody has to be waited for
 	sql   *sql.Tx
 	now   time.Time
 	after []func()
@@ -31,8 +32,18 @@ type insideWrite struct{}
 func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time) *Tx {
 	c := &txConn{ExecQuerier: tx}
 	client := ent.NewClient(ent.Driver(txDriver{conn(name, c), name}))
-	return &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c}
+	t := &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c}
+	t.brief = t.ctx
+	if name == dialect.SQLite {
+		t.brief = context.WithoutCancel(t.ctx)
+	}
+	return t
 }
+
+// Brief is the context for a statement that finds its few rows by an index and so takes no time worth speaking of. On
+// SQLite it is not watched by a goroutine of the driver and another of database/sql, which cost as much as the statement;
+// over a network it ends with Context.
+func (t *Tx) Brief() context.Context { return t.brief }
 
 // Context is the context of every query of this change: the caller's values, our deadline.
 func (t *Tx) Context() context.Context { return t.ctx }

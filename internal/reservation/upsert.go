@@ -6,15 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
-	entreservation "latchkey.dev/ent/reservation"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/space"
 )
@@ -41,20 +37,18 @@ type Keeper struct {
 // Upsert creates the reservation a patch names, or merges the patch into it, and plans its access anew. wrong are the
 // fields that the caller found wrong before; the error names them together with those found here.
 func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
-	house, err := tx.Property.Get(tx.Context(), s.PropertyID)
+	pmsID, _ := p.text(PMSID)
+	found, err := load(tx, s, deref(pmsID))
 	if err != nil {
-		return Stored{}, fmt.Errorf("load the property: %w", err)
+		return Stored{}, err
 	}
+	house, row := found.house, found.row
 	rules, err := access.RulesOf(house)
 	if err != nil {
 		return Stored{}, err
 	}
-	row, granted, err := k.held(tx, s, p)
-	if err != nil {
-		return Stored{}, err
-	}
 	if row != nil && len(wrong) == 0 && older(p, row) {
-		plan, err := access.Show(tx, k.Keys, stayOf(row, !granted), rules)
+		plan, err := access.Show(tx, k.Keys, stayOf(row, !found.granted), rules)
 		return Stored{Row: row, House: house, Plan: plan, Stale: true}, err
 	}
 	var held *Record
@@ -78,38 +72,8 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 	if err != nil {
 		return Stored{}, err
 	}
-	plan, err := access.Apply(tx, k.Keys, stayOf(row, !granted), rules)
+	plan, err := access.Apply(tx, k.Keys, stayOf(row, !found.granted), rules)
 	return Stored{Row: row, House: house, Plan: plan}, err
-}
-
-// granted tells beside a reservation whether it ever had access: most never had, and are spared the look for it.
-const granted = "granted"
-
-// held finds the reservation that a patch is about, nil if there is none.
-func (k Keeper) held(tx *db.Tx, s Scope, p Patch) (row *ent.Reservation, had bool, err error) {
-	pmsID, _ := p.text(PMSID)
-	if deref(pmsID) == "" {
-		return nil, false, nil
-	}
-	q := tx.Reservation.Query().Where(entreservation.PropertyID(s.PropertyID),
-		entreservation.IntegrationID(s.IntegrationID), entreservation.PmsID(*pmsID))
-	q.Modify(func(q *sql.Selector) {
-		q.AppendSelectExprAs(sql.ExprFunc(func(b *sql.Builder) {
-			b.WriteString("EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = ").Ident(q.C(entreservation.FieldID)).WriteString(")")
-		}), granted)
-	})
-	row, err = q.Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("look for a reservation: %w", err)
-	}
-	v, err := row.Value(granted)
-	if err != nil {
-		return nil, false, fmt.Errorf("look for the access of a reservation: %w", err)
-	}
-	return row, v != int64(0) && v != false, nil
 }
 
 // refuse makes one error of all wrong fields. A field that was wrong before is not told again.
@@ -149,31 +113,6 @@ func ownSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 		return fault.New(fault.NotFound, fault.SpaceNotFound, "no such space at this property: parentSpaceId takes an id of GET /v1/spaces")
 	}
 	return nil
-}
-
-func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
-	c := tx.Reservation.Create().SetID(id.New("rsv")).SetPropertyID(s.PropertyID).SetIntegrationID(s.IntegrationID).
-		SetPmsID(r.PMSID).SetCreatedAt(tx.Now())
-	write(c.Mutation(), r, tx.Now())
-	row, err := c.Save(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("store a reservation: %w", err)
-	}
-	return row, nil
-}
-
-// update stores a record in one statement: the row as it is then needs no second one.
-func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
-	u := tx.Reservation.Update().Where(entreservation.ID(row.ID), entreservation.PropertyID(row.PropertyID))
-	write(u.Mutation(), r, tx.Now())
-	n, err := u.Save(tx.Context())
-	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows", n)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("store a reservation: %w", err)
-	}
-	return rowOf(row, r, tx.Now()), nil
 }
 
 // stayOf is what access needs to know of a reservation.

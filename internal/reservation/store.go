@@ -1,0 +1,150 @@
+package reservation
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+)
+
+// Written by hand, because each change of a reservation runs two of these: ent takes several times as long to build and
+// scan them.
+
+// columns are what a PMS may change of a reservation, in the order of valuesOf.
+var columns = []string{
+	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
+	"booker_first_name", "booker_last_name", "booker_email", "booker_mobile", "state", "from_date", "to_date", "from_at", "to_at",
+	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
+	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at",
+}
+
+// valuesOf are the values of columns.
+func valuesOf(r Record, now time.Time) ([]any, error) {
+	var companions any
+	if len(r.CompanionIDs) > 0 {
+		raw, err := json.Marshal(r.CompanionIDs)
+		if err != nil {
+			return nil, fmt.Errorf("write the companions of a reservation: %w", err)
+		}
+		companions = raw
+	}
+	return []any{
+		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt, r.Number,
+		r.FirstName, r.LastName, r.Email, r.Mobile, string(r.State), r.FromDate, r.ToDate, r.From, r.To,
+		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
+		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now,
+	}, nil
+}
+
+var (
+	loadQuery = `SELECT p.name, p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes,
+			p.pin_length, p.gates_alone, p.owing_policy, p.owing_threshold_minor,
+			r.id, r.created_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id), r.` + strings.Join(columns, ", r.") + `
+		FROM properties AS p
+		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
+		WHERE p.id = $3`
+	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
+		VALUES (` + places(1, len(columns)+5) + `)`
+	updateStatement = `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, len(columns)) + `)
+		WHERE id = $` + strconv.Itoa(len(columns)+1) + ` AND property_id = $` + strconv.Itoa(len(columns)+2)
+)
+
+// places are the placeholders from first to last.
+func places(first, last int) string {
+	var b strings.Builder
+	for n := first; n <= last; n++ {
+		if n > first {
+			b.WriteString(", ")
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+// known is what a change starts from.
+type known struct {
+	house   *ent.Property    // without CreatedAt
+	row     *ent.Reservation // nil: there is none yet
+	granted bool             // it had access once; most never had, and are spared the look for it
+}
+
+// load finds a property and its reservation by the PMS's id, "" for none.
+func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
+	rows, err := tx.QueryContext(tx.Brief(), loadQuery, s.IntegrationID, pmsID, s.PropertyID)
+	if err != nil {
+		return known{}, fmt.Errorf("look for a reservation: %w", err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err = rows.Err(); err == nil {
+			err = fmt.Errorf("no property %s", s.PropertyID)
+		}
+		return known{}, fmt.Errorf("look for a reservation: %w", err)
+	}
+	k, err := scan(rows, s, pmsID)
+	if err != nil {
+		return known{}, fmt.Errorf("read a reservation: %w", err)
+	}
+	return k, nil
+}
+
+func scan(rows *sql.Rows, s Scope, pmsID string) (known, error) {
+	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
+	var rowID, number, last, state, spaceKey sql.NullString
+	var created, updated, from, to sql.NullTime
+	var granted bool
+	var companions []byte
+	err := rows.Scan(&p.Name, &p.TimeZone, &p.CheckInTime, &p.CheckOutTime, &p.EarlyInMinutes, &p.LateOutMinutes,
+		&p.PinLength, &p.GatesAlone, &p.OwingPolicy, &p.OwingThresholdMinor,
+		&rowID, &created, &granted,
+		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
+		&r.BookerFirstName, &last, &r.BookerEmail, &r.BookerMobile, &state, &r.FromDate, &r.ToDate, &from, &to,
+		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
+		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated)
+	if err != nil || !rowID.Valid {
+		return known{house: p}, err
+	}
+	r.ID, r.PmsNumber, r.BookerLastName, r.State, r.SpaceKey = rowID.String, number.String, last.String, state.String, spaceKey.String
+	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
+	if len(companions) > 0 {
+		err = json.Unmarshal(companions, &r.PmsCompanionIds)
+	}
+	return known{p, r, granted}, err
+}
+
+func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
+	values, err := valuesOf(r, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
+	values = append(values, row.ID, row.PropertyID, row.IntegrationID, row.PmsID, row.CreatedAt)
+	return rowOf(row, r, tx.Now()), stored(tx, insertStatement, values)
+}
+
+func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
+	values, err := valuesOf(r, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	return rowOf(row, r, tx.Now()), stored(tx, updateStatement, append(values, row.ID, row.PropertyID))
+}
+
+// stored runs a statement that stores one row.
+func stored(tx *db.Tx, statement string, values []any) error {
+	done, err := tx.ExecContext(tx.Brief(), statement, values...)
+	if err != nil {
+		return fmt.Errorf("store a reservation: %w", err)
+	}
+	if n, err := done.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("store a reservation: %d rows, %w", n, err)
+	}
+	return nil
+}

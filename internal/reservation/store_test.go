@@ -1,0 +1,108 @@
+package reservation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"latchkey.dev/ent"
+	entproperty "latchkey.dev/ent/property"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// full is a record with every field set.
+func full() Record {
+	at := time.Date(2026, 7, 1, 12, 0, 0, 123456000, time.UTC)
+	text := func(s string) *string { return &s }
+	adults, children, price, owing := 2, 0, int64(42050), int64(1)
+	return Record{
+		PMSID: "p1", GroupID: text("g"), SpaceID: text("s"), ParentID: text("r"), CompanionIDs: []string{"c1", "c2"}, PMSUpdatedAt: &at,
+		Number: "42", FirstName: text("Ada"), LastName: "Lovelace", Email: text("ada@example.com"), Mobile: text("+351"),
+		State: access.Confirmed, FromDate: text("2026-07-01"), ToDate: text("2026-07-03"), From: at, To: at.AddDate(0, 0, 2),
+		Adults: &adults, Children: &children, Price: &price, Owing: &owing, Currency: text("EUR"),
+		SourceName: text("b"), ChannelManager: text("m"), ChannelNumber: text("n"), OwnSpaceID: text("spc_1"),
+	}
+}
+
+func TestStoreAgreesWithEnt(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s := Scope{PropertyID: "prp_1", IntegrationID: "int_1"}
+		write := func(f func(tx *db.Tx) error) {
+			t.Helper()
+			if err := d.Write(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(func(tx *db.Tx) error {
+			return tx.Property.Create().SetID(s.PropertyID).SetName("M").SetTimeZone("Europe/Lisbon").SetCheckInTime("14:00").SetCheckOutTime("10:00").
+				SetEarlyInMinutes(1).SetLateOutMinutes(2).SetPinLength(7).SetGatesAlone(true).SetOwingPolicy("allow").SetOwingThresholdMinor(3).Exec(tx.Context())
+		})
+		same := func(step string, want *ent.Reservation) {
+			t.Helper()
+			ctx := t.Context()
+			k, err := load(d.View(ctx), s, "p1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			options := []cmp.Option{cmpopts.IgnoreUnexported(ent.Reservation{}, ent.Property{}), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
+			if diff := cmp.Diff(want, k.row, options...); diff != "" {
+				t.Errorf("%s: as returned and as loaded:\n%s", step, diff)
+			}
+			if diff := cmp.Diff(d.Read().Reservation.Query().OnlyX(ctx), k.row, options...); diff != "" {
+				t.Errorf("%s: as ent reads it and as loaded:\n%s", step, diff)
+			}
+			house := d.Read().Property.Query().OnlyX(ctx)
+			house.CreatedAt = time.Time{}
+			if diff := cmp.Diff(house, k.house, options...); diff != "" {
+				t.Errorf("the property:\n%s", diff)
+			}
+		}
+		if k, err := load(d.View(t.Context()), s, "p1"); err != nil || k.row != nil || k.granted {
+			t.Fatalf("nothing is stored yet: %+v, %v", k, err)
+		}
+		var row *ent.Reservation
+		write(func(tx *db.Tx) (err error) { row, err = create(tx, s, full()); return err })
+		same("created", row)
+		bare := Record{PMSID: "p1", Number: "43", LastName: "L", State: access.Canceled, From: full().To, To: full().To.AddDate(0, 0, 1)}
+		write(func(tx *db.Tx) (err error) { row, err = update(tx, row, bare); return err })
+		same("everything optional cleared", row)
+		write(func(tx *db.Tx) (err error) { row, err = update(tx, row, full()); return err })
+		same("everything set again", row)
+		write(func(tx *db.Tx) error {
+			_, err := update(tx, &ent.Reservation{ID: row.ID, PropertyID: "prp_2"}, bare)
+			if err == nil {
+				t.Error("a reservation of another property was changed")
+			}
+			return nil
+		})
+		for _, other := range []Scope{{"prp_1", "int_2"}, {"prp_1", ""}} {
+			if k, err := load(d.View(t.Context()), other, "p1"); err != nil || k.row != nil {
+				t.Errorf("%+v sees what is not its own: %+v, %v", other, k.row, err)
+			}
+		}
+		if _, err := load(d.View(t.Context()), Scope{"prp_2", "int_1"}, "p1"); err == nil {
+			t.Error("a property that does not exist was loaded")
+		}
+	})
+}
+
+// A column that is added to the models has to be added to the statements.
+func TestStoreNamesEveryColumn(t *testing.T) {
+	fixed := []string{entreservation.FieldID, entreservation.FieldPropertyID, entreservation.FieldIntegrationID, entreservation.FieldPmsID, entreservation.FieldCreatedAt}
+	want := slices.Sorted(slices.Values(entreservation.Columns))
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(slices.Concat(fixed, columns)))); diff != "" {
+		t.Error(diff)
+	}
+	for _, c := range entproperty.Columns {
+		if c != entproperty.FieldID && c != entproperty.FieldCreatedAt && !strings.Contains(loadQuery, "p."+c) {
+			t.Errorf("the property's %s is not loaded", c)
+		}
+	}
+}
