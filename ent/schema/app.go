@@ -15,7 +15,7 @@ func (App) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
-		field.String("name").MaxLen(255).Unique(),
+		field.String("name").MaxRuneLen(255).Unique(),
 		created(),
 	}
 }

@@ -17,14 +17,14 @@ func (Conflict) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("integration_id").MaxLen(40).Immutable(),
-		field.String("kind").MaxLen(32).Immutable(),
-		field.String("external_id").MaxLen(255).Immutable(),
-		field.String("detail").MaxLen(1024).Default(""),
+		field.String("integration_id").MaxRuneLen(40).Immutable(),
+		field.String("kind").MaxRuneLen(32).Immutable(),
+		field.String("external_id").MaxRuneLen(255).Immutable(),
+		field.String("detail").MaxRuneLen(1024).Default(""),
 		field.Strings("reservation_ids"),
 		moment("opened_at"),
 		maybe("closed_at"),
-		field.String("open_key").MaxLen(400).Optional().Nillable().Unique().Comment("integration/kind/external id while open: one at a time."),
+		field.String("open_key").MaxRuneLen(400).Optional().Nillable().Unique().Comment("integration/kind/external id while open: one at a time."),
 	}
 }
 

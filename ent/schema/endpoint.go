@@ -17,16 +17,16 @@ func (Endpoint) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("integration_id").MaxLen(40).Immutable(),
-		field.String("action").MaxLen(32).Immutable(),
-		field.String("url").MaxLen(2048),
-		field.String("method").MaxLen(8),
+		field.String("integration_id").MaxRuneLen(40).Immutable(),
+		field.String("action").MaxRuneLen(32).Immutable(),
+		field.String("url").MaxRuneLen(2048),
+		field.String("method").MaxRuneLen(8),
 		field.Bytes("sealed_token").Comment("Sealed."),
-		field.String("token_place").MaxLen(8),
+		field.String("token_place").MaxRuneLen(8),
 		field.Int("failures").Default(0),
 		maybe("last_success_at"),
 		maybe("last_failure_at"),
-		field.String("last_error").MaxLen(1024).Default(""),
+		field.String("last_error").MaxRuneLen(1024).Default(""),
 		created(),
 	}
 }

@@ -17,9 +17,9 @@ func (Event) Fields() []ent.Field {
 
 		field.Int64("id"),
 		property(),
-		field.String("subject").MaxLen(40).Immutable(),
+		field.String("subject").MaxRuneLen(40).Immutable(),
 		field.Int64("subject_sequence").Immutable(),
-		field.String("kind").MaxLen(64).Immutable(),
+		field.String("kind").MaxRuneLen(64).Immutable(),
 		field.JSON("body", map[string]any{}).Immutable(),
 		moment("occurred_at"),
 		maybe("dispatched_at"),

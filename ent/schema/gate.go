@@ -17,8 +17,8 @@ func (Gate) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("name").MaxLen(255),
-		field.String("floor").MaxLen(64).Default(""),
+		field.String("name").MaxRuneLen(255),
+		field.String("floor").MaxRuneLen(64).Default(""),
 		field.Strings("space_ids").Comment("The spaces whose guests it lets in; empty: those of all."),
 		created(),
 	}

@@ -16,12 +16,12 @@ func (Idempotency) Fields() []ent.Field {
 	return []ent.Field{
 
 		field.Int64("id"),
-		field.String("holder").MaxLen(64).Immutable().Comment("The integration or token that called."),
-		field.String("method").MaxLen(128).Immutable(),
-		field.String("key").MaxLen(255).Immutable(),
+		field.String("holder").MaxRuneLen(64).Immutable().Comment("The integration or token that called."),
+		field.String("method").MaxRuneLen(128).Immutable(),
+		field.String("key").MaxRuneLen(255).Immutable(),
 		field.Bytes("request_hash").Immutable(),
 		field.Bytes("answer").Comment("Sealed; without PIN and token."),
-		field.String("property_id").MaxLen(40).Default("").Immutable(),
+		field.String("property_id").MaxRuneLen(40).Default("").Immutable(),
 		moment("expires_at"),
 		created(),
 	}

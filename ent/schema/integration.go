@@ -17,8 +17,8 @@ func (Integration) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("app_id").MaxLen(40).Optional().Nillable().Immutable().Comment("Absent for the built-in integration, which the api-keys of the property belong to."),
-		field.String("name").MaxLen(255),
+		field.String("app_id").MaxRuneLen(40).Optional().Nillable().Immutable().Comment("Absent for the built-in integration, which the api-keys of the property belong to."),
+		field.String("name").MaxRuneLen(255),
 		field.Strings("scopes"),
 		field.Bytes("signing_secret").Optional().Comment("Sealed; signs each call to the partner."),
 		field.Bytes("previous_signing_secret").Optional(),

@@ -17,11 +17,11 @@ func (Mapping) Fields() []ent.Field {
 
 		field.Int("id"),
 		property(),
-		field.String("integration_id").MaxLen(40).Immutable(),
-		field.String("external_id").MaxLen(255).Immutable(),
-		field.String("space_id").MaxLen(40),
-		field.String("name").MaxLen(255).Comment("As the partner called it when it was mapped."),
-		field.String("type").MaxLen(8).Comment("As the partner typed it when it was mapped."),
+		field.String("integration_id").MaxRuneLen(40).Immutable(),
+		field.String("external_id").MaxRuneLen(255).Immutable(),
+		field.String("space_id").MaxRuneLen(40),
+		field.String("name").MaxRuneLen(255).Comment("As the partner called it when it was mapped."),
+		field.String("type").MaxRuneLen(8).Comment("As the partner typed it when it was mapped."),
 		created(),
 	}
 }

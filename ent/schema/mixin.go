@@ -13,12 +13,12 @@ import (
 
 // id is the typed, sortable identifier every model but the counters has.
 func id() ent.Field {
-	return field.String("id").MaxLen(40).Immutable()
+	return field.String("id").MaxRuneLen(40).Immutable()
 }
 
 // property is the tenant. Every query names it.
 func property() ent.Field {
-	return field.String("property_id").MaxLen(40).Immutable()
+	return field.String("property_id").MaxRuneLen(40).Immutable()
 }
 
 // moment is an instant in UTC with microseconds, the same in both databases.
@@ -35,7 +35,7 @@ var momentType = map[string]string{dialect.SQLite: "datetime", dialect.Postgres:
 
 // text is a string that may be absent, which differs from empty.
 func text(name string, most int) ent.Field {
-	return field.String(name).MaxLen(most).Optional().Nillable()
+	return field.String(name).MaxRuneLen(most).Optional().Nillable()
 }
 
 func table(name string) []schema.Annotation {

@@ -17,10 +17,10 @@ func (Notice) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("kind").MaxLen(64).Immutable(),
-		field.String("subject").MaxLen(64).Immutable().Comment("The id it is about."),
-		field.String("text").MaxLen(1024),
-		field.String("once_key").MaxLen(400).Optional().Nillable().Unique().Comment("Told once while it stands."),
+		field.String("kind").MaxRuneLen(64).Immutable(),
+		field.String("subject").MaxRuneLen(64).Immutable().Comment("The id it is about."),
+		field.String("text").MaxRuneLen(1024),
+		field.String("once_key").MaxRuneLen(400).Optional().Nillable().Unique().Comment("Told once while it stands."),
 		maybe("read_at"),
 		created(),
 	}

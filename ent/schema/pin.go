@@ -17,8 +17,8 @@ func (Pin) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("grant_id").MaxLen(40).Immutable(),
-		field.String("door_id").MaxLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
+		field.String("grant_id").MaxRuneLen(40).Immutable(),
+		field.String("door_id").MaxRuneLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
 		field.Bytes("mac").Immutable().Comment("Keyed hash under the property."),
 		field.Bytes("sealed").Immutable(),
 		field.Bool("retired").Default(false).Comment("Another was drawn for its doors; reserved until no lock can hold it."),

@@ -16,15 +16,15 @@ func (Property) Fields() []ent.Field {
 	return []ent.Field{
 
 		id(),
-		field.String("name").MaxLen(255),
-		field.String("time_zone").MaxLen(64),
-		field.String("check_in_time").MaxLen(5).Default("15:00"),
-		field.String("check_out_time").MaxLen(5).Default("11:00"),
+		field.String("name").MaxRuneLen(255),
+		field.String("time_zone").MaxRuneLen(64),
+		field.String("check_in_time").MaxRuneLen(5).Default("15:00"),
+		field.String("check_out_time").MaxRuneLen(5).Default("11:00"),
 		field.Int("early_in_minutes").Default(0),
 		field.Int("late_out_minutes").Default(0),
 		field.Int("pin_length").Default(6),
 		field.Bool("gates_alone").Default(false).Comment("A stay whose own door has no lock still gets the gates."),
-		field.String("owing_policy").MaxLen(16).Default("block"),
+		field.String("owing_policy").MaxRuneLen(16).Default("block"),
 		field.Int64("owing_threshold_minor").Default(0),
 		created(),
 	}

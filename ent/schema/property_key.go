@@ -14,7 +14,7 @@ func (PropertyKey) Annotations() []schema.Annotation { return table("property_ke
 func (PropertyKey) Fields() []ent.Field {
 	return []ent.Field{
 
-		field.String("id").MaxLen(40).Immutable().Comment("The property; empty for what belongs to none."),
+		field.String("id").MaxRuneLen(40).Immutable().Comment("The property; empty for what belongs to none."),
 		field.Bytes("sealed").Comment("Tink keyset under the key-encryption key."),
 		created(),
 	}

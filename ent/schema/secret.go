@@ -14,7 +14,7 @@ func (Secret) Annotations() []schema.Annotation { return table("secrets") }
 func (Secret) Fields() []ent.Field {
 	return []ent.Field{
 
-		field.String("id").MaxLen(64).Immutable(),
+		field.String("id").MaxRuneLen(64).Immutable(),
 		field.Bytes("sealed"),
 		created(),
 	}

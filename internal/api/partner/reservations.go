@@ -27,11 +27,15 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		sent = &partnerv1.Reservation{}
 	}
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
-	more, err := chain.Violations(ctx, sent, "")
+	at := ""
+	if r := body.From(ctx); r != nil && r.Field == "" {
+		at = "reservation" // a Connect client's JSON is the whole request
+	}
+	more, err := chain.Violations(ctx, sent, at)
 	if err != nil {
 		return nil, err
 	}
-	wrong = append(more, wrong...)
+	wrong = append(within(more, at), wrong...)
 	if len(wrong) > 0 {
 		return nil, s.refusal(ctx, a, patch, wrong)
 	}
