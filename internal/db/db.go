@@ -32,8 +32,11 @@ type Config struct {
 	QueueSize int
 	// MaxConns bounds PostgreSQL connections. Default 16. SQLite has one writer and four readers.
 	MaxConns int
-	Clock    clock.Clock  // default clock.System
-	Logger   *slog.Logger // default: discards
+	// Around runs around every call of Write, and calls write once. The context it hands on carries what belongs to every
+	// change and must not be forgotten in one: who is told of it after the commit, where its time is noted. Default: nothing.
+	Around func(ctx context.Context, write func(ctx context.Context) error) error
+	Clock  clock.Clock  // default clock.System
+	Logger *slog.Logger // default: discards
 }
 
 // DB is an open database. It is safe for concurrent use.
@@ -139,7 +142,10 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return d.engine.write(ctx, fn)
+	if d.cfg.Around == nil {
+		return d.engine.write(ctx, fn)
+	}
+	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.engine.write(ctx, fn) })
 }
 
 // Dialect is dialect.SQLite or dialect.Postgres.

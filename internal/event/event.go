@@ -3,6 +3,7 @@
 package event
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -42,6 +43,13 @@ type Event struct {
 	OccurredAt time.Time      // zero: now
 }
 
+type wakerKey struct{}
+
+// WithWaker has wake called when events that are appended under this context are stored, once for each. It must not wait.
+func WithWaker(ctx context.Context, wake func()) context.Context {
+	return context.WithValue(ctx, wakerKey{}, wake)
+}
+
 // Append writes the event with the next number of its subject.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
@@ -60,9 +68,14 @@ func Append(tx *db.Tx, e Event) error {
 		next += int64(last[0])
 	}
 	err = tx.Event.Create().SetPropertyID(e.PropertyID).SetSubject(e.Subject).SetSubjectSequence(next).
-		SetKind(string(e.Kind)).SetBody(e.Body).SetOccurredAt(e.OccurredAt.UTC()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		SetKind(string(e.Kind)).SetBody(e.Body).SetOccurredAt(e.OccurredAt.UTC()).SetCreatedAt(tx.Now()).
+		OnConflict(sql.ConflictColumns(event.FieldSubject, event.FieldSubjectSequence), sql.DoNothing()). // in two at once, PostgreSQL has one begin anew
+		Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
+	}
+	if w, ok := tx.Context().Value(wakerKey{}).(func()); ok && w != nil {
+		tx.After(w)
 	}
 	return nil
 }
