@@ -1,9 +1,6 @@
 package smartkey
 
-import (
-	"fmt"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // Greeting is what a bridge says first, on every path. It is not signed: what a
 // phone signs names the bridge and the door that the phone itself chose.
@@ -100,8 +97,11 @@ type Answer struct {
 	Detail string `cbor:"2,keyasint,omitempty"`
 }
 
-// maxDetail bounds an answer's text for people.
-const maxDetail = 128
+// Bounds of an answer and of its text for people.
+const (
+	maxAnswerSize = 256
+	maxDetail     = 128
+)
 
 // Encode returns the answer in deterministic CBOR.
 func (a Answer) Encode() []byte {
@@ -114,9 +114,12 @@ func (a Answer) Encode() []byte {
 // DecodeAnswer reads what Encode writes. Reasons that are not known are kept:
 // whatever is not "ok" is a refusal.
 func DecodeAnswer(raw []byte) (Answer, error) {
+	if len(raw) > maxAnswerSize {
+		return Answer{}, refuse(Malformed, "larger than allowed")
+	}
 	a, ok := decodeExact[Answer](raw)
 	if !ok || !isName(string(a.Reason)) || len(a.Detail) > maxDetail {
-		return Answer{}, refuse(Malformed, fmt.Sprintf("not an answer: %d bytes", len(raw)))
+		return Answer{}, refuse(Malformed, "not an answer")
 	}
 	return a, nil
 }
