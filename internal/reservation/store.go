@@ -50,7 +50,8 @@ var (
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
-		VALUES (` + places(1, len(columns)+5) + `)`
+		VALUES (` + places(1, len(columns)+5) + `)
+		ON CONFLICT (integration_id, pms_id) DO NOTHING` // where another's was there first PostgreSQL says to begin anew
 	updateStatement = `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, len(columns)) + `)
 		WHERE id = $` + strconv.Itoa(len(columns)+1) + ` AND property_id = $` + strconv.Itoa(len(columns)+2)
 )
@@ -143,8 +144,12 @@ func stored(tx *db.Tx, statement string, values []any) error {
 	if err != nil {
 		return fmt.Errorf("store a reservation: %w", err)
 	}
-	if n, err := done.RowsAffected(); err != nil || n != 1 {
-		return fmt.Errorf("store a reservation: %d rows, %w", n, err)
+	n, err := done.RowsAffected()
+	if err == nil && n != 1 {
+		err = fmt.Errorf("%d rows", n)
+	}
+	if err != nil {
+		return fmt.Errorf("store a reservation: %w", err)
 	}
 	return nil
 }
