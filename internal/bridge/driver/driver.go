@@ -62,9 +62,11 @@ type Answer struct {
 	Result     slot.Result
 	Rule       string        // with InvalidFormat: the lock's rule that was broken
 	RetryAfter time.Duration // with Busy, if the lock said so
+	Unsent     bool          // the lock never heard of the call and never will
 }
 
-// Content is what a slot shows.
+// Content is what a slot shows. A driver shows a code that is there but does not open as a PIN that
+// no keypad can type.
 type Content struct {
 	Present bool
 	PIN     slot.PIN // empty unless the lock shows PINs

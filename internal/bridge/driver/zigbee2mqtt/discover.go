@@ -1,0 +1,231 @@
+package zigbee2mqtt
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+const (
+	maxLocks = 256 // of one bridge; the service takes no more
+	maxSlots = 1000
+
+	// What Zigbee2MQTT does not say of most locks: how many users there are, and how long a PIN may
+	// be. A Tuning says it better.
+	usualSlots  = 20
+	usualPINMin = 4
+	usualPINMax = 8
+)
+
+// The bits of an exposed feature's access.
+const (
+	accessSet = 2
+	accessGet = 4
+)
+
+// device is what bridge/devices says of one device, as far as we read it.
+type device struct {
+	Address    string      `json:"ieee_address"`
+	Name       string      `json:"friendly_name"`
+	Disabled   bool        `json:"disabled"`
+	Firmware   string      `json:"software_build_id"`
+	Definition *definition `json:"definition"`
+}
+
+type definition struct {
+	Model   string    `json:"model"`
+	Vendor  string    `json:"vendor"`
+	Exposes []feature `json:"exposes"`
+}
+
+type feature struct {
+	Type     string    `json:"type"`
+	Name     string    `json:"name"`
+	Property string    `json:"property"`
+	Access   int       `json:"access"`
+	Max      *float64  `json:"value_max"`
+	Features []feature `json:"features"`
+}
+
+// find is the feature with a property, at any depth.
+func find(in []feature, property string) *feature {
+	for i := range in {
+		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {
+			return &in[i]
+		}
+		if f := find(in[i].Features, property); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// isLock says whether a device is one: it exposes a lock.
+func (d device) isLock() bool {
+	if d.Definition == nil || d.Disabled {
+		return false
+	}
+	for _, f := range d.Definition.Exposes {
+		if f.Type == "lock" {
+			return true
+		}
+	}
+	return false
+}
+
+func (d device) model() string {
+	m := strings.TrimSpace(d.Definition.Vendor + " " + d.Definition.Model)
+	if m == "" {
+		return "Zigbee lock"
+	}
+	return m
+}
+
+// found is a lock as discovery knows it.
+type found struct {
+	address, name, model, firmware string
+	caps                           slot.Capabilities
+}
+
+// Tuning says what Zigbee2MQTT does not know of a lock. Zero fields leave what is known or usual.
+type Tuning struct {
+	Slots          int // users 1 to Slots are ours to use
+	PINMin, PINMax int
+	NoRead         bool // the lock never answers when a slot is read
+}
+
+// ParseTuning reads ADDRESS:slots=30,pin=4-8,read=no, each part but the address optional.
+func ParseTuning(s string) (address string, t Tuning, err error) {
+	address, rest, ok := strings.Cut(s, ":")
+	if !ok || !ieeeAddress.MatchString(address) {
+		return "", t, fmt.Errorf("%q: want the lock's address as Zigbee2MQTT shows it (0x and 16 hex digits), a colon, and settings", s)
+	}
+	for part := range strings.SplitSeq(rest, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "slots":
+			if t.Slots, err = strconv.Atoi(value); err != nil || t.Slots < 1 || t.Slots > maxSlots {
+				return "", t, fmt.Errorf("%q: slots are 1 to %d", part, maxSlots)
+			}
+		case "pin":
+			shortest, longest, _ := strings.Cut(value, "-")
+			t.PINMin, _ = strconv.Atoi(shortest)
+			t.PINMax, _ = strconv.Atoi(longest)
+			if t.PINMin < 1 || t.PINMax < t.PINMin || t.PINMax > 16 {
+				return "", t, fmt.Errorf("%q: want the shortest and the longest PIN as 4-8", part)
+			}
+		case "read":
+			if value != "yes" && value != "no" {
+				return "", t, fmt.Errorf("%q: read is yes or no", part)
+			}
+			t.NoRead = value == "no"
+		default:
+			return "", t, fmt.Errorf("%q: settings are slots, pin and read", part)
+		}
+	}
+	return address, t, nil
+}
+
+// discovery is one reading of bridge/devices.
+type discovery struct {
+	locks   map[string]found // by address
+	refused []string         // why a lock is left out
+}
+
+// discover finds the locks. Shown says which of them show PINs when read.
+func discover(payload []byte, tunings map[string]Tuning, shown func(address string) bool, lifetime time.Duration) (discovery, error) {
+	var devices []device
+	if err := json.Unmarshal(payload, &devices); err != nil {
+		return discovery{}, errors.New("bridge/devices is no list of devices")
+	}
+	out := discovery{locks: map[string]found{}}
+	names := map[string]bool{}
+	for _, d := range devices {
+		if !d.isLock() {
+			continue
+		}
+		why := checkName(d.Name)
+		switch {
+		case !ieeeAddress.MatchString(d.Address):
+			why = errors.New("its address is not an IEEE address")
+		case names[d.Name] || out.locks[d.Address].address != "":
+			why = errors.New("another lock has its name or address")
+		case len(out.locks) >= maxLocks:
+			why = fmt.Errorf("one bridge drives %d locks at most", maxLocks)
+		}
+		if why != nil {
+			out.refused = append(out.refused, fmt.Sprintf("lock %.80q (%.32q): %v", d.Name, d.Address, why))
+			continue
+		}
+		names[d.Name] = true
+		out.locks[d.Address] = found{
+			address: d.Address, name: d.Name, model: d.model(), firmware: d.Firmware,
+			caps: d.capabilities(tunings[d.Address], shown(d.Address), lifetime),
+		}
+	}
+	return out, nil
+}
+
+// capabilities are what a lock can do by what it exposes. Zigbee2MQTT has no command for schedules:
+// the bridge keeps every window.
+func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.Capabilities {
+	exposes := d.Definition.Exposes
+	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}
+	if state := find(exposes, "state"); state != nil {
+		c.RemoteUnlock = state.Access&accessSet != 0
+	}
+	c.DoorSensor = find(exposes, "door_state") != nil
+	c.EventLog = find(exposes, "action") != nil
+	code := find(exposes, "pin_code")
+	if code == nil {
+		return c // it can be opened from afar, but not be given codes
+	}
+	c.Kinds = []slot.CredentialKind{slot.KindPIN}
+	c.PINMin, c.PINMax, c.Slots = usualPINMin, usualPINMax, usualSlots
+	if user := find(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
+		c.Slots = int(math.Min(*user.Max, maxSlots))
+	}
+	if t.Slots > 0 {
+		c.Slots = t.Slots
+	}
+	if t.PINMax > 0 {
+		c.PINMin, c.PINMax = t.PINMin, t.PINMax
+	}
+	// The composite says get of itself; older releases say nothing of it at all.
+	if code.Access&accessGet != 0 && !t.NoRead {
+		c.ReadBack, c.Readable = true, slot.ReadableMasked
+		if shown {
+			c.Readable = slot.ReadableClear
+		}
+	}
+	return c
+}
+
+// shownPINs reads from bridge/info which devices publish PINs when they are read.
+func shownPINs(payload []byte) (func(address string) bool, error) {
+	type options struct {
+		ExposePIN *bool `json:"expose_pin"`
+	}
+	var info struct {
+		Config struct {
+			Devices map[string]options `json:"devices"`
+			All     options            `json:"device_options"`
+		} `json:"config"`
+	}
+	if err := json.Unmarshal(payload, &info); err != nil {
+		return nil, errors.New("bridge/info is not what it should be")
+	}
+	return func(address string) bool {
+		own, all := info.Config.Devices[address].ExposePIN, info.Config.All.ExposePIN
+		if own == nil {
+			own = all
+		}
+		return own != nil && *own
+	}, nil
+}

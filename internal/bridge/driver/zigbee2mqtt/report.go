@@ -1,0 +1,170 @@
+package zigbee2mqtt
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+const maxReport = 256 << 10 // bytes of a state message
+
+// report is one state message, as far as we read it. Zigbee2MQTT repeats what it remembers of a
+// device in every message, so that a value says when it was last seen only if it is another one
+// than in the message before.
+type report struct {
+	bolt     string // in our words; "" if not said
+	door     string // in Zigbee2MQTT's words
+	battery  *uint32
+	low      *bool
+	tamper   *bool
+	action   string
+	source   string // of the action
+	user     *uint32
+	users    map[uint32]user
+	saved    string // when a PIN was last stored, and cleared, as it stands there
+	cleared  string
+	lastSeen time.Time
+}
+
+// user is what a lock shows of one of its users.
+type user struct {
+	status string
+	pin    slot.PIN // empty if it is not shown
+}
+
+// present says whether the slot is in use. A user that is disabled is there and does not open.
+func (u user) present() bool { return u.status == "enabled" || u.status == "disabled" }
+
+// known says whether the status is one to build on.
+func (u user) known() bool { return u.present() || u.status == "available" }
+
+// parse reads a state message. A field that is not of its type is passed over: devices differ.
+func parse(payload []byte) (report, bool) {
+	if len(payload) > maxReport {
+		return report{}, false
+	}
+	var raw map[string]json.RawMessage
+	if json.Unmarshal(payload, &raw) != nil || raw == nil {
+		return report{}, false
+	}
+	r := report{
+		bolt: boltOf(field[string](raw, "lock_state"), field[string](raw, "state")), door: field[string](raw, "door_state"),
+		low: optional[bool](raw, "battery_low"), tamper: optional[bool](raw, "tamper"),
+		action: field[string](raw, "action"), source: field[string](raw, "action_source_name"),
+		saved: stampOf(raw["last_successful_pincode_save"]), cleared: stampOf(raw["last_successful_pincode_clear"]),
+		lastSeen: seenAt(raw["last_seen"]),
+	}
+	if b := optional[float64](raw, "battery"); b != nil && *b >= 0 && *b <= 100 {
+		percent := uint32(*b)
+		r.battery = &percent
+	}
+	if n := optional[float64](raw, "action_user"); n != nil && *n >= 0 && *n < 1<<31 {
+		number := uint32(*n)
+		r.user = &number
+	}
+	r.users = usersOf(raw["users"])
+	return r, true
+}
+
+func optional[T any](raw map[string]json.RawMessage, name string) *T {
+	var v *T
+	if json.Unmarshal(raw[name], &v) != nil {
+		return nil
+	}
+	return v
+}
+
+func field[T any](raw map[string]json.RawMessage, name string) (out T) {
+	if v := optional[T](raw, name); v != nil {
+		return *v
+	}
+	return out
+}
+
+func boltOf(lockState, state string) string {
+	switch lockState {
+	case "locked", "unlocked":
+		return lockState
+	case "not_fully_locked":
+		return "notFullyLocked"
+	}
+	switch state {
+	case "LOCK":
+		return "locked"
+	case "UNLOCK":
+		return "unlocked"
+	}
+	return ""
+}
+
+// stampOf is a timestamp as text: it is only ever compared.
+func stampOf(raw json.RawMessage) string {
+	s := strings.Trim(string(raw), `"`)
+	if s == "null" {
+		return ""
+	}
+	return s
+}
+
+// seenAt reads last_seen in any of the forms that Zigbee2MQTT can be set to.
+func seenAt(raw json.RawMessage) time.Time {
+	s := stampOf(raw)
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && ms > 0 {
+		return time.UnixMilli(ms)
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05-0700"} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+func usersOf(raw json.RawMessage) map[uint32]user {
+	var in map[string]struct {
+		Status string          `json:"status"`
+		PIN    json.RawMessage `json:"pin_code"`
+	}
+	if json.Unmarshal(raw, &in) != nil || len(in) == 0 {
+		return nil
+	}
+	out := make(map[uint32]user, min(len(in), maxSlots))
+	for key, u := range in {
+		n, err := strconv.ParseUint(key, 10, 32)
+		if err != nil || len(out) >= maxSlots {
+			continue
+		}
+		out[uint32(n)] = user{u.Status, pinOf(u.PIN)}
+	}
+	return out
+}
+
+// pinOf reads a PIN that is shown as text, or as the bytes of one, as some releases do after an
+// update. A number is no PIN: its leading zeros are gone.
+func pinOf(raw json.RawMessage) slot.PIN {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return slot.PIN(text)
+	}
+	var buffer struct {
+		Data []int `json:"data"`
+	}
+	var bytes []int
+	if json.Unmarshal(raw, &bytes) != nil {
+		if json.Unmarshal(raw, &buffer) != nil {
+			return ""
+		}
+		bytes = buffer.Data
+	}
+	digits := make([]byte, 0, len(bytes))
+	for _, b := range bytes {
+		if b < '0' || b > '9' {
+			return ""
+		}
+		digits = append(digits, byte(b))
+	}
+	return slot.PIN(digits)
+}

@@ -1,0 +1,110 @@
+// Package z2mtest plays what the zigbee2mqtt driver speaks with: a real Mosquitto, and behind it a
+// Zigbee2MQTT with virtual locks that behaves as the real one does, silences included.
+package z2mtest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const brokerWait = 20 * time.Second
+
+// Broker is a Mosquitto on a loopback port of its own.
+type Broker struct {
+	t      testing.TB
+	config string
+	cmd    *exec.Cmd
+	// Addr is its host:port; it stays over restarts.
+	Addr string
+}
+
+// StartBroker starts a Mosquitto, with further lines of configuration. It fails the test if there is
+// none on this machine.
+func StartBroker(t testing.TB, lines ...string) *Broker {
+	t.Helper()
+	lis, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := lis.Addr().(*net.TCPAddr)
+	if err := lis.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := &Broker{t: t, Addr: addr.String(), config: filepath.Join(t.TempDir(), "mosquitto.conf")}
+	if len(lines) == 0 {
+		lines = []string{"allow_anonymous true"}
+	}
+	all := append([]string{fmt.Sprintf("listener %d 127.0.0.1", addr.Port), "persistence false", "log_dest stderr"}, lines...)
+	if os.Getuid() == 0 {
+		all = append(all, "user root") // it would give its rights up and not read the test's files
+	}
+	if err := os.WriteFile(b.config, []byte(strings.Join(all, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.Start()
+	t.Cleanup(b.Stop)
+	return b
+}
+
+func mosquitto(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"mosquitto", "/usr/sbin/mosquitto"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("no mosquitto on this machine: apt-get install mosquitto, or make test, which does it")
+	return ""
+}
+
+// Start starts the broker again after Stop.
+func (b *Broker) Start() {
+	b.t.Helper()
+	b.cmd = exec.CommandContext(context.WithoutCancel(b.t.Context()), mosquitto(b.t), "-c", b.config) //nolint:gosec // the test's own
+	stderr, err := b.cmd.StderrPipe()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.cmd.Start(); err != nil {
+		b.t.Fatal(err)
+	}
+	running := make(chan string, 1)
+	go func() {
+		last := ""
+		for lines := bufio.NewScanner(stderr); lines.Scan(); last = lines.Text() {
+			if strings.HasSuffix(lines.Text(), " running") {
+				running <- ""
+			}
+		}
+		select {
+		case running <- "mosquitto ended: " + last:
+		default:
+		}
+	}()
+	select {
+	case failure := <-running:
+		if failure != "" {
+			b.t.Fatal(failure)
+		}
+	case <-time.After(brokerWait):
+		b.t.Fatal("mosquitto does not start")
+	}
+}
+
+// Stop kills the broker.
+func (b *Broker) Stop() {
+	if b.cmd == nil {
+		return
+	}
+	_ = b.cmd.Process.Kill()
+	_ = b.cmd.Wait()
+	b.cmd = nil
+}

@@ -1,0 +1,146 @@
+package z2mtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Lock is a virtual lock behind Zigbee2MQTT.
+type Lock struct {
+	Address string // 0x and 16 hex digits
+	Name    string // friendly name
+	Users   int    // pinCodeCount: users 0 to Users-1
+	// Acks has it publish last_successful_pincode_save and _clear.
+	Acks bool
+	// Programs has it tell of codes stored and cleared over the radio as actions.
+	Programs bool
+	// Unreadable says that slots cannot be read, and that it is exposed so.
+	Unreadable bool
+	// ExposePIN is Zigbee2MQTT's option of that name.
+	ExposePIN bool
+	// NoCodes is a lock without pin_code.
+	NoCodes bool
+	// Retain is Zigbee2MQTT's option of that name.
+	Retain bool
+}
+
+// code is what a user of a lock holds.
+type code struct {
+	pin      string
+	disabled bool
+}
+
+// fault changes how the next command to a lock is met.
+type fault struct {
+	lost    bool // never reaches the lock, without a word
+	mute    bool // takes effect without a word
+	logged  string
+	delayed time.Duration
+}
+
+// virtual is a lock with what it holds, and what Zigbee2MQTT remembers of it.
+type virtual struct {
+	Lock
+	codes  map[int]code
+	bolt   string
+	state  map[string]any // what every message repeats
+	faults []fault
+	deaf   bool // no question is answered
+	opened int  // over the radio
+}
+
+func newVirtual(l Lock) *virtual {
+	return &virtual{Lock: l, codes: map[int]code{}, bolt: "locked", state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
+}
+
+// described is the lock in bridge/devices.
+func (v *virtual) described() map[string]any {
+	exposes := []any{
+		map[string]any{"type": "lock", "features": []any{
+			map[string]any{"type": "binary", "name": "state", "property": "state", "access": 7},
+			map[string]any{"type": "enum", "name": "lock_state", "property": "lock_state", "access": 1},
+		}},
+		map[string]any{"type": "numeric", "name": "battery", "property": "battery", "access": 1},
+		map[string]any{"type": "enum", "name": "action", "property": "action", "access": 1},
+	}
+	if !v.NoCodes {
+		access := 7
+		if v.Unreadable {
+			access = 3
+		}
+		exposes = append(exposes, map[string]any{"type": "composite", "name": "pin_code", "property": "pin_code", "access": access, "features": []any{
+			map[string]any{"type": "numeric", "name": "user", "property": "user", "access": 2},
+			map[string]any{"type": "enum", "name": "user_type", "property": "user_type", "access": 2},
+			map[string]any{"type": "binary", "name": "user_enabled", "property": "user_enabled", "access": 2},
+			map[string]any{"type": "numeric", "name": "pin_code", "property": "pin_code", "access": 2},
+		}})
+	}
+	return map[string]any{
+		"ieee_address": v.Address, "friendly_name": v.Name, "type": "EndDevice", "software_build_id": "1.2",
+		"definition": map[string]any{"vendor": "Maker", "model": "M1", "exposes": exposes},
+	}
+}
+
+// pinCode is the command of that name, as the converter reads it.
+type pinCode struct {
+	User    *int            `json:"user"`
+	Enabled *bool           `json:"user_enabled"`
+	PIN     json.RawMessage `json:"pin_code"`
+}
+
+// set carries out a command. It returns what the lock reports, or an error of Zigbee2MQTT's own.
+func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]any, err error) {
+	var c pinCode
+	if err := json.Unmarshal(raw, &c); err != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
+		return nil, fmt.Errorf("Error: user must be in range for device") //nolint:staticcheck,revive // its very words
+	}
+	if len(c.PIN) == 0 || string(c.PIN) == "null" {
+		delete(v.codes, *c.User)
+		return v.confirm("last_successful_pincode_clear", "pin_code_deleted", *c.User, now), nil
+	}
+	// The converter makes a string of whatever is there: a number has lost its zeros by now.
+	digits, err := strconv.Unquote(string(c.PIN))
+	if err != nil {
+		digits = string(c.PIN)
+	}
+	if len(digits) < 4 || len(digits) > 8 {
+		return nil, nil // the lock refuses, and nobody is told
+	}
+	v.codes[*c.User] = code{pin: digits, disabled: c.Enabled != nil && !*c.Enabled}
+	return v.confirm("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
+}
+
+func (v *virtual) confirm(stamp, action string, user int, now time.Time) map[string]any {
+	out := map[string]any{}
+	if v.Acks {
+		out[stamp] = now.UnixNano() / 1e3
+	}
+	if v.Programs {
+		out["action"], out["action_user"], out["action_source_name"] = action, user, "rf"
+	}
+	return out
+}
+
+// show is the answer to reading a user.
+func (v *virtual) show(user int) map[string]any {
+	held, used := v.codes[user]
+	shown := map[string]any{"status": "available"}
+	switch {
+	case used && held.disabled:
+		shown["status"] = "disabled"
+	case used:
+		shown["status"] = "enabled"
+	}
+	if used && v.ExposePIN {
+		shown["pin_code"] = held.pin
+	}
+	users, _ := v.state["users"].(map[string]any)
+	if users == nil {
+		users = map[string]any{}
+		v.state["users"] = users
+	}
+	users[strconv.Itoa(user)] = shown
+	return map[string]any{}
+}

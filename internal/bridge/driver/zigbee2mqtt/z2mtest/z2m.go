@@ -1,0 +1,228 @@
+package z2mtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eclipse/paho.golang/paho"
+)
+
+// Z2M plays Zigbee2MQTT.
+type Z2M struct {
+	t    testing.TB
+	base string
+	mu   sync.Mutex
+	mqtt *paho.Client // nil: stopped
+	addr string
+	all  map[string]*virtual // by address
+	late []*time.Timer
+	// commands arrived, in order
+	commands []Command
+}
+
+// Command is one that arrived.
+type Command struct {
+	Topic   string
+	Payload string
+	Expiry  time.Duration // 0: it would never have expired
+}
+
+// Start plays a Zigbee2MQTT with locks behind a broker, until the test ends.
+func Start(t testing.TB, broker *Broker, base string, locks ...Lock) *Z2M {
+	t.Helper()
+	z := &Z2M{t: t, base: base, addr: broker.Addr, all: map[string]*virtual{}}
+	for _, l := range locks {
+		z.all[l.Address] = newVirtual(l)
+	}
+	z.Connect()
+	t.Cleanup(z.Stop)
+	return z
+}
+
+// Connect starts it again after Stop.
+func (z *Z2M) Connect() {
+	z.t.Helper()
+	socket, err := new(net.Dialer).DialContext(z.t.Context(), "tcp", z.addr)
+	if err != nil {
+		z.t.Fatal(err)
+	}
+	client := paho.NewClient(paho.ClientConfig{Conn: socket, OnPublishReceived: []func(paho.PublishReceived) (bool, error){
+		func(p paho.PublishReceived) (bool, error) { z.take(p.Packet); return true, nil },
+	}})
+	greeting := &paho.Connect{
+		ClientID: "zigbee2mqtt-" + rand.Text(), CleanStart: true, KeepAlive: 60,
+		WillMessage: &paho.WillMessage{Topic: z.base + "/bridge/state", Payload: []byte(`{"state":"offline"}`), Retain: true, QoS: 1},
+	}
+	if _, err := client.Connect(z.t.Context(), greeting); err != nil {
+		z.t.Fatal(err)
+	}
+	sub := &paho.Subscribe{Subscriptions: []paho.SubscribeOptions{{Topic: z.base + "/#", NoLocal: true, RetainHandling: 2}}}
+	if _, err := client.Subscribe(z.t.Context(), sub); err != nil {
+		z.t.Fatal(err)
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.mqtt = client
+	z.publish("bridge/state", map[string]string{"state": "online"}, true)
+	z.describe()
+}
+
+// Stop ends it; the broker keeps what is retained.
+func (z *Z2M) Stop() {
+	z.mu.Lock()
+	client := z.mqtt
+	z.mqtt = nil
+	for _, t := range z.late {
+		t.Stop()
+	}
+	z.mu.Unlock()
+	if client != nil {
+		_ = client.Disconnect(&paho.Disconnect{})
+	}
+}
+
+// publish needs z.mu.
+func (z *Z2M) publish(what string, v any, retain bool) {
+	payload, err := json.Marshal(v)
+	if err != nil {
+		z.t.Error(err)
+		return
+	}
+	if z.mqtt != nil { // as the real one, at most once
+		_, _ = z.mqtt.Publish(context.Background(), &paho.Publish{Topic: z.base + "/" + what, Payload: payload, Retain: retain})
+	}
+}
+
+// describe needs z.mu.
+func (z *Z2M) describe() {
+	devices := []any{map[string]any{"ieee_address": "0x00124b0000000000", "friendly_name": "Coordinator", "type": "Coordinator", "definition": nil}}
+	options := map[string]any{}
+	for _, v := range z.all {
+		devices = append(devices, v.described())
+		options[v.Address] = map[string]any{"friendly_name": v.Name, "expose_pin": v.ExposePIN}
+	}
+	z.publish("bridge/info", map[string]any{"version": "2.6.0", "config": map[string]any{"devices": options}}, true)
+	z.publish("bridge/devices", devices, true)
+}
+
+// emit needs z.mu: it publishes what a lock reported together with what is remembered of it. What
+// actions say is not remembered.
+func (z *Z2M) emit(v *virtual, reported map[string]any) {
+	all := maps.Clone(v.state)
+	for k, value := range reported {
+		all[k] = value
+		if !strings.HasPrefix(k, "action") {
+			v.state[k] = value
+		}
+	}
+	z.publish(v.Name, all, v.Retain)
+}
+
+func (z *Z2M) resolve(name string) *virtual {
+	if v := z.all[name]; v != nil {
+		return v
+	}
+	for _, v := range z.all {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// take carries a command out, or a fault instead.
+func (z *Z2M) take(p *paho.Publish) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	rest := strings.TrimPrefix(p.Topic, z.base+"/")
+	at := strings.LastIndexByte(rest, '/')
+	if at < 0 {
+		return
+	}
+	name, verb := rest[:at], rest[at+1:]
+	if verb != "set" && verb != "get" {
+		return
+	}
+	c := Command{Topic: p.Topic, Payload: string(p.Payload)}
+	if p.Properties.MessageExpiry != nil {
+		c.Expiry = time.Duration(*p.Properties.MessageExpiry) * time.Second
+	}
+	z.commands = append(z.commands, c)
+	v := z.resolve(name)
+	var command map[string]json.RawMessage
+	if json.Unmarshal(p.Payload, &command) != nil || v == nil {
+		return
+	}
+	var f fault
+	if len(v.faults) > 0 && verb == "set" {
+		f, v.faults = v.faults[0], v.faults[1:]
+	}
+	switch {
+	case f.lost, v.deaf && verb == "get":
+		return
+	case f.logged != "":
+		for key := range command {
+			z.fail(v, verb, key, f.logged)
+		}
+		return
+	}
+	carry := func() {
+		for key, raw := range command {
+			z.carry(v, verb, key, raw, f.mute)
+		}
+	}
+	if f.delayed > 0 {
+		z.late = append(z.late, time.AfterFunc(f.delayed, func() {
+			z.mu.Lock()
+			defer z.mu.Unlock()
+			carry()
+		}))
+		return
+	}
+	carry()
+}
+
+// fail needs z.mu.
+func (z *Z2M) fail(v *virtual, verb, key, why string) {
+	text := fmt.Sprintf("z2m: Publish '%s' '%s' to '%s' failed: '%s'", verb, key, v.Name, why)
+	z.publish("bridge/logging", map[string]string{"level": "error", "message": text, "namespace": "z2m"}, false)
+}
+
+// carry needs z.mu.
+func (z *Z2M) carry(v *virtual, verb, key string, raw json.RawMessage, mute bool) {
+	var reported map[string]any
+	switch {
+	case key == "pin_code" && verb == "set" && !v.NoCodes:
+		var err error
+		if reported, err = v.set(raw, time.Now()); err != nil {
+			z.fail(v, verb, key, err.Error())
+			return
+		}
+	case key == "pin_code" && !v.Unreadable:
+		var c pinCode
+		if json.Unmarshal(raw, &c) != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
+			return
+		}
+		reported = v.show(*c.User)
+	case key == "state" && verb == "set":
+		var word string
+		if json.Unmarshal(raw, &word) == nil && word == "UNLOCK" {
+			v.bolt = "unlocked"
+			v.opened++
+			reported = map[string]any{"state": "UNLOCK", "lock_state": "unlocked"}
+		}
+	case key == "state":
+		reported = map[string]any{}
+	}
+	if reported != nil && !mute && (verb == "get" || len(reported) > 0) {
+		z.emit(v, reported)
+	}
+}
