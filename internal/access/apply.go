@@ -74,7 +74,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 func load(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*work, error) {
 	w := &work{tx: tx, keys: keys, rules: r, property: s.Space.PropertyID, reservation: s.ReservationID}
 	var err error
-	if w.place, w.unplaced, err = space.Resolve(tx.Context(), tx.Client, s.Space); err != nil {
+	if w.place, w.unplaced, err = space.Resolve(tx.Brief(), tx.Client, s.Space); err != nil {
 		return nil, err
 	}
 	if !s.Fresh {
@@ -188,7 +188,7 @@ func (w *work) spaceID() string {
 
 // facts are what is known before the codes are looked at.
 func (w *work) facts() (Facts, error) {
-	doors, locks, err := doorsOf(w.ctx(), w.tx.Client, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
+	doors, locks, err := doorsOf(w.tx.Brief(), w.tx.Client, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
 	w.locks = locks
 	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
 }

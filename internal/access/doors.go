@@ -3,7 +3,6 @@ package access
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
 )
 
@@ -141,9 +141,16 @@ func locksFor(ctx context.Context, c *ent.Client, propertyID string, p space.Pla
 	return out, nil
 }
 
+// said is what columns of JSON say, by their text.
+var said struct {
+	capabilities memo[slot.Capabilities]
+	status       memo[lock.Status]
+	spaces       memo[[]string]
+}
+
 func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	f := fitted{lock: &ent.Lock{PropertyID: propertyID}}
-	var capabilities, status, spaces []byte
+	var capabilities, status, spaces sql.RawBytes
 	var bridge, gate, gateName sql.NullString
 	var online sql.NullBool
 	var seen, revoked sql.NullTime
@@ -153,10 +160,10 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	if err != nil {
 		return f, err
 	}
-	if err := json.Unmarshal(capabilities, &l.Capabilities); err != nil {
+	if l.Capabilities, err = said.capabilities.of(capabilities); err != nil {
 		return f, err
 	}
-	if err := json.Unmarshal(status, &l.Status); err != nil {
+	if l.Status, err = said.status.of(status); err != nil {
 		return f, err
 	}
 	if bridge.Valid {
@@ -164,7 +171,7 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	}
 	if gate.Valid {
 		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
-		err = json.Unmarshal(spaces, &f.gate.SpaceIds)
+		f.gate.SpaceIds, err = said.spaces.of(spaces)
 	}
 	return f, err
 }

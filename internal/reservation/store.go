@@ -3,6 +3,7 @@ package reservation
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -83,15 +84,16 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 		return known{}, fmt.Errorf("look for a reservation: %w", err)
 	}
 	defer rows.Close()
-	if !rows.Next() {
-		if err = rows.Err(); err == nil {
-			err = fmt.Errorf("no property %s", s.PropertyID)
-		}
-		return known{}, fmt.Errorf("look for a reservation: %w", err)
+	k := known{}
+	for rows.Next() && err == nil {
+		k, err = scan(rows, s, pmsID)
 	}
-	k, err := scan(rows, s, pmsID)
+	// PostgreSQL may find only after the row that two changes do not fit together.
+	if err = errors.Join(err, rows.Err()); err == nil && k.house == nil {
+		err = fmt.Errorf("no property %s", s.PropertyID)
+	}
 	if err != nil {
-		return known{}, fmt.Errorf("read a reservation: %w", err)
+		return known{}, fmt.Errorf("look for a reservation: %w", err)
 	}
 	return k, nil
 }
