@@ -81,23 +81,14 @@ func (s *Server) operations() http.Handler {
 			http.Error(w, why, http.StatusServiceUnavailable)
 			return
 		}
+		if !s.bus.Connected() {
+			_, _ = w.Write([]byte("ready; the bus is not connected, so other nodes hear of changes late\n"))
+			return
+		}
 		_, _ = w.Write([]byte("ready\n"))
 	})
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	return mux
-}
-
-// unready says why the server should get no calls now. Partners and bridges have no say in it.
-func (s *Server) unready(ctx context.Context) string {
-	switch {
-	case !s.parts.ready.Load():
-		return "starting or stopping"
-	case s.db.Ping(ctx) != nil:
-		return "the database does not answer"
-	case !s.bus.Connected():
-		return "the bus is not connected"
-	}
-	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"time"
@@ -93,21 +92,5 @@ func (s *Server) stop(window time.Duration) {
 		s.parts.grpc.Stop()
 		s.parts.bridges.Stop()
 		<-done
-	}
-}
-
-// every runs f now and then, until ctx ends. What fails is logged and comes again.
-func every(ctx context.Context, d time.Duration, f func() error, log *slog.Logger) error {
-	for {
-		if err := f(); err != nil && ctx.Err() == nil {
-			log.Error("periodic work failed", "error", err)
-		}
-		timer := time.NewTimer(d - d/10 + rand.N(d/5+1))
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
-		}
 	}
 }

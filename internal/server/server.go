@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
@@ -18,6 +19,7 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/telemetry"
 )
@@ -28,6 +30,7 @@ type Options struct {
 	Metrics *prometheus.Registry // nil: a new one
 	Clock   clock.Clock          // nil: the system's
 	Version string
+	Traces  trace.TracerProvider // nil: to where the configuration says
 	// Around runs right around each handler of a unary call, inside of everything else; nil: nothing does. A benchmark
 	// measures with it what a call costs that does nothing.
 	Around grpc.UnaryServerInterceptor
@@ -40,13 +43,15 @@ type Server struct {
 	clock   clock.Clock
 	metrics *prometheus.Registry
 	version string
+	traces  trace.Tracer
 	around  grpc.UnaryServerInterceptor
 
 	db   *db.DB
 	keys *keyring.Ring
 	bus  *bus.Bus
+	jobs *jobs.Queue
 
-	soon      *soon
+	wake      func(context.Context) context.Context // has changes under it wake whom they concern
 	parts     *parts
 	listeners *listeners
 
@@ -60,7 +65,10 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	s := &Server{cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around}
+	s := &Server{
+		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around,
+		wake: func(ctx context.Context) context.Context { return ctx },
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -77,6 +85,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if s.metrics == nil {
 		s.metrics = telemetry.Registry()
 	}
+	if err := s.openTraces(ctx, o.Traces); err != nil {
+		return nil, err
+	}
 	if err := s.openGround(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +95,6 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, err
 	}
 	s.closers = append(s.closers, s.listeners.close)
-	s.soon = newSoon(s)
 	if s.parts, err = s.wire(ctx); err != nil {
 		return nil, err
 	}
@@ -96,11 +106,14 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), Clock: s.clock, Logger: s.log}); err != nil {
+	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), Clock: s.clock, Logger: s.log, Around: s.aroundWrite}); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.db.Close)
 	if err := s.db.EnsureSchema(ctx); err != nil {
+		return err
+	}
+	if s.jobs, err = jobs.Open(s.db, s.log); err != nil {
 		return err
 	}
 	source := keyring.Source{Text: s.cfg.Key, Command: s.cfg.KeyCommand, File: s.cfg.KeyPath(), DataDir: s.cfg.DataDir}
@@ -117,7 +130,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 
 // Run serves until ctx ends, then stops in order: not ready, bridges asked to leave, calls finished, jobs ended.
 func (s *Server) Run(ctx context.Context) error {
-	work, stop := context.WithCancel(s.parts.node.Context(context.WithoutCancel(ctx)))
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	g, running := errgroup.WithContext(work)
 	for name, run := range s.parts.background {
@@ -136,10 +149,18 @@ func (s *Server) Run(ctx context.Context) error {
 	case <-running.Done():
 	}
 	s.parts.ready.Store(false)
-	s.log.Info("stopping")
+	s.log.Info("stopping", "cause", cause(ctx, running))
 	s.stop(s.cfg.Drain)
 	stop()
 	return g.Wait()
+}
+
+// cause says why a server stops.
+func cause(told, running context.Context) string {
+	if told.Err() != nil {
+		return "told to"
+	}
+	return "a part failed: " + context.Cause(running).Error()
 }
 
 // Close lets go of everything New opened, in reverse order.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
+	"strings"
 	"sync/atomic"
-	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -28,6 +29,7 @@ import (
 	"latchkey.dev/internal/api/rest"
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/pms"
@@ -43,6 +45,9 @@ type parts struct {
 	registry   *partner.Registry
 	pms        *pms.Client
 	spaces     *worker.Spaces
+	readings   worker.Readings
+	dispatcher *worker.Dispatcher
+	news       chan struct{} // there are new events
 	memory     *idem.Memory
 	chain      *chain.Chain
 	grpc       *grpc.Server
@@ -59,7 +64,7 @@ type parts struct {
 
 // wire makes the parts and ties them together.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
+	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1)}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		p.authority, err = lock.OpenAuthority(tx, s.keys)
 		return err
@@ -71,12 +76,14 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, Learned: s.learned, Metrics: s.metrics, Clock: s.clock,
 	})
 	p.background["bridge link"] = p.node.Run
+	s.wake = func(ctx context.Context) context.Context { return event.WithWaker(p.node.Context(ctx), p.ring) }
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
 	if err := s.wireAPI(p); err != nil {
 		return nil, err
 	}
+	p.setServing(false)
 	s.wireWork(p)
 	return p, nil
 }
@@ -114,18 +121,27 @@ func (s *Server) wirePartners(p *parts) error {
 	p.spaces = &worker.Spaces{
 		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: keeper.Replan, Log: s.log,
 		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
-			return fetch(ctx, p.pms, e, secrets)
+			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
+			all, err := fetch(ctx, p.pms, e, secrets)
+			end(err)
+			return all, err
 		},
 	}
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
+	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
 	return nil
+}
+
+// target is a partner's endpoint as it is called.
+func target(e partner.Endpoint, secrets []string) pms.Target {
+	return pms.Target{
+		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
+	}
 }
 
 // fetch calls getSpaces.
 func fetch(ctx context.Context, c *pms.Client, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
-	all, err := c.Spaces(ctx, pms.Target{
-		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
-	})
+	all, err := c.Spaces(ctx, target(e, secrets))
 	if err != nil {
 		return nil, err
 	}
@@ -134,6 +150,24 @@ func fetch(ctx context.Context, c *pms.Client, e partner.Endpoint, secrets []str
 		out[i] = space.Listed{ExternalID: l.ID, Type: l.Type, Name: l.Name, ParentExternalID: l.ParentID, Floor: l.Floor, IsPrivate: l.IsPrivate, IsActive: l.IsActive}
 	}
 	return out, nil
+}
+
+// probe calls an endpoint once for its partner, who tries it out.
+func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
+	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
+	r, err := s.parts.pms.Probe(ctx, target(e, secrets))
+	end(err)
+	if err != nil {
+		return partnerapi.Probed{}, err
+	}
+	found := partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency}
+	for _, v := range r.Violations {
+		found.Violations = append(found.Violations, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
+	}
+	if r.Message != "" {
+		found.Violations = append(found.Violations, r.Message)
+	}
+	return found, nil
 }
 
 // wireAPI makes the services and registers each with every protocol.
@@ -192,19 +226,24 @@ func ownValidation() map[string]string {
 	return own
 }
 
-// inner runs around each handler: changes wake bridges, and repeated calls are recognised.
+// inner runs around each handler: calls are traced, and repeated ones recognised.
 func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {
 			handler := next
 			next = func(ctx context.Context, req any) (any, error) { return s.around(ctx, req, info, handler) }
 		}
-		return p.memory.Unary(p.node.Context(ctx), req, info, next)
+		ctx, end := s.span(ctx, info.FullMethod, attribute.String("rpc.system", "grpc"))
+		answer, err := p.memory.Unary(ctx, req, info, next)
+		end(err)
+		return answer, err
 	}
 }
 
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
-	api := &partnerapi.Service{DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, PMS: p.pms, ReadSpaces: s.readSoon}
+	api := &partnerapi.Service{
+		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe, ReadSpaces: p.readings.Soon,
+	}
 	partnerv1.RegisterReservationServiceServer(to, api)
 	partnerv1.RegisterEndpointServiceServer(to, api)
 	partnerv1.RegisterSpaceServiceServer(to, api)
@@ -221,7 +260,12 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			_, err := p.spaces.Read(ctx, propertyID, integrationID)
 			return err
 		},
-		Act: p.node.Act,
+		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {
+			ctx, end := s.span(ctx, "act on a lock")
+			done, err := p.node.Act(ctx, o)
+			end(err)
+			return done, err
+		},
 	}
 	staff := propertyapi.New(deps)
 	propertyv1.RegisterPropertyServiceServer(to, staff.Property)
@@ -240,30 +284,4 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
-}
-
-// wireWork starts what is done beside calls.
-func (s *Server) wireWork(p *parts) {
-	p.background["readings of spaces"] = s.soon.run
-	p.background["windows that end"] = func(ctx context.Context) error {
-		return every(ctx, 15*time.Second, func() error { return s.expire(ctx) }, s.log)
-	}
-	p.background["idempotency keys"] = func(ctx context.Context) error {
-		return every(ctx, time.Hour, func() error { return worker.ExpireIdempotencyKeys(ctx, s.db) }, s.log)
-	}
-}
-
-// expire ends the access of stays whose window is over.
-func (s *Server) expire(ctx context.Context) error {
-	const most = 100
-	for {
-		n := 0
-		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = access.Expire(access.Settler{Tx: tx, Keys: s.keys}, most)
-			return err
-		})
-		if err != nil || n < most {
-			return err
-		}
-	}
 }

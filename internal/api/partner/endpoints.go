@@ -3,7 +3,6 @@ package partner
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -15,7 +14,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/pms"
 )
 
 // UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read at once.
@@ -28,7 +26,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 		e, secret, err := s.Registry.Register(tx, partner.Endpoint{
 			PropertyID: a.PropertyID, IntegrationID: a.IntegrationID, Action: req.GetAction(), URL: req.GetUrl(),
 			Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn(),
-		}, s.PMS.CheckURL)
+		}, s.CheckURL)
 		if err != nil {
 			return nil, err
 		}
@@ -83,38 +81,22 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
-	target, err := s.target(ctx, a, req.GetAction())
+	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, req.GetAction())
 	if err != nil {
 		return nil, err
-	}
-	report, err := s.PMS.Probe(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	out := &partnerv1.EndpointTest{Ok: report.OK, Status: int32(report.Status), LatencyMs: float64(report.Latency) / float64(time.Millisecond)}
-	for _, v := range report.Violations {
-		out.Violations = append(out.Violations, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
-	}
-	if report.Message != "" {
-		out.Violations = append(out.Violations, report.Message)
-	}
-	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
-}
-
-// target is the endpoint of one action, ready to be called.
-func (s *Service) target(ctx context.Context, a actor.Actor, action string) (pms.Target, error) {
-	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, action)
-	if err != nil {
-		return pms.Target{}, err
 	}
 	secrets, err := s.Registry.SigningSecrets(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
 	if err != nil {
-		return pms.Target{}, err
+		return nil, err
 	}
-	return pms.Target{
-		IntegrationID: a.IntegrationID, Action: action, URL: e.URL, Method: e.Method, Token: e.Token,
-		TokenIn: e.TokenIn, SigningSecrets: secrets,
-	}, nil
+	found, err := s.Probe(ctx, e, secrets)
+	if err != nil {
+		return nil, err
+	}
+	out := &partnerv1.EndpointTest{
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
+	}
+	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
 }
 
 func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, t *partnerv1.EndpointTest) error {

@@ -3,6 +3,7 @@ package partner
 
 import (
 	"context"
+	"time"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
@@ -11,7 +12,6 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -26,9 +26,20 @@ type Service struct {
 	Keys     *keyring.Ring
 	Memory   *idem.Memory
 	Registry *partner.Registry
-	PMS      *pms.Client
+	// CheckURL says what makes a URL unfit to be registered.
+	CheckURL func(url string) error
+	// Probe calls an endpoint once, now. An error means that it was not called.
+	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
 	// ReadSpaces has getSpaces of an integration read soon, from within the transaction that made it worth it.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
+}
+
+// Probed is what one call of an endpoint showed.
+type Probed struct {
+	OK         bool // it answered, and as it should
+	Status     int  // of HTTP; 0: no answer
+	Latency    time.Duration
+	Violations []string // what is wrong, without the partner's own words
 }
 
 func (s *Service) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }

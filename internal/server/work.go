@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/riverqueue/river"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/staff/credential"
+	"latchkey.dev/internal/worker"
+)
+
+// wireWork makes what is done beside calls: jobs by every process, and by one of them for all what is handed over and
+// swept.
+func (s *Server) wireWork(p *parts) {
+	workers := river.NewWorkers()
+	p.readings.AddTo(workers)
+	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
+	p.background["health"] = s.watchHealth
+
+	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents())
+	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
+	p.background["work for all"] = func(ctx context.Context) error {
+		return worker.Run(ctx, s.lease(), s.log, p.dispatcher, s.sweeps(p)...)
+	}
+}
+
+// lease lets one process of the installation do what one alone must do.
+func (s *Server) lease() worker.Lease {
+	if s.db.SQLite() {
+		return worker.Alone{}
+	}
+	return worker.PostgresLease{URL: s.cfg.DatabaseURL(), Name: "latchkey", Log: s.log}
+}
+
+// keptTokens is how long a token that was revoked or ended can still be looked at.
+const keptTokens = 30 * 24 * time.Hour
+
+func (s *Server) sweeps(p *parts) []worker.Sweep {
+	return []worker.Sweep{
+		p.readings.Periodic(s.cfg.SpacesEvery),
+		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
+		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
+			return worker.ExpireIdempotencyKeys(ctx, s.db)
+		}},
+		{Name: "tokens", Every: 6 * time.Hour, Run: func(ctx context.Context) error {
+			return s.db.Write(ctx, func(tx *db.Tx) error {
+				_, err := credential.Sweep(tx, tx.Now().Add(-keptTokens))
+				return err
+			})
+		}},
+	}
+}
+
+// expire ends the access of stays whose window is over.
+func (s *Server) expire(ctx context.Context) error {
+	const most = 100
+	for {
+		n := 0
+		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = access.Expire(access.Settler{Tx: tx, Keys: s.keys, Log: s.log}, most)
+			return err
+		})
+		if err != nil || n < most {
+			return err
+		}
+	}
+}
+
+// eventsSubject is where nodes tell each other that there are new events.
+const eventsSubject = "latchkey.events"
+
+// newsApart is the least time between two tellings of one node.
+const newsApart = 2 * time.Millisecond
+
+// ring says that there are new events. It never waits.
+func (p *parts) ring() {
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+// spreadNews tells the dispatcher of new events, on whichever node it runs; many in a row are told once. What is lost is
+// found by the dispatcher's own sweep.
+func (s *Server) spreadNews(ctx context.Context, p *parts) error {
+	stop, err := s.bus.Subscribe(eventsSubject, func(bus.Message) { p.dispatcher.Wake() })
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-p.news:
+		}
+		if err := s.bus.Publish(eventsSubject, nil); err != nil || !s.bus.Connected() {
+			p.dispatcher.Wake()
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(newsApart):
+		}
+	}
+}
+
+// countEvents is the subscriber that counts what happens, by kind.
+func (s *Server) countEvents() worker.Subscriber {
+	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "latchkey_events_total", Help: "Events handed over by this process, by kind.",
+	}, []string{"kind"})
+	s.metrics.MustRegister(happened)
+	return worker.Subscriber{Name: "metrics", Deliver: func(_ context.Context, events []*ent.Event) error {
+		for _, e := range events {
+			happened.WithLabelValues(e.Kind).Inc()
+		}
+		return nil
+	}}
+}
+
+// Empty says whether there is no property yet: somebody has just started for the first time.
+func (s *Server) Empty(ctx context.Context) (bool, error) {
+	some, err := s.db.Read().Property.Query().Exist(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for properties: %w", err)
+	}
+	return !some, nil
+}
