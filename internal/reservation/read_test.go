@@ -1,0 +1,222 @@
+package reservation_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	entgrant "latchkey.dev/ent/grant"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// neighbours are two houses in one database whose partners use the same ids.
+func neighbours(t *testing.T, f func(t *testing.T, one, two *house)) {
+	t.Helper()
+	for _, engine := range dbtest.Engines {
+		t.Run(engine, func(t *testing.T) {
+			one := open(t, engine)
+			f(t, one, build(t, one.db, one.clock, one.keys, "two"))
+		})
+	}
+}
+
+// everything is all that is stored of a house, in the words of its rows.
+func (h *house) everything() string {
+	h.t.Helper()
+	rows, err := h.db.Read().Grant.Query().Where(entgrant.PropertyID(h.id)).Order(entgrant.ByID()).All(h.ctx())
+	h.must(err)
+	list, _, err := reservation.List(h.db.View(h.ctx()), reservation.Scope{PropertyID: h.id}, reservation.Query{Size: 100})
+	h.must(err)
+	events, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id)).Order(entevent.ByID()).All(h.ctx())
+	h.must(err)
+	return fmt.Sprint(rows, list, events, h.slots(), h.livePINs())
+}
+
+func TestTenants(t *testing.T) {
+	neighbours(t, func(t *testing.T, one, two *house) {
+		a, b := one.checkIn("A", "r1", "r1", "g1"), two.put(with(booking("A", "r2"), reservation.LastName, "Other"))
+		if a.Row.ID == b.Row.ID || two.read("A").BookerLastName != "Other" || one.read("A").BookerLastName != "Lovelace" {
+			t.Fatal("two properties share a reservation")
+		}
+		two.put(state("A", "started"))
+		view := one.db.View(one.ctx())
+		strangers := []reservation.Scope{two.scope, {PropertyID: two.id}, {PropertyID: two.id, IntegrationID: one.scope.IntegrationID}, {PropertyID: one.id, IntegrationID: two.scope.IntegrationID}}
+		for _, s := range strangers {
+			_, err := reservation.Get(view, s, a.Row.ID)
+			refuse(t, err, fault.ReservationNotFound)
+			rows, _, err := reservation.List(view, s, reservation.Query{Size: 10})
+			if err != nil || slices.ContainsFunc(rows, func(r *ent.Reservation) bool { return r.ID == a.Row.ID }) {
+				t.Errorf("%+v lists another's: %v", s, err)
+			}
+		}
+		for _, s := range strangers[2:] {
+			_, err := reservation.Find(view, s, nil, "A")
+			refuse(t, err, fault.ReservationNotFound)
+		}
+		if row, err := reservation.Find(view, strangers[1], []string{one.scope.IntegrationID, two.scope.IntegrationID}, "A"); err != nil || row.ID != b.Row.ID {
+			t.Errorf("found %v, %v", row, err)
+		}
+
+		before := one.everything()
+		foreign := access.Settler{Tx: view, Keys: one.keys}
+		shown, err := access.PINs(foreign, two.id, a.Row.ID)
+		if err != nil || shown.PIN != "" || shown.Gates != nil {
+			t.Errorf("another's PINs: %v", err)
+		}
+		if until, err := access.Live(view, two.id, a.Row.ID); err != nil || !until.IsZero() {
+			t.Errorf("another's window: %v, %v", until, err)
+		}
+		same(t, "reset", []access.Part{access.PartPIN}, two.reset(a.Row.ID, access.PartPIN))
+		two.write(func(tx *db.Tx) error {
+			g := one.grantOf(one.slotsAt("r1")[0].GrantID)
+			w := access.Settler{Tx: tx, Keys: two.keys}
+			return access.Progress(w, []access.SlotChange{{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID, Before: slot.Sent, After: slot.Failed}})
+		})
+		two.replan(space.Touched{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})
+		_, err = two.try(with(booking("B", ""), reservation.OwnSpaceID, one.at("r1")))
+		refuse(t, err, fault.SpaceNotFound)
+		two.put(state("A", "processed"))
+		two.put(reservation.Patch{reservation.PMSID: "A", reservation.State: "started", reservation.SpaceID: theirs("r1")})
+		two.verify("r1", "r2", "g1")
+		same(t, "what a neighbour does", before, one.everything())
+	})
+}
+
+// Two properties may draw the same digits: they are told apart by more than digits.
+func TestPINsOfNeighboursDoNotCollide(t *testing.T) {
+	neighbours(t, func(t *testing.T, one, two *house) {
+		for _, h := range []*house{one, two} {
+			h.capable("r1", func(c *slot.Capabilities) { c.PINMax, c.Alphabet = 4, "13" })
+			h.write(func(tx *db.Tx) error { return tx.Gate.DeleteOneID(h.at("g1")).Exec(tx.Context()) })
+		}
+		rows := map[*house]int{}
+		for i := range 6 { // of so few digits there are only some PINs, and each property has them all to itself
+			for _, h := range []*house{one, two} {
+				s := h.put(with(booking(number(i), "r1"), reservation.State, "started"))
+				if h.pins(s.Row.ID).PIN != "" {
+					rows[h]++
+				}
+			}
+		}
+		if rows[one] == 0 || rows[one] != rows[two] {
+			t.Errorf("%d PINs at one property, %d at the other", rows[one], rows[two])
+		}
+	})
+}
+
+// When every PIN of a lock is taken the booking is stored all the same, and says what is wrong.
+func TestNoFreePIN(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.PINMax, c.Alphabet, c.Slots = 4, "13", 50 })
+		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 50 })
+		var last reservation.Stored
+		for i := range 20 {
+			last = h.put(with(booking(number(i), "r1"), reservation.State, "started"))
+		}
+		same(t, "doors", []string{"r1 failed pinNotPossible", "g1 queued ownPin"}, doorsOf(last.Plan))
+		same(t, "staff", true, slices.Contains(h.notices(last.Row.ID), "pinNotPossible"))
+	})
+}
+
+func TestFindAmongIntegrations(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.put(booking("A", "r1"))
+		second := reservation.Scope{PropertyID: h.id, IntegrationID: "int_second"}
+		h.write(func(tx *db.Tx) error {
+			_, err := h.keeper().Upsert(tx, second, booking("A", ""), nil)
+			return err
+		})
+		view, all := h.db.View(h.ctx()), reservation.Scope{PropertyID: h.id}
+		_, err := reservation.Find(view, all, []string{h.scope.IntegrationID, "int_second"}, "A")
+		refuse(t, err, fault.Ambiguous)
+		for _, s := range []reservation.Scope{h.scope, second} {
+			if row, err := reservation.Find(view, s, nil, "A"); err != nil || row.IntegrationID != s.IntegrationID {
+				t.Errorf("%+v found %v, %v", s, row, err)
+			}
+		}
+		if row, err := reservation.Find(view, all, []string{"int_second"}, "A"); err != nil || row.IntegrationID != "int_second" {
+			t.Errorf("found %v, %v", row, err)
+		}
+		_, err = reservation.Find(view, all, nil, "A")
+		refuse(t, err, fault.ReservationNotFound)
+	})
+}
+
+func TestListPages(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for i := range 7 {
+			if i%3 != 1 { // some of the same moment
+				h.clock.Advance(time.Second)
+			}
+			h.put(with(booking(number(i), ""), reservation.State, []string{"confirmed", "enquired"}[i%2]))
+		}
+		view := h.db.View(h.ctx())
+		var all []string
+		var token string
+		for page := 0; page == 0 || token != ""; page++ {
+			rows, next, err := reservation.List(view, h.scope, reservation.Query{Size: 2, Token: token})
+			h.must(err)
+			for _, r := range rows {
+				all = append(all, r.PmsID)
+			}
+			if token = next; page > 5 {
+				t.Fatal("pages have no end")
+			}
+		}
+		slices.Sort(all)
+		same(t, "each once", []string{"0", "1", "2", "3", "4", "5", "6"}, all)
+
+		rows, next, err := reservation.List(view, h.scope, reservation.Query{Size: 7, State: access.Enquired})
+		if err != nil || len(rows) != 3 || next != "" {
+			t.Errorf("%d enquired, next %q, %v", len(rows), next, err)
+		}
+		rows, _, err = reservation.List(view, h.scope, reservation.Query{Size: 7, Since: h.read("5").UpdatedAt})
+		if err != nil || len(rows) != 2 {
+			t.Errorf("%d changed since, %v", len(rows), err)
+		}
+		for _, bad := range []string{"x", "AAAA", "!!", string(make([]byte, 100))} {
+			_, _, err := reservation.List(view, h.scope, reservation.Query{Size: 7, Token: bad})
+			refuse(t, err, fault.InvalidFields)
+		}
+	})
+}
+
+func TestAffected(t *testing.T) {
+	neighbours(t, func(t *testing.T, one, two *house) {
+		a := one.put(booking("A", "r1"))
+		b := one.put(with(booking("B", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1"), reservation.State, "started"))
+		one.put(booking("C", "r2"))
+		one.put(with(booking("D", "r1"), reservation.State, "canceled"))
+		one.put(with(booking("E", "r1"), reservation.From, "2026-11-01T00:00:00Z", reservation.To, "2026-11-02T00:00:00Z"))
+		two.put(booking("A", "r1"))
+		one.write(func(tx *db.Tx) error {
+			got, err := reservation.Affected(tx, one.scope.IntegrationID, []string{theirs("r1"), theirs("d1"), theirs("r3")})
+			slices.Sort(got)
+			want := []string{a.Row.ID, b.Row.ID}
+			slices.Sort(want)
+			same(t, "affected", want, got)
+			return err
+		})
+	})
+}
+
+func TestPropertyOfAnUnknownZone(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.write(func(tx *db.Tx) error {
+			return tx.Property.UpdateOneID(h.id).SetTimeZone("Mars/Olympus").Exec(tx.Context())
+		})
+		_, err := h.try(booking("A", "r1"))
+		if _, known := fault.Of(err); err == nil || known {
+			t.Errorf("got %v: a defect of ours, not of the caller", err)
+		}
+	})
+}
