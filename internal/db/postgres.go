@@ -98,6 +98,9 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 			tx.runAfter()
 			return nil
 		}
+		if !again && attempt < retryUnique && isUnique(err) && pause(ctx, ours, attempt) {
+			continue
+		}
 		if !again {
 			return err
 		}
@@ -145,6 +148,15 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 func isSerialization(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// retryUnique is how often a unique_violation is worth another attempt: two closures that each saw no row both insert it,
+// and the one that lost finds it the next time. One that finds it again has a fault of its own.
+const retryUnique = 2
+
+func isUnique(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == "23505"
 }
 
 func (p *postgres) enter() error {

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/ent"
 	entidempotency "latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -81,6 +82,9 @@ func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 // claim reads the key of a call that changes something; nil without one.
 func (m *Memory) claim(ctx context.Context, req any, method string) (*claim, proto.Message, error) {
 	keys := metadata.ValueFromIncomingContext(ctx, header)
+	if key := chain.IdempotencyKey(ctx); key != "" {
+		keys = []string{key} // the chain took it out of what handlers see
+	}
 	if len(keys) == 0 || keys[0] == "" {
 		return nil, nil, nil
 	}
