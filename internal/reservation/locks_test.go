@@ -1,0 +1,172 @@
+package reservation_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+func TestUnmapped(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.put(with(booking("A", ""), reservation.SpaceID, theirs("r9"), reservation.State, "started"))
+		same(t, "reasons", []string{"spaceUnknown"}, reasonsOf(s.Plan))
+		same(t, "staff", []string{"spaceUnknown"}, h.notices(s.Row.ID))
+		same(t, "events", []string{"access.failed"}, h.events(s.Row.ID))
+		same(t, "no PIN without a door", access.Shown{}, h.pins(s.Row.ID))
+		h.listed("r9")
+		same(t, "reasons", []string{"spaceNotMapped"}, reasonsOf(h.plan("A")))
+
+		h.space("r9", "Room", "", true)
+		h.lock("r9")
+		h.replan(space.Touched{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
+		same(t, "mapped", []string{"r9 queued", "g1 queued"}, doorsOf(h.plan("A")))
+		same(t, "events", []string{"access.failed", "reservationPinGenerated", "access.issued"}, h.events(s.Row.ID))
+	})
+}
+
+func TestRoomWithoutALock(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "bare")
+		same(t, "doors", []string{"bare none noLock"}, doorsOf(s.Plan))
+		same(t, "status", access.StatusNone, s.Plan.Status)
+		same(t, "no PIN, no event", []string(nil), h.events(s.Row.ID))
+		same(t, "no PIN", access.Shown{}, h.pins(s.Row.ID))
+
+		h.checkIn("B", "r1", "r1", "g1")
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("bare")})
+		b := h.plan("B")
+		same(t, "the old door goes at once", access.StatusUpdating, b.Status)
+		h.verify("r1", "g1")
+		same(t, "doors", []string{"bare none noLock"}, doorsOf(h.plan("B")))
+
+		h.settings(func(tx *db.Tx) error { return tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context()) })
+		h.replan(space.Touched{All: true})
+		same(t, "gates alone", []string{"bare none noLock", "g1 queued"}, doorsOf(h.plan("A")))
+	})
+}
+
+func TestLockAway(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.online(false)
+		s := h.checkIn("A", "r1")
+		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
+		same(t, "status", access.StatusIssued, s.Plan.Status)
+		out := h.put(state("A", "processed"))
+		same(t, "what no bridge was told is gone at once", access.StatusRemoved, out.Plan.Status)
+	})
+}
+
+// A bridge that fell silent is away, whatever its row says.
+func TestBridgeSilent(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.clock.Advance(lock.Silence + time.Second)
+		s := h.checkIn("A", "r1")
+		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
+	})
+}
+
+func TestBridgeRevoked(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.write(func(tx *db.Tx) error { _, err := lock.Revoke(tx, h.id, h.at("brg")); return err })
+		s := h.checkIn("A", "r1")
+		same(t, "doors", []string{"r1 queued bridgeRevoked", "g1 queued bridgeRevoked"}, doorsOf(s.Plan))
+		same(t, "status", access.StatusFailed, s.Plan.Status)
+		same(t, "staff", []string{"bridgeRevoked"}, h.notices(s.Row.ID))
+		same(t, "events", []string{"reservationPinGenerated", "access.failed"}, h.events(s.Row.ID)[:2])
+	})
+}
+
+func TestSlotsFull(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
+		h.checkIn("A", "r1", "r1", "g1")
+		b := h.checkIn("B", "r1", "g1")
+		same(t, "doors", []string{"r1 failed slotsFull", "g1 queued"}, doorsOf(b.Plan))
+		same(t, "status", access.StatusPartial, b.Plan.Status)
+		events := h.events(b.Row.ID)
+		for range 3 {
+			h.put(state("B", "started"))
+		}
+		same(t, "trying again is no event", events, h.events(b.Row.ID))
+		h.put(state("A", "processed"))
+		h.verify("r1")
+		same(t, "a slot that becomes free goes to who waits", []string{"r1 queued", "g1 verified"}, doorsOf(h.plan("B")))
+	})
+}
+
+func TestDuplicate(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "g1")
+		drawn := map[string]bool{h.pins(s.Row.ID).PIN: true}
+		for n := range 5 {
+			h.says("r1", slot.Failed, slot.Duplicate)
+			pin := h.pins(s.Row.ID).PIN
+			if drawn[pin] || pin == "" {
+				t.Fatalf("redraw %d gave no new PIN", n+1)
+			}
+			drawn[pin] = true
+			for _, sl := range h.slots() {
+				if h.wanted(sl) != pin {
+					t.Fatalf("%s holds another PIN than %s shows", sl.DoorID, "the stay")
+				}
+			}
+		}
+		h.says("r1", slot.Failed, slot.Duplicate)
+		if !drawn[h.pins(s.Row.ID).PIN] {
+			t.Error("drawing anew has no end")
+		}
+		same(t, "doors", []string{"r1 failed duplicateOnLock", "g1 queued"}, doorsOf(h.plan("A")))
+		same(t, "staff", []string{"duplicateOnLock"}, h.notices(s.Row.ID))
+		if kinds := h.events(s.Row.ID); kinds[len(kinds)-1] != "access.failed" {
+			t.Errorf("events %v", kinds)
+		}
+	})
+}
+
+func TestRefusedAndOccupied(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "g1")
+		h.says("r1", slot.Failed, slot.Occupied)
+		same(t, "another slot of the lock", []string{"r1 queued", "g1 verified"}, doorsOf(h.plan("A")))
+		if rows := h.slotsAt("r1"); len(rows) != 2 || rows[0].Present || !rows[0].Foreign || !rows[1].Present {
+			t.Errorf("slots of the lock: %+v", rows)
+		}
+		h.says("r1", slot.Failed, slot.InvalidFormat)
+		same(t, "refused", []string{"r1 failed lockRefused", "g1 verified"}, doorsOf(h.plan("A")))
+		same(t, "staff", []string{"lockRefused"}, h.notices(s.Row.ID))
+	})
+}
+
+func TestPINPerDoor(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("g1", func(c *slot.Capabilities) { c.Alphabet = "1234" })
+		h.capable("r1", func(c *slot.Capabilities) { c.Alphabet = "56789" })
+		s := h.checkIn("A", "r1", "r1", "g1")
+		same(t, "doors", []string{"r1 verified", "g1 verified ownPin"}, doorsOf(h.plan("A")))
+		shown := h.pins(s.Row.ID)
+		if shown.PIN == "" || len(shown.Gates) != 1 || shown.Gates[0].PIN == shown.PIN {
+			t.Errorf("shown %+v", shown)
+		}
+		h.capable("r2", func(c *slot.Capabilities) { c.ForbiddenPatterns = []string{"("} })
+		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		same(t, "no PIN is possible", []string{"r2 failed pinNotPossible", "g1 verified ownPin", "r1 verified movingOut"}, doorsOf(moved.Plan))
+		same(t, "staff", []string{"pinNotPossible"}, h.notices(s.Row.ID))
+	})
+}
+
+func TestShortPIN(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.PINMax = 4 })
+		s := h.checkIn("A", "r1", "r1", "g1")
+		if len(h.pins(s.Row.ID).PIN) != 4 {
+			t.Errorf("a lock that takes four digits got %d", len(h.pins(s.Row.ID).PIN))
+		}
+		same(t, "staff are warned", []string{"shortPin"}, h.notices(s.Row.ID))
+	})
+}

@@ -1,0 +1,181 @@
+package reservation_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+func TestRoomMove(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "r1", "g1")
+		pin := h.pins(s.Row.ID).PIN
+		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		same(t, "moving", []string{"r2 queued", "g1 verified", "r1 verified movingOut"}, doorsOf(moved.Plan))
+		same(t, "status", access.StatusUpdating, moved.Plan.Status)
+		same(t, "both rooms", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
+
+		h.says("r2", slot.Sent, "")
+		h.clock.Advance(24 * time.Hour)
+		h.sweep()
+		same(t, "a deadline does not cut", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
+		same(t, "but staff are told", []string{"codeLate"}, h.notices(s.Row.ID))
+		h.sweep()
+		same(t, "once", []string{"codeLate"}, h.notices(s.Row.ID))
+
+		h.says("r2", slot.Accepted, slot.OK)
+		same(t, "accepted is not read back", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
+		h.verify("r2")
+		same(t, "the old one goes", []string{"g1", "r2"}, h.present(s.Row.ID))
+		same(t, "status", access.StatusUpdating, h.plan("A").Status)
+		h.verify("r1")
+		same(t, "moved", []string{"r2 verified", "g1 verified"}, doorsOf(h.plan("A")))
+		same(t, "status", access.StatusIssued, h.plan("A").Status)
+		if h.pins(s.Row.ID).PIN != pin {
+			t.Error("a room move changed the PIN")
+		}
+	})
+}
+
+func TestRoomMoveToALockThatCannotBeRead(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r2", func(c *slot.Capabilities) { c.ReadBack = false })
+		s := h.checkIn("A", "r1", "r1", "g1")
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		h.says("r2", slot.Accepted, slot.OK)
+		same(t, "accepted is all there is", []string{"g1", "r2"}, h.present(s.Row.ID))
+	})
+}
+
+func TestMoveAndBack(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "r1", "g1")
+		pin := h.pins(s.Row.ID).PIN
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		h.verify("r2")
+		back := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r1")})
+		if n := len(h.slotsAt("r1")); n != 1 || h.wanted(h.slotsAt("r1")[0]) != pin {
+			t.Errorf("%d slots on the lock that was left: a removal under way is taken back, the same PIN twice would be a duplicate", n)
+		}
+		same(t, "doors", []string{"r1 queued", "g1 verified", "r2 verified movingOut"}, doorsOf(back.Plan))
+		h.verify("r1", "r2")
+		same(t, "doors", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("A")))
+	})
+}
+
+func TestSwap(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		same(t, "A makes first", []string{"g1", "r1", "r2"}, h.present(a.Row.ID))
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("r1")})
+		same(t, "A is out of the room that B has", []string{"g1", "r2"}, h.present(a.Row.ID))
+		same(t, "and B out of A's", []string{"g1", "r1"}, h.present(b.Row.ID))
+		h.verify("r1", "r2")
+		same(t, "doors of A", []string{"r2 verified", "g1 verified"}, doorsOf(h.plan("A")))
+		same(t, "doors of B", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("B")))
+		if h.pins(a.Row.ID).PIN == h.pins(b.Row.ID).PIN {
+			t.Error("two stays have one PIN")
+		}
+	})
+}
+
+// Locks with a single slot: a swap waits for the slots to become free, and needs nobody to ask again.
+func TestSwapOnFullLocks(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for _, d := range []string{"r1", "r2"} {
+			h.capable(d, func(c *slot.Capabilities) { c.Slots = 1 })
+		}
+		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
+		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		same(t, "no room yet", []string{"r2 failed slotsFull", "g1 verified", "r1 verified movingOut"}, doorsOf(moved.Plan))
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("r1")})
+		for range 2 {
+			h.verify("r1", "r2")
+		}
+		same(t, "A", []string{"g1", "r2"}, h.present(a.Row.ID))
+		same(t, "B", []string{"g1", "r1"}, h.present(b.Row.ID))
+		same(t, "doors of A", []string{"r2 verified", "g1 verified"}, doorsOf(h.plan("A")))
+		same(t, "doors of B", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("B")))
+	})
+}
+
+func TestDormBeds(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.put(with(booking("A", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1")))
+		a := h.put(state("A", "started"))
+		same(t, "doors of a bed", []string{"b1 queued", "d1 queued", "g1 queued"}, doorsOf(a.Plan))
+		b := h.checkIn("B", "b2")
+		h.verify("b1", "b2", "d1", "g1")
+		same(t, "notices", []string(nil), append(h.notices(a.Row.ID), h.notices(b.Row.ID)...))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.BedID: theirs("b3")})
+		same(t, "the dorm stays, the locker moves", []string{"b1", "b3", "d1", "g1"}, h.present(a.Row.ID))
+		h.verify("b3")
+		same(t, "moved", []string{"b3", "d1", "g1"}, h.present(a.Row.ID))
+		same(t, "B is where it was", []string{"b2", "d1", "g1"}, h.present(b.Row.ID))
+	})
+}
+
+func TestSharers(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r1", "r1", "g1")
+		same(t, "doors of A", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("A")))
+		same(t, "doors of B", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("B")))
+		same(t, "reasons", []string{"spaceShared"}, reasonsOf(b.Plan))
+		same(t, "staff", []string{"spaceShared"}, h.notices(b.Row.ID))
+		h.put(state("B", "processed"))
+		same(t, "A goes on", []string{"g1", "r1"}, h.present(a.Row.ID))
+		same(t, "alone", []string(nil), reasonsOf(h.plan("A")))
+	})
+}
+
+// A move to a room that is not mapped yet locks nobody out: the old door stays until the new one is known to open.
+func TestMoveToAnUnmappedRoom(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "r1", "g1")
+		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r9")})
+		same(t, "doors", []string{"g1 verified movingOut", "r1 verified movingOut"}, doorsOf(moved.Plan))
+		same(t, "staff", []string{"spaceUnknown"}, h.notices(s.Row.ID))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-25T11:00:00+01:00"})
+		if sl := h.slotsAt("r1")[0]; !sl.NotAfter.Equal(time.Date(2026, 11, 25, 10, 30, 0, 0, time.UTC)) {
+			t.Errorf("what stays open does not follow the dates: until %v", sl.NotAfter)
+		}
+		h.space("r9", "Room", "", true)
+		h.lock("r9")
+		h.replan(space.Touched{Externals: []space.External{{IntegrationID: h.scope.IntegrationID, ID: theirs("r9")}}})
+		h.verify("r9")
+		same(t, "moved", []string{"g1", "r9"}, h.present(s.Row.ID))
+	})
+}
+
+// A lock that is put on another door takes the codes of the old door along until they are cleared: at once.
+func TestLockPutElsewhere(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		s := h.checkIn("A", "r1", "g1")
+		h.write(func(tx *db.Tx) error {
+			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r3"), ""); err != nil {
+				return err
+			}
+			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r1"), ""); err != nil {
+				return err
+			}
+			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r3"), h.at("r1")); err != nil {
+				return err
+			}
+			return h.keeper().Replan(tx, h.id, space.Touched{SpaceIDs: []string{h.at("r1"), h.at("r3")}})
+		})
+		if old := h.slotsAt("r1"); len(old) != 1 || old[0].Present {
+			t.Errorf("the lock that was taken off holds %+v", old)
+		}
+		if now := h.slotsAt("r3"); len(now) != 1 || !now[0].Present || now[0].DoorID != h.at("r1") {
+			t.Errorf("the lock on the door holds %+v", now)
+		}
+		same(t, "doors", []string{"g1", "r1"}, h.present(s.Row.ID))
+	})
+}

@@ -1,0 +1,166 @@
+package reservation_test
+
+import (
+	"strconv"
+	"testing"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	entnotice "latchkey.dev/ent/notice"
+	entpin "latchkey.dev/ent/pin"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// plan is the access of a reservation as a reader sees it.
+func (h *house) plan(id string) access.Plan {
+	h.t.Helper()
+	tx := h.db.View(h.ctx())
+	row, err := reservation.Find(tx, h.scope, nil, id)
+	h.must(err)
+	home, err := tx.Property.Get(h.ctx(), h.id)
+	h.must(err)
+	p, err := h.keeper().Plan(tx, row, home)
+	h.must(err)
+	return p
+}
+
+// pins opens the codes of a stay.
+func (h *house) pins(rsv string) access.Shown {
+	h.t.Helper()
+	shown, err := access.PINs(access.Settler{Tx: h.db.View(h.ctx()), Keys: h.keys}, h.id, rsv)
+	h.must(err)
+	return shown
+}
+
+// wanted opens the code that a slot shall hold.
+func (h *house) wanted(s *ent.Slot) string {
+	h.t.Helper()
+	p, err := lock.OpenPIN(h.ctx(), h.keys, s)
+	h.must(err)
+	return string(p)
+}
+
+// events lists the kinds of what happened to a subject.
+func (h *house) events(subject string) []string {
+	h.t.Helper()
+	rows, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(h.ctx())
+	h.must(err)
+	var out []string
+	for i, e := range rows {
+		if e.SubjectSequence != int64(i+1) {
+			h.t.Errorf("event %d of %s has the number %d", i+1, subject, e.SubjectSequence)
+		}
+		out = append(out, e.Kind)
+	}
+	return out
+}
+
+// notices lists the kinds of what staff were told of a subject.
+func (h *house) notices(subject string) []string {
+	h.t.Helper()
+	rows, err := h.db.Read().Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
+	h.must(err)
+	var out []string
+	for _, n := range rows {
+		out = append(out, n.Kind)
+	}
+	return out
+}
+
+// doorsOf sums a plan up: door, PIN and reason, a line each.
+func doorsOf(p access.Plan) []string {
+	var out []string
+	for _, d := range p.Doors {
+		line := d.Name + " " + string(d.PIN)
+		if d.Reason != "" {
+			line += " " + string(d.Reason)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func reasonsOf(p access.Plan) []string {
+	var out []string
+	for _, r := range p.Reasons {
+		out = append(out, string(r))
+	}
+	return out
+}
+
+// refuse wants a call to fail with a reason.
+func refuse(t *testing.T, err error, reason fault.Reason) {
+	t.Helper()
+	if !fault.Has(err, reason) {
+		t.Errorf("got %v, want the reason %s", err, reason)
+	}
+}
+
+func number(n int) string { return strconv.Itoa(n) }
+
+// slotsAt lists the slots of the lock of that name.
+func (h *house) slotsAt(name string) []*ent.Slot {
+	h.t.Helper()
+	rows, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-" + name))).Order(entslot.ByNumber()).All(h.ctx())
+	h.must(err)
+	return rows
+}
+
+// sweep does what time brings and counts the windows that ended.
+func (h *house) sweep() (n int) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		n, err = access.Expire(access.Settler{Tx: tx, Keys: h.keys}, 100)
+		return err
+	})
+	return n
+}
+
+// capable changes what a lock can do.
+func (h *house) capable(name string, f func(*slot.Capabilities)) {
+	h.t.Helper()
+	c := h.caps
+	f(&c)
+	h.write(func(tx *db.Tx) error {
+		return tx.Lock.UpdateOneID(h.at("lck-" + name)).SetCapabilities(c).Exec(tx.Context())
+	})
+}
+
+// online has the bridge come, or be heard again, or go.
+func (h *house) online(yes bool) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.Bridge.UpdateOneID(h.at("brg")).SetOnline(yes).SetLastSeenAt(tx.Now()).Exec(tx.Context())
+	})
+}
+
+func (h *house) settings(f func(tx *db.Tx) error) { h.t.Helper(); h.write(f) }
+
+func (h *house) replan(what space.Touched) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error { return h.keeper().Replan(tx, h.id, what) })
+}
+
+// listed has the partner list a space.
+func (h *house) listed(short string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.PartnerSpace.Create().SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetExternalID(theirs(short)).
+			SetType("Room").SetName(short).SetIsPrivate(true).SetIsActive(true).SetSeenAt(tx.Now()).Exec(tx.Context())
+	})
+}
+
+// livePINs counts the digits that are reserved.
+func (h *house) livePINs() int {
+	h.t.Helper()
+	n, err := h.db.Read().Pin.Query().Where(entpin.PropertyID(h.id)).Count(h.ctx())
+	h.must(err)
+	return n
+}
