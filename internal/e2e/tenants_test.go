@@ -28,7 +28,7 @@ type tenant struct {
 }
 
 // furnish gives a property one of everything. What the PMS calls it is the same at every property.
-func furnish(t *testing.T, w *e2etest.World) *tenant {
+func furnish(t testing.TB, w *e2etest.World) *tenant {
 	t.Helper()
 	ctx := t.Context()
 	must := func(err error) {
@@ -84,7 +84,7 @@ func furnish(t *testing.T, w *e2etest.World) *tenant {
 }
 
 // push sends a reservation of the sandbox's PMS, with what every one needs.
-func push(t *testing.T, w *e2etest.World, pmsID string, fields map[string]any) sandbox.Answer {
+func push(t testing.TB, w *e2etest.World, pmsID string, fields map[string]any) sandbox.Answer {
 	t.Helper()
 	all := map[string]any{
 		"pmsNumber": "N-" + pmsID, "booker": map[string]any{"lastName": "Lovelace"},
@@ -277,7 +277,7 @@ func tried(t *testing.T, a, b *tenant, r e2etest.RPC, c e2etest.Caller, probe, f
 	}
 }
 
-func (a *tenant) fill(t *testing.T, r e2etest.RPC, probe string) proto.Message {
+func (a *tenant) fill(t testing.TB, r e2etest.RPC, probe string) proto.Message {
 	t.Helper()
 	for kind, v := range a.ids {
 		probe = strings.ReplaceAll(probe, "{"+kind+"}", v)

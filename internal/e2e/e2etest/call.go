@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -107,7 +108,7 @@ func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.M
 		if err != nil {
 			return o, err
 		}
-		return o, o.readConnect(r)
+		return o, o.ReadConnect(r)
 	case REST:
 		verb, path, raw, err := r.Routes[0].Write(req)
 		if err != nil {
@@ -186,5 +187,35 @@ func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) 
 	if err != nil {
 		return o, err
 	}
-	return o, o.readEnvelope()
+	return o, o.ReadEnvelope()
+}
+
+// Raw calls over gRPC with bytes that need be no message of the method.
+func (a *API) Raw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
+	conn := a.Public
+	if c.Socket {
+		conn = a.Socket
+	}
+	if len(c.Headers) > 0 {
+		ctx = metadata.NewOutgoingContext(ctx, metadata.New(c.Headers))
+	}
+	var answer []byte
+	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(bare{}))
+	o, wrong := OfGRPC(err)
+	o.Raw = answer
+	return o, wrong
+}
+
+// bare is a codec that leaves bytes as they are.
+type bare struct{}
+
+func (bare) Name() string { return "proto" }
+
+func (bare) Marshal(v any) (mem.BufferSlice, error) {
+	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
+}
+
+func (bare) Unmarshal(data mem.BufferSlice, v any) error {
+	*v.(*[]byte) = data.Materialize()
+	return nil
 }

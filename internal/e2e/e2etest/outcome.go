@@ -79,8 +79,8 @@ func (o *Outcome) readDetails(details []*anypb.Any) error {
 	return nil
 }
 
-// readEnvelope reads the error of REST, and of an answer that is none takes the code.
-func (o *Outcome) readEnvelope() error {
+// ReadEnvelope reads the error of REST, and of an answer that is none takes the code.
+func (o *Outcome) ReadEnvelope() error {
 	if o.HTTP >= 200 && o.HTTP < 300 {
 		o.Code = codes.OK
 		return nil
@@ -109,7 +109,7 @@ func (o *Outcome) readEnvelope() error {
 }
 
 func (o *Outcome) readREST(r RPC) error {
-	if err := o.readEnvelope(); err != nil || !o.OK() {
+	if err := o.ReadEnvelope(); err != nil || !o.OK() {
 		return err
 	}
 	o.Reply = r.Reply()
@@ -129,7 +129,8 @@ var connectCodes = map[string]codes.Code{
 	"data_loss": codes.DataLoss, "unauthenticated": codes.Unauthenticated,
 }
 
-func (o *Outcome) readConnect(r RPC) error {
+// ReadConnect reads the answer of a unary Connect call.
+func (o *Outcome) ReadConnect(r RPC) error {
 	if o.HTTP == http.StatusOK {
 		o.Code, o.Reply = codes.OK, r.Reply()
 		if err := protojson.Unmarshal(o.Raw, o.Reply); err != nil {
@@ -170,7 +171,7 @@ func (o *Outcome) readConnect(r RPC) error {
 
 // notServed reads an answer to a Connect call that REST gave, because no Connect service took it.
 func (o *Outcome) notServed() error {
-	if err := o.readEnvelope(); err != nil {
+	if err := o.ReadEnvelope(); err != nil {
 		return err
 	}
 	if o.HTTP == http.StatusNotFound && o.Reason == "routeNotFound" {
