@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	entpin "latchkey.dev/ent/pin"
@@ -49,15 +47,9 @@ func (w *work) open() (err error) {
 		w.older = append(w.older, w.grant)
 	}
 	w.opened = true
-	g := id.New("grt")
-	err = w.tx.Grant.Create().SetID(g).SetPropertyID(w.property).SetReservationID(w.reservation).
+	w.grant, err = w.tx.Grant.Create().SetID(id.New("grt")).SetPropertyID(w.property).SetReservationID(w.reservation).
 		SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).
-		SetOpenKey(w.reservation).SetCreatedAt(w.tx.Now()).
-		OnConflict(sql.ConflictColumns(entgrant.FieldOpenKey), sql.DoNothing()). // in two at once, PostgreSQL has one begin anew
-		Exec(w.ctx())
-	if err == nil {
-		w.grant, err = w.tx.Grant.Get(w.ctx(), g)
-	}
+		SetOpenKey(w.reservation).SetCreatedAt(w.tx.Now()).Save(w.ctx())
 	if err != nil {
 		return fmt.Errorf("open a grant: %w", err)
 	}

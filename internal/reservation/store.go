@@ -51,8 +51,7 @@ var (
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
-		VALUES (` + places(1, len(columns)+5) + `)
-		ON CONFLICT (integration_id, pms_id) DO NOTHING` // where another's was there first PostgreSQL says to begin anew
+		VALUES (` + places(1, len(columns)+5) + `)`
 	updateStatement = `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, len(columns)) + `)
 		WHERE id = $` + strconv.Itoa(len(columns)+1) + ` AND property_id = $` + strconv.Itoa(len(columns)+2)
 )
