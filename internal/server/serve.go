@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,7 +35,7 @@ func (s *Server) grpcOptions(c *chain.Chain) ([]grpc.ServerOption, error) {
 	return append(options, grpc.Creds(credentials.NewTLS(config))), nil
 }
 
-// serve starts every listener.
+// serve starts every listener. One that ends before the server is told to stop is a failure.
 func (s *Server) serve(g *errgroup.Group) {
 	front := s.front()
 	public := &http.Server{
@@ -44,7 +44,7 @@ func (s *Server) serve(g *errgroup.Group) {
 	}
 	socket := &http.Server{Handler: front, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second}
 	ops := &http.Server{Handler: s.operations(), ReadHeaderTimeout: 10 * time.Second}
-	s.parts.stoppers = append(s.parts.stoppers, public.Shutdown, socket.Shutdown, ops.Shutdown)
+	s.parts.http = []*http.Server{public, socket, ops}
 
 	http1 := s.listeners.http
 	if config, err := s.tls(); err == nil && config != nil {
@@ -60,7 +60,7 @@ func (s *Server) serve(g *errgroup.Group) {
 	} {
 		g.Go(func() error {
 			err := run()
-			if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) || errors.Is(err, net.ErrClosed) {
+			if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, grpc.ErrServerStopped) {
 				return nil
 			}
 			return fmt.Errorf("%s listener: %w", name, err)
@@ -68,29 +68,30 @@ func (s *Server) serve(g *errgroup.Group) {
 	}
 }
 
-// stop lets bridges leave spread over a window, and calls finish. A stream that does not end is cut: grpc's GracefulStop
-// alone never returns while one is open.
+// last is how long calls have to end after the bridges have left.
+const last = 5 * time.Second
+
+// stop lets bridges leave spread over a window, and calls finish. What does not end is cut: neither http's Shutdown nor
+// grpc's GracefulStop returns while a stream is open.
 func (s *Server) stop(window time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), window+5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()
 	s.parts.health.Shutdown()
 	s.parts.node.Drain(ctx, window)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.parts.grpc.GracefulStop()
-		s.parts.bridges.GracefulStop()
-	}()
-	for _, shutdown := range s.parts.stoppers {
-		if err := shutdown(ctx); err != nil {
-			s.log.Warn("calls were cut", "error", err)
-		}
+	var all sync.WaitGroup
+	for _, server := range s.parts.http {
+		all.Go(func() {
+			if err := server.Shutdown(ctx); err != nil {
+				s.log.Warn("calls were cut", "error", errors.Join(err, server.Close()))
+			}
+		})
 	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-		s.parts.grpc.Stop()
-		s.parts.bridges.Stop()
-		<-done
+	for _, server := range []*grpc.Server{s.parts.grpc, s.parts.bridges} {
+		all.Go(func() {
+			cut := context.AfterFunc(ctx, server.Stop)
+			defer cut()
+			server.GracefulStop()
+		})
 	}
+	all.Wait()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -56,7 +57,7 @@ type parts struct {
 	connect    *connectrpc.Handler
 	rest       *rest.Handler
 	docs       *rest.Docs
-	stoppers   []func(context.Context) error
+	http       []*http.Server
 	health     *health.Server
 	ready      atomic.Bool
 	background map[string]func(context.Context) error

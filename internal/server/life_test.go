@@ -1,0 +1,197 @@
+package server_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
+)
+
+// get asks over a connection of its own, so that none is left open.
+func get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(text)
+}
+
+func watch(t *testing.T, address, service string) grpc.ServerStreamingClient[healthv1.HealthCheckResponse] {
+	t.Helper()
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	s, err := healthv1.NewHealthClient(conn).Watch(t.Context(), &healthv1.HealthCheckRequest{Service: service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// until waits for a status of a service.
+func until(t *testing.T, s grpc.ServerStreamingClient[healthv1.HealthCheckResponse], want healthv1.HealthCheckResponse_ServingStatus) {
+	t.Helper()
+	for {
+		got, err := s.Recv()
+		if err != nil {
+			t.Fatalf("waiting for %v: %v", want, err)
+		}
+		if got.GetStatus() == want {
+			return
+		}
+	}
+}
+
+func TestServesAndStops(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		n := open(t, settings(t, url), server.Options{})
+		var all []grpc.ServerStreamingClient[healthv1.HealthCheckResponse]
+		for _, name := range []string{"", "latchkey.partner.v1.ReservationService", "latchkey.lock.v1.EnrolmentService"} {
+			s := watch(t, n.GRPCAddr(), name)
+			until(t, s, healthv1.HealthCheckResponse_SERVING)
+			all = append(all, s)
+		}
+		until(t, watch(t, n.GRPCAddr(), "latchkey.unknown.Service"), healthv1.HealthCheckResponse_SERVICE_UNKNOWN)
+		for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "ready\n"} {
+			if code, text := get(t, "http://"+n.OpsAddr()+path); code != http.StatusOK || text != want {
+				t.Errorf("%s: %d %q", path, code, text)
+			}
+		}
+		if _, text := get(t, "http://"+n.OpsAddr()+"/metrics"); !strings.Contains(text, "latchkey_bridge_sessions") {
+			t.Error("no metrics")
+		}
+		if code, _ := get(t, "http://"+n.HTTPAddr()+"/readyz"); code != http.StatusNotFound {
+			t.Errorf("partners are told about operations: %d", code)
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- n.stop() }()
+		for _, s := range all { // each is told before its stream is cut
+			until(t, s, healthv1.HealthCheckResponse_NOT_SERVING)
+		}
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A stop ends within the drain and a little, although a bridge is connected and somebody watches, whose stream has no end.
+func TestStopDoesNotWaitForStreams(t *testing.T) {
+	c := settings(t, "")
+	c.Drain = 200 * time.Millisecond
+	w, err := sandbox.Build(t.Context(), sandbox.Config{Server: c, Dir: t.TempDir(), Options: server.Options{Logger: logger(t)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, watch(t, w.Server.GRPCAddr(), ""), healthv1.HealthCheckResponse_SERVING)
+	begun := time.Now()
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > c.Drain+15*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// Without its database a server says that it is not ready, and when the database is back it serves again.
+func TestDatabaseIsAwayForAWhile(t *testing.T) {
+	raw := dbtest.URL(t, "postgres")
+	n := open(t, settings(t, raw), server.Options{Logger: slog.New(slog.DiscardHandler)})
+	status := watch(t, n.GRPCAddr(), "latchkey.partner.v1.ReservationService")
+	until(t, status, healthv1.HealthCheckResponse_SERVING)
+
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	u.Path = "/postgres"
+	admin, err := pgx.Connect(t.Context(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.WithoutCancel(t.Context()))
+	run := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := admin.Exec(t.Context(), statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quoted := pgx.Identifier{name}.Sanitize()
+	run("ALTER DATABASE " + quoted + " ALLOW_CONNECTIONS false")
+	run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+	until(t, status, healthv1.HealthCheckResponse_NOT_SERVING)
+	if code, text := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "database") {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, _ := get(t, "http://"+n.OpsAddr()+"/livez"); code != http.StatusOK {
+		t.Errorf("not alive: %d", code)
+	}
+	run("ALTER DATABASE " + quoted + " ALLOW_CONNECTIONS true")
+	until(t, status, healthv1.HealthCheckResponse_SERVING)
+}
+
+// PostgreSQL is migrated by its own command, and a server says which.
+func TestRefusesADatabaseThatIsNotMigrated(t *testing.T) {
+	s, err := server.New(t.Context(), settings(t, dbtest.Empty(t, "postgres")), server.Options{Logger: logger(t)})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("started on an empty database")
+	}
+	if !strings.Contains(err.Error(), "run: latchkey migrate") {
+		t.Errorf("does not say what to do: %v", err)
+	}
+}
+
+func TestSecondServerOnTheSameData(t *testing.T) {
+	c := settings(t, "")
+	open(t, c, server.Options{})
+	s, err := server.New(t.Context(), c, server.Options{Logger: logger(t)})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("two servers share an embedded database")
+	}
+	if !strings.Contains(err.Error(), "another server") {
+		t.Errorf("does not say why: %v", err)
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	c := settings(t, "")
+	first := open(t, c, server.Options{})
+	d := settings(t, "")
+	d.Listen.GRPC = first.GRPCAddr()
+	s, err := server.New(context.Background(), d, server.Options{Logger: logger(t)})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("listens twice")
+	}
+	if !strings.Contains(err.Error(), "--listen-grpc") {
+		t.Errorf("does not say which: %v", err)
+	}
+}
