@@ -195,8 +195,11 @@ func answers(w *world) (Question, []step) {
 	swapped := must(readSign1(say(func(*Question) {}), typePossession, MaxPossessionSize))(w.tb)
 	claims, _ := decodeExact[possessionClaims](swapped.Payload)
 	claims.Confirm.Key = must(thief.Key())(w.tb).cose()
+	mislabelled := must(readSign1(say(func(*Question) {}), typePossession, MaxPossessionSize))(w.tb)
+	mislabelled.KeyID[0] ^= 1
 	return q, []step{
 		{"the phone's", OK, say(func(*Question) {})},
+		{"signed under another key's id", BadSignature, w.signedAs(mislabelled, w.phone.key)},
 		{"to another challenge", WrongChallenge, say(func(q *Question) { q.Challenge = bytes.Repeat([]byte{8}, 32) })},
 		{"to the challenge cut short", WrongChallenge, say(func(q *Question) { q.Challenge = q.Challenge[:31] })},
 		{"for another purpose", WrongChallenge, say(func(q *Question) { q.Purpose = Renew })},

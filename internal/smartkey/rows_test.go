@@ -1,6 +1,7 @@
 package smartkey
 
 import (
+	"crypto/ecdsa"
 	"slices"
 	"time"
 )
@@ -133,6 +134,11 @@ func refusedRows() []row {
 		}},
 		{"another door than signed for", WrongDoor, func(w *world) Input { in := w.use(); in.Door = w.gate; return in }},
 		{"a door of another bridge", WrongDoor, func(w *world) Input { return w.useAt(w.foreign, Unlock) }},
+		{"a door the token covers at another bridge", WrongDoor, func(w *world) Input {
+			w.grant.Doors, w.grant.Audience = []Door{w.room, w.foreign}, testSite
+			w.phone.Keep(w.mint(noon).Raw)
+			return w.useAt(w.foreign, Unlock)
+		}},
 		{"a door the token does not cover", WrongDoor, func(w *world) Input {
 			w.grant.Doors = []Door{w.gate}
 			return w.with(w.mint(noon).Raw)
@@ -234,4 +240,12 @@ func (w *world) signedProof(change func(*proofClaims)) Input {
 	change(&claims)
 	in.Proof = must(sign1(w.phone.key, typeProof, claims))(w.tb)
 	return in
+}
+
+// signedAs signs a document whose header was changed.
+func (w *world) signedAs(doc signed, key *ecdsa.PrivateKey) []byte {
+	doc.Protected = mustEncode(doc.header)
+	content := mustEncode([]any{"Signature1", doc.Protected, []byte{}, doc.Payload})
+	doc.Signature = must(es256Signer{key}.Sign(nil, content))(w.tb)
+	return append([]byte{tagSign1}, mustEncode(doc.envelope)...)
 }
