@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/reservation"
 )
 
 // UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read at once.
@@ -109,7 +110,7 @@ func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, 
 	})
 }
 
-// RenderEndpoint puts the token and the signing secret back into a remembered answer to a registration.
+// RenderEndpoint puts the token back into a remembered answer to a registration. The signing secret was shown once.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
 	a, err := caller(ctx)
@@ -127,20 +128,24 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	return nil
 }
 
-// RenderReset puts the codes back into a remembered answer to a reset.
+// RenderReset puts the codes back into a remembered answer to a reset, as they are now. All else is as it was answered.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)
 	if !ok || err != nil {
 		return errors.Join(errors.New("render a reset: not one"), err)
 	}
+	to := out.GetData().GetReservation()
+	if to == nil || !a.Has(actor.PINsRead) {
+		return nil
+	}
 	tx := s.DB.View(ctx)
-	row, err := getOwn(tx, a, out.GetData().GetReservation().GetId())
+	row, err := reservation.Get(tx, own(a), to.GetId())
 	if err != nil {
 		return err
 	}
-	out.Data.Reservation, err = s.extended(tx, a, row, resetExtends(a))
-	return err
+	to.Pin, to.GatesPins = nil, nil
+	return s.addPINs(tx, a, row, to, func(string) bool { return true })
 }
 
 func endpoint(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {

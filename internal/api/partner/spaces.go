@@ -6,11 +6,9 @@ import (
 
 	"latchkey.dev/ent"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
-	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
-	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
 
@@ -121,8 +119,4 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 		out.Endpoints = append(out.Endpoints, endpoint(e, false))
 	}
 	return &partnerv1.GetIntegrationResponse{Data: out}, nil
-}
-
-func getOwn(tx *db.Tx, a actor.Actor, id string) (*ent.Reservation, error) {
-	return reservation.Get(tx, own(a), id)
 }

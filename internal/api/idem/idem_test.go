@@ -1,0 +1,369 @@
+package idem_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+)
+
+const (
+	upsert = partnerv1.ReservationService_UpsertReservation_FullMethodName
+	reset  = partnerv1.ReservationService_ResetKeyChain_FullMethodName
+	read   = partnerv1.ReservationService_GetReservation_FullMethodName
+)
+
+var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// desk answers calls; each effect is a row.
+type desk struct {
+	t       *testing.T
+	db      *db.DB
+	clock   *clock.Fixed
+	memory  *idem.Memory
+	effects atomic.Int64
+	hold    chan struct{} // closed: do not wait in the handler
+	entered chan struct{}
+}
+
+func each(t *testing.T, f func(t *testing.T, d *desk)) {
+	t.Helper()
+	c := clock.At(morning)
+	dbtest.Each(t, func(t *testing.T, database *db.DB) {
+		c.Set(morning)
+		kek, err := keyring.NewKEK()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: database})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := keys.EnsureKey(t.Context(), "prp_1"); err != nil {
+			t.Fatal(err)
+		}
+		d := &desk{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
+		f(t, d)
+	}, dbtest.Clock(c))
+}
+
+func as(ctx context.Context, a actor.Actor, key string) context.Context {
+	ctx = actor.With(ctx, a)
+	if key != "" {
+		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("idempotency-key", key))
+	}
+	return ctx
+}
+
+func integration(id string) actor.Actor {
+	return actor.Actor{Kind: actor.Integration, IntegrationID: id, PropertyID: "prp_1"}
+}
+
+func request(number string) *partnerv1.UpsertReservationRequest {
+	return &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}, PmsNumber: number}}
+}
+
+// call has a call go through the memory to a handler that stores a row and answers with a PIN.
+func (d *desk) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
+	out, err := d.memory.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
+		if d.entered != nil {
+			d.entered <- struct{}{}
+			<-d.hold
+		}
+		return idem.Write(ctx, d.memory, d.effect)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out.(*partnerv1.UpsertReservationResponse), nil
+}
+
+func (d *desk) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
+	n := d.effects.Add(1)
+	pin := "739162"
+	id := fmt.Sprintf("effect-%d", n)
+	return &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{
+		Id: id, Pin: &pin, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1", Pin: "583046"}},
+	}}, tx.Secret.Create().SetID(id).SetSealed([]byte{1}).Exec(tx.Context())
+}
+
+// stored counts the effects that lasted.
+func (d *desk) stored() int {
+	d.t.Helper()
+	all, err := d.db.Read().Secret.Query().IDs(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	n := 0
+	for _, id := range all {
+		if strings.HasPrefix(id, "effect-") {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *desk) refuse(err error, reason fault.Reason) {
+	d.t.Helper()
+	if !fault.Has(err, reason) {
+		d.t.Errorf("got %v, want the reason %s", err, reason)
+	}
+}
+
+// Fifty callers with one key at once: one effect. Who comes too early is told so, and gets the same answer later.
+func TestAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		answers := make([]*partnerv1.UpsertReservationResponse, 50)
+		var wg sync.WaitGroup
+		for i := range answers {
+			wg.Go(func() {
+				for {
+					var err error
+					if answers[i], err = d.call(ctx, upsert, request("1")); err == nil {
+						return
+					}
+					f, ok := fault.Of(err)
+					if !ok || f.Reason != fault.IdempotencyInFlight || f.Kind != fault.Exists || f.RetryAfter <= 0 {
+						t.Errorf("refused with %v", err)
+						return
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if n := d.stored(); n != 1 {
+			t.Errorf("%d effects", n)
+		}
+		for _, a := range answers {
+			if a.GetData().GetId() != answers[0].GetData().GetId() {
+				t.Errorf("answers %v and %v", a, answers[0])
+			}
+		}
+	})
+}
+
+func TestInFlight(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.entered, d.hold = make(chan struct{}), make(chan struct{})
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		done := make(chan error, 1)
+		go func() { _, err := d.call(ctx, upsert, request("1")); done <- err }()
+		<-d.entered
+		_, err := d.call(ctx, upsert, request("1"))
+		d.refuse(err, fault.IdempotencyInFlight)
+		close(d.hold)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if a, err := d.call(ctx, upsert, request("1")); err != nil || a.GetData().GetId() != "effect-1" {
+			t.Errorf("afterwards %v, %v", a, err)
+		}
+	})
+}
+
+func TestAKeyIsOneRequestOfOneCallerAndMethod(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		one := as(t.Context(), integration("int_1"), "k1")
+		first, err := d.call(one, upsert, request("1"))
+		if err != nil || first.GetData().GetPin() == "" {
+			t.Fatal(first, err)
+		}
+		_, err = d.call(one, upsert, request("2"))
+		d.refuse(err, fault.IdempotencyKeyReused)
+		if f, _ := fault.Of(err); f == nil || f.Kind != fault.Invalid {
+			t.Errorf("reused: %v, want 400", err)
+		}
+		for name, ctx := range map[string]context.Context{
+			"another integration": as(t.Context(), integration("int_2"), "k1"),
+			"another key":         as(t.Context(), integration("int_1"), "k2"),
+			"no key":              as(t.Context(), integration("int_1"), ""),
+			"no key again":        as(t.Context(), integration("int_1"), ""),
+		} {
+			if a, err := d.call(ctx, upsert, request("2")); err != nil || a.GetData().GetId() == first.GetData().GetId() {
+				t.Errorf("%s: %v, %v", name, a, err)
+			}
+		}
+		if n := d.stored(); n != 5 {
+			t.Errorf("%d effects", n)
+		}
+		for _, bad := range []string{"with space", "ctl\x01", "ü", strings.Repeat("x", 256)} {
+			_, err := d.call(as(t.Context(), integration("int_1"), bad), upsert, request("1"))
+			d.refuse(err, fault.InvalidFields)
+		}
+		if _, err := d.call(as(t.Context(), integration("int_1"), strings.Repeat("x", 255)), upsert, request("1")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A call that only reads takes no notice of a key.
+func TestReadsAreNotRemembered(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		for range 2 {
+			if _, err := d.memory.Unary(ctx, &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
+				func(context.Context, any) (any, error) { d.effects.Add(1); return nil, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.effects.Load() != 2 {
+			t.Errorf("ran %d times", d.effects.Load())
+		}
+	})
+}
+
+// What is stored is sealed and holds no secret, so a repeated answer has only those that are rendered anew.
+func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		if _, err := d.call(ctx, upsert, request("1")); err != nil {
+			t.Fatal(err)
+		}
+		row, err := d.db.Read().Idempotency.Query().Only(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range []string{"effect-1", "739162", "583046", "gat_1"} {
+			if bytes.Contains(row.Answer, []byte(word)) {
+				t.Errorf("the stored answer says %q in the clear", word)
+			}
+		}
+		again, err := d.call(ctx, upsert, request("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{Id: "effect-1", GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}}
+		if !proto.Equal(want, again) {
+			t.Errorf("repeated %v, want %v", again, want)
+		}
+		d.memory.Render[upsert] = func(_ context.Context, answer proto.Message) error {
+			pin := "now"
+			answer.(*partnerv1.UpsertReservationResponse).Data.Pin = &pin
+			return nil
+		}
+		if again, err = d.call(ctx, upsert, request("1")); err != nil || again.GetData().GetPin() != "now" {
+			t.Errorf("rendered %v, %v", again, err)
+		}
+		d.memory.Render[upsert] = func(context.Context, proto.Message) error { return errors.New("away") }
+		if _, err = d.call(ctx, upsert, request("1")); err == nil {
+			t.Error("an answer that cannot be rendered was given")
+		}
+	})
+}
+
+// The key is stored with the change or not at all: a change that fails leaves the key free, and there is no key without
+// its change whatever ends the process between two commits, because there are no two.
+func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		away := errors.New("away")
+		_, err := d.memory.Unary(ctx, request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
+			return idem.Write(ctx, d.memory, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
+				_, err := d.effect(tx)
+				return nil, errors.Join(err, away)
+			})
+		})
+		if !errors.Is(err, away) || d.stored() != 0 {
+			t.Fatalf("%v, %d effects", err, d.stored())
+		}
+		if n, err := d.db.Read().Idempotency.Query().Count(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d keys, %v", n, err)
+		}
+		if a, err := d.call(ctx, upsert, request("2")); err != nil || a.GetData().GetId() != "effect-2" {
+			t.Errorf("%v, %v: the key is free for any request", a, err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = d.memory.Unary(as(t.Context(), integration("int_1"), "k2"), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert},
+				func(context.Context, any) (any, error) { panic("in a handler") })
+		}()
+		if _, err := d.call(as(t.Context(), integration("int_1"), "k2"), upsert, request("1")); err != nil {
+			t.Errorf("after a panic the key is in flight for ever: %v", err)
+		}
+	})
+}
+
+// Two processes with one database: the memory of what is in flight is not shared, the row is.
+func TestTwoServers(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		other := &desk{t: t, db: d.db, clock: d.clock, memory: &idem.Memory{DB: d.db, Keys: d.memory.Keys}}
+		d.entered, d.hold = make(chan struct{}), make(chan struct{})
+		done := make(chan error, 1)
+		go func() { _, err := d.call(ctx, upsert, request("1")); done <- err }()
+		<-d.entered
+		other.effects.Store(100)
+		if _, err := other.call(ctx, upsert, request("1")); err != nil {
+			t.Fatal(err)
+		}
+		close(d.hold)
+		d.refuse(<-done, fault.IdempotencyInFlight)
+		d.entered = nil
+		if a, err := d.call(ctx, upsert, request("1")); err != nil || a.GetData().GetId() != "effect-101" || d.stored() != 1 {
+			t.Errorf("%v, %v, %d effects", a, err, d.stored())
+		}
+	})
+}
+
+func TestKeptForSevenDays(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		sweep := func() (n int) {
+			if err := d.db.Write(t.Context(), func(tx *db.Tx) (err error) { n, err = idem.Sweep(tx, 10); return err }); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		if _, err := d.call(ctx, upsert, request("1")); err != nil {
+			t.Fatal(err)
+		}
+		d.clock.Advance(idem.Keep - time.Second)
+		if a, err := d.call(ctx, upsert, request("1")); err != nil || a.GetData().GetId() != "effect-1" || sweep() != 0 {
+			t.Errorf("on the seventh day %v, %v", a, err)
+		}
+		d.clock.Advance(time.Second)
+		if a, err := d.call(ctx, upsert, request("2")); err != nil || a.GetData().GetId() != "effect-2" {
+			t.Errorf("after seven days %v, %v", a, err)
+		}
+		d.clock.Advance(idem.Keep)
+		if n := sweep(); n != 1 {
+			t.Errorf("%d keys forgotten", n)
+		}
+	})
+}
+
+func TestResetIsAMethodOfItsOwn(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		if _, err := d.call(ctx, upsert, request("1")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := d.memory.Unary(ctx, &partnerv1.ResetKeyChainRequest{PmsId: "A"}, &grpc.UnaryServerInfo{FullMethod: reset}, func(ctx context.Context, _ any) (any, error) {
+			return idem.Write(ctx, d.memory, func(*db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
+				return &partnerv1.ResetKeyChainResponse{}, nil
+			})
+		})
+		if err != nil {
+			t.Errorf("the same key for another method: %v", err)
+		}
+	})
+}
