@@ -113,7 +113,7 @@ func (r *actor) carryOut(ctx context.Context, a act) (outcome, result string) {
 	switch {
 	case answer.Result == slot.OK:
 		outcome = actDone
-	case answer.Result.MayLand():
+	case answer.Result.MayLand() && !answer.Unsent:
 		outcome = actUnknown
 	default:
 		outcome = actFailed

@@ -117,10 +117,28 @@ func (b *Bridge) work(ctx context.Context) error {
 		g.Go(func() error { return o.run(ctx) })
 	}
 	g.Go(func() error { return b.watch(ctx) })
+	g.Go(func() error { return b.changed(ctx) })
 	g.Go(func() error { b.lookAround(ctx); return nil })
 	err := g.Wait()
 	b.actor.wait.Wait()
 	return err
+}
+
+// ErrLocksChanged ends Run when the driver knows other locks than it told: make the bridge anew.
+var ErrLocksChanged = errors.New("the locks are others than they were: the bridge starts anew")
+
+// changed waits until the driver knows other locks.
+func (b *Bridge) changed(ctx context.Context) error {
+	d, ok := b.cfg.Driver.(driver.Changing)
+	if !ok {
+		return nil
+	}
+	select {
+	case <-d.Changes():
+		return ErrLocksChanged
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // Close closes the driver and the store, after Run has ended.
@@ -156,15 +174,25 @@ func (b *Bridge) watch(ctx context.Context) error {
 			return nil
 		case e := <-b.cfg.Driver.Events():
 			if e.Kind == driver.SlotChanged {
-				if o := b.owners[e.Address]; o != nil {
-					o.offer(ctx, []slot.Event{{Kind: slot.Doubted, Slot: e.Slot}})
-				}
+				b.doubt(ctx, e)
 				continue
 			}
 			if err := b.happened(e); err != nil {
 				return err
 			}
 		}
+	}
+}
+
+// doubt has a slot read that somebody changed, or all if it is not known which.
+func (b *Bridge) doubt(ctx context.Context, e driver.Event) {
+	o := b.owners[e.Address]
+	switch {
+	case o == nil:
+	case e.Slot == 0:
+		signal(o.doubted)
+	default:
+		o.offer(ctx, []slot.Event{{Kind: slot.Doubted, Slot: e.Slot}})
 	}
 }
 
@@ -212,7 +240,32 @@ func (b *Bridge) look(ctx context.Context, l driver.Lock) {
 		now.Online = false
 	}
 	b.out.look(l.Address(), now, news(was, now))
+	b.noticed(l, was, now)
 }
+
+// noticed acts on what has changed at a lock.
+func (b *Bridge) noticed(l driver.Lock, was, now driver.Status) {
+	o := b.owners[l.Address()]
+	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
+		o.clock.see(*now.ClockOffset)
+	}
+	if was == (driver.Status{}) { // the first look: the service hears of it in Hello
+		return
+	}
+	if now.Online && !was.Online { // it may have been taken apart meanwhile
+		signal(o.doubted)
+	}
+	if low(now) && !low(was) {
+		if err := b.happened(driver.Event{Address: l.Address(), Kind: driver.BatteryLow, At: b.clock.Now()}); err != nil {
+			b.log.Error("a low battery was not journaled", "lock", l.Address(), "error", err)
+		}
+	}
+}
+
+// lowBattery in percent, and below.
+const lowBattery = 20
+
+func low(s driver.Status) bool { return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery }
 
 // news reports whether a status is worth telling.
 func news(was, now driver.Status) bool {

@@ -12,6 +12,7 @@ import (
 const (
 	inboxLen = 16 // batches; a full inbox holds the stream back
 	never    = 365 * 24 * time.Hour
+	fresh    = time.Hour // what was read within is not read again for a new session: reading costs battery
 )
 
 // radio carries one call at a time.
@@ -34,35 +35,44 @@ func (r radio) release() { <-r }
 
 // owner drives one lock. Its goroutine is the only one to touch state.
 type owner struct {
-	bridge   *Bridge
-	lock     driver.Lock
-	radio    radio
-	lifetime time.Duration // the driver's own
-	state    slot.Lock
-	inbox    chan []slot.Event
-	answers  chan slot.Event // holds one
-	busy     bool            // a call is under way
-	timer    *time.Timer
+	bridge    *Bridge
+	lock      driver.Lock
+	radio     radio
+	lifetime  time.Duration // the driver's own
+	state     slot.Lock
+	inbox     chan []slot.Event
+	answers   chan slot.Event // holds one
+	met       chan struct{}   // holds one signal: a session with the service has begun
+	doubted   chan struct{}   // holds one signal: any slot may have changed
+	busy      bool            // a call is under way
+	timer     *time.Timer
+	read      map[uint32]time.Time // when a slot was last read, in this run
+	restraint restraint
+	clock     *lockClock
+	saved     time.Duration // the applied offset of the lock's clock as it is stored
 }
 
 // newOwner loads what is known of a lock and publishes it.
 func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 	caps := l.Capabilities()
-	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), answers: make(chan slot.Event, 1)}
+	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), answers: make(chan slot.Event, 1),
+		met: make(chan struct{}, 1), doubted: make(chan struct{}, 1), read: map[uint32]time.Time{}, restraint: restraint{},
+		clock: &lockClock{moved: make(chan struct{}, 1)},
+	}
 	// A call may wait for its turn on the radio as long as it may take. Both count towards the
 	// fence, so that what starts late still cannot take effect after it.
 	caps.OpLifetime = 2 * caps.Lifetime()
-	state, known, err := b.store.loadLock(l.Address(), caps)
+	state, offset, known, err := b.store.loadLock(l.Address(), caps)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
 	}
 	if !known {
 		state = slot.New(caps, b.clock.Now())
-		if err := b.store.writeLock(l.Address(), state, nil); err != nil {
+		if err := b.store.writeLock(l.Address(), state, nil, 0); err != nil {
 			return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
 		}
 	}
-	o.state = state
+	o.state, o.saved, o.clock.seen, o.clock.applied = state, offset, offset, offset
 	b.out.learn(l.Address(), state.Rows(), nil)
 	return o, nil
 }
@@ -85,16 +95,48 @@ func (o *owner) run(ctx context.Context) error {
 		case events = <-o.inbox:
 		case ev := <-o.answers:
 			o.busy = false
-			events = []slot.Event{ev}
+			events = []slot.Event{o.heard(ev)}
+		case <-o.met:
+			events = o.doubts(fresh)
+		case <-o.doubted:
+			events = o.doubts(0)
+		case <-o.clock.moved:
+			events = []slot.Event{{Kind: slot.Ticked}}
 		case <-o.timer.C:
 			events = []slot.Event{{Kind: slot.Ticked}}
 		}
 	}
 }
 
+// heard notes an answer, and puts off what silence makes pointless to repeat soon.
+func (o *owner) heard(ev slot.Event) slot.Event {
+	op := o.state.Op
+	if op.Kind == slot.OpRead && ev.Result == slot.OK {
+		o.read[op.Slot] = o.bridge.clock.Now()
+	}
+	s, _ := o.state.Slot(op.Slot)
+	ev.RetryAfter = max(ev.RetryAfter, o.restraint.after(op, ev.Result, s.Held.Is == slot.Ours))
+	return ev
+}
+
+// doubts asks to read what should hold codes of ours and was not read for a while.
+func (o *owner) doubts(older time.Duration) (events []slot.Event) {
+	now := o.bridge.clock.Now()
+	for _, s := range o.state.Slots {
+		at, ok := o.read[s.Number]
+		if s.Held.Is == slot.Ours && (!ok || now.Sub(at) >= older) {
+			events = append(events, slot.Event{Kind: slot.Doubted, Slot: s.Number})
+		}
+	}
+	return events
+}
+
 // advance moves the lock by some events, stores the outcome in one write, and only then acts.
 func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 	before, state := o.state, o.state
+	if by := o.clock.take(); by != 0 {
+		state = reclocked(state, by)
+	}
 	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
 	var start *slot.Op
 	var drifted []uint32
@@ -118,7 +160,7 @@ func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 			}
 		}
 	}
-	if err := o.bridge.store.saveLock(o.lock.Address(), before, state); err != nil {
+	if err := o.save(before, state); err != nil {
 		return err
 	}
 	o.state = state
@@ -131,20 +173,30 @@ func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 	}
 	if start != nil {
 		o.busy = true
-		go o.carryOut(ctx, *start)
+		go o.carryOut(ctx, *start, o.clock.offset())
 	}
 	o.timer.Reset(wake)
 	return nil
 }
 
-// carryOut makes one call and answers, always.
-func (o *owner) carryOut(ctx context.Context, op slot.Op) {
+// save stores what has changed.
+func (o *owner) save(before, after slot.Lock) error {
+	offset := o.clock.offset()
+	if offset == o.saved {
+		return o.bridge.store.saveLock(o.lock.Address(), before, after, offset)
+	}
+	o.saved = offset
+	return o.bridge.store.writeLock(o.lock.Address(), after, changedSlots(before, after), offset)
+}
+
+// carryOut makes one call and answers, always. Offset is the lock's clock minus ours.
+func (o *owner) carryOut(ctx context.Context, op slot.Op, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.Until)
 	defer cancel()
 	ev := slot.Event{Kind: slot.Answered, Seq: op.Seq}
 	a := driver.Answer{Result: slot.Busy}
 	if o.turn(ctx, op) {
-		a, ev.Present, ev.PIN = o.call(ctx, op)
+		a, ev.Present, ev.PIN = o.call(ctx, op, offset)
 		o.radio.release()
 	}
 	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter
@@ -171,10 +223,12 @@ func (o *owner) turn(ctx context.Context, op slot.Op) bool {
 	return o.radio.acquire(latest)
 }
 
-func (o *owner) call(ctx context.Context, op slot.Op) (a driver.Answer, present bool, pin slot.PIN) {
+func (o *owner) call(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
 	switch op.Kind {
 	case slot.OpSet:
-		a = o.lock.Set(ctx, driver.Setting{Slot: op.Slot, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Replace: op.Replace})
+		set := driver.Setting{Slot: op.Slot, PIN: op.PIN, Replace: op.Replace}
+		set.NotBefore, set.NotAfter = lockWindow(op.NotBefore, op.NotAfter, offset, o.lock.Capabilities().Granularity)
+		a = o.lock.Set(ctx, set)
 	case slot.OpClear:
 		a = o.lock.Clear(ctx, op.Slot)
 	case slot.OpRead:

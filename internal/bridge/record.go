@@ -13,6 +13,8 @@ type storedLock struct {
 	Op    storedOp  `json:"op,omitzero"`
 	Seq   uint64    `json:"seq,omitempty"`
 	Fence time.Time `json:"fence,omitzero"`
+	// Clock is by how much the lock's clock was ahead when its windows were set.
+	Clock time.Duration `json:"clock,omitempty"`
 }
 
 type storedOp struct {

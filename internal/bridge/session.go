@@ -131,6 +131,9 @@ func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse) (
 		s.renewBeside(ctx)
 	}
 	signal(b.events)
+	for _, o := range b.owners { // what stood still while we were apart may have moved
+		signal(o.met)
+	}
 	b.log.Info("session with the service", "epoch", s.epoch)
 	beat = time.Duration(w.GetHeartbeatSeconds()) * time.Second
 	return min(max(beat, leastBeat), b.pace.silence/3), nil

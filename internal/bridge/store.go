@@ -199,8 +199,8 @@ func slotKey(address string, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(address), 0), number)
 }
 
-// loadLock reads what is known of a lock; ok is false if nothing is.
-func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, ok bool, err error) {
+// loadLock reads what is known of a lock and by how much its clock was ahead; ok is false if nothing is.
+func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, clock time.Duration, ok bool, err error) {
 	l.Caps = caps
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		sealed := tx.Bucket(locksBucket).Get([]byte(address))
@@ -211,7 +211,7 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, o
 		if err := s.open(locksBucket, []byte(address), sealed, &stored); err != nil {
 			return err
 		}
-		ok = true
+		ok, clock = true, stored.Clock
 		l.Op, l.Seq, l.Fence = stored.Op.op(), stored.Seq, stored.Fence
 		prefix := append([]byte(address), 0)
 		c := tx.Bucket(slotsBucket).Cursor()
@@ -224,25 +224,25 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, o
 		}
 		return nil
 	})
-	return l, ok, err
+	return l, clock, ok, err
 }
 
 // saveLock stores what differs between two states of a lock.
-func (s *store) saveLock(address string, before, after slot.Lock) error {
+func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration) error {
 	changed := changedSlots(before, after)
 	if len(changed) == 0 && harmless(before.Op) && harmless(after.Op) && before.Fence.Equal(after.Fence) {
 		return nil
 	}
-	return s.writeLock(address, after, changed)
+	return s.writeLock(address, after, changed, clock)
 }
 
 // harmless operations need not be remembered: a reading that a power cut ends has changed nothing.
 // Their sequence numbers mean something to one run only.
 func harmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
-func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot) error {
+func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		err := s.put(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence})
+		err := s.put(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
 		for _, row := range changed {
 			if err == nil {
 				err = s.put(tx, slotsBucket, slotKey(address, row.Number), storeSlot(row))

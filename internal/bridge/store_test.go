@@ -47,14 +47,14 @@ func TestStoreKeepsALockAcrossRuns(t *testing.T) {
 	}
 	s := tempStore(t, dir)
 	for _, address := range []string{"front", "front/door"} {
-		if err := s.saveLock(address, slot.Lock{}, want); err != nil {
+		if err := s.saveLock(address, slot.Lock{}, want, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := tempStore(t, dir).loadLock("front", caps)
+	got, _, ok, err := tempStore(t, dir).loadLock("front", caps)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -112,7 +112,7 @@ func TestStoreRefusesAnotherKeyAndALooseOne(t *testing.T) {
 
 func TestASealedRecordOpensOnlyInItsPlace(t *testing.T) {
 	s := tempStore(t, t.TempDir())
-	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 1}); err != nil {
+	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := s.db.Begin(true)
@@ -126,7 +126,7 @@ func TestASealedRecordOpensOnlyInItsPlace(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.loadLock("back", slot.Capabilities{}); err == nil {
+	if _, _, _, err := s.loadLock("back", slot.Capabilities{}); err == nil {
 		t.Error("the record of one lock passes as another's")
 	}
 }
@@ -230,14 +230,14 @@ func TestActsAreRememberedForTheirTime(t *testing.T) {
 
 func TestEnrollingAnewForgetsEverything(t *testing.T) {
 	s := tempStore(t, t.TempDir())
-	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 4, Slots: []slot.Slot{{Number: 1}}}); err != nil {
+	if err := s.saveLock("front", slot.Lock{}, slot.Lock{Seq: 4, Slots: []slot.Slot{{Number: 1}}}, 0); err != nil {
 		t.Fatal(err)
 	}
 	journaled(t, s, 3)
 	if err := s.enrolled(identity{BridgeID: "brg_2"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, known, err := s.loadLock("front", slot.Capabilities{}); known || err != nil {
+	if _, _, known, err := s.loadLock("front", slot.Capabilities{}); known || err != nil {
 		t.Errorf("a lock is still known: %v %v", known, err)
 	}
 	journaled(t, s, 1)

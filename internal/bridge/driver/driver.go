@@ -19,6 +19,12 @@ type Driver interface {
 	Close() error
 }
 
+// Changing is a driver that notices when it knows other locks than it returned.
+type Changing interface {
+	// Changes signals it.
+	Changes() <-chan struct{}
+}
+
 // Lock is one lock. The bridge makes at most one call at a time to a lock, and to the locks of one
 // radio.
 //
@@ -50,7 +56,8 @@ type Lock interface {
 type Setting struct {
 	Slot uint32
 	PIN  slot.PIN
-	// NotBefore and NotAfter are zero unless the lock keeps windows by itself.
+	// NotBefore and NotAfter are zero unless the lock keeps windows by itself. They are by the lock's
+	// own clock, as far as Status tells how it differs from ours.
 	NotBefore, NotAfter time.Time
 	// Replace says that what is in the slot may be an older code of ours. Without it an occupied
 	// slot is answered with Occupied and left alone, where the lock can tell.
@@ -97,7 +104,7 @@ const (
 	DoorClosed     = "doorClosed"
 	BatteryLow     = "batteryLow"
 	Tampered       = "tampered"
-	SlotChanged    = "slotChanged" // somebody changed a slot at the lock; stays on the bridge
+	SlotChanged    = "slotChanged" // somebody changed a slot at the lock, any if Slot is 0; stays on the bridge
 )
 
 // Event happened at a lock.

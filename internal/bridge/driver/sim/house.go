@@ -31,6 +31,8 @@ type Spec struct {
 	Drift   time.Duration // the lock's clock minus the real one
 	// Slots, when not 0, replaces the profile's number of slots.
 	Slots int
+	// Capacity, when not 0, is how many codes the lock has room for, in whichever slots.
+	Capacity int
 	// Lifetime, when not 0, replaces the profile's operation lifetime.
 	Lifetime time.Duration
 }
@@ -168,27 +170,10 @@ func (h *House) Slots(address string) []Occupant {
 	return out
 }
 
-// Program puts a code into a slot at the lock itself, past every bridge; an empty PIN empties it.
-func (h *House) Program(address string, number uint32, pin slot.PIN) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l, ok := h.locks[address]
-	if !ok {
-		return fmt.Errorf("no lock %q in this house", address)
-	}
-	l.put(number, cell{pin: pin})
-	h.tell(driver.Event{Address: address, Kind: driver.SlotChanged, Slot: number, At: h.clock.Now()})
-	return nil
-}
-
 // Writes counts the operations that reached a lock and changed or confirmed a slot.
-func (h *House) Writes(address string) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l, ok := h.locks[address]; ok {
-		return l.writes
-	}
-	return 0
+func (h *House) Writes(address string) (n int) {
+	_ = h.at(address, func(l *lock) { n = l.writes })
+	return n
 }
 
 // tell needs h.mu.

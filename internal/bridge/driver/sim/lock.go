@@ -24,12 +24,23 @@ type lock struct {
 	script  []Fault
 	jammed  bool
 	offline bool
+	battery uint32 // percent
+	seen    time.Time
 	writes  int
 	unlocks int
 }
 
+// Below empty a lock does not work, below weak it takes no codes.
+const (
+	empty = 1
+	weak  = 5
+)
+
 func newLock(h *House, s Spec, p Profile) *lock {
-	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]cell{}}
+	l := &lock{house: h, spec: s, profile: p, caps: p.Capabilities, slots: map[uint32]cell{}, battery: s.Battery, seen: h.clock.Now()}
+	if s.Battery == 0 {
+		l.battery = 100
+	}
 	if s.Slots > 0 {
 		l.caps.Slots = s.Slots
 	}
@@ -48,7 +59,12 @@ func (l *lock) put(number uint32, c cell) {
 	l.house.remember()
 }
 
+func (l *lock) reachable() bool { return !l.offline && l.battery >= empty }
+
 func (l *lock) press(pin slot.PIN) Press {
+	if l.battery < empty {
+		return Press{Reason: "noPower"}
+	}
 	if l.jammed {
 		return Press{Reason: "jammed"}
 	}
@@ -75,8 +91,15 @@ func (l *lock) refuse(s driver.Setting) driver.Answer {
 	if rule := l.caps.CheckPIN(s.PIN); rule != "" {
 		return driver.Answer{Result: slot.InvalidFormat, Rule: rule}
 	}
-	if _, used := l.slots[s.Slot]; used && l.profile.Occupied && !s.Replace {
+	if l.battery < weak {
+		return driver.Answer{Result: slot.LowPower}
+	}
+	_, used := l.slots[s.Slot]
+	if used && l.profile.Occupied && !s.Replace {
 		return driver.Answer{Result: slot.Occupied}
+	}
+	if !used && l.spec.Capacity > 0 && len(l.slots) >= l.spec.Capacity {
+		return driver.Answer{Result: slot.SlotsFull}
 	}
 	if l.profile.Duplicates {
 		for n, c := range l.slots {
@@ -179,19 +202,21 @@ func (s handset) Status(context.Context) (driver.Status, error) {
 	l.house.mu.Lock()
 	defer l.house.mu.Unlock()
 	now := l.house.clock.Now()
-	battery := l.spec.Battery
-	if battery == 0 {
-		battery = 100
+	if l.reachable() {
+		l.seen = now
 	}
-	drift := l.spec.Drift
+	battery, drift := l.battery, l.spec.Drift
 	st := driver.Status{
-		Bolt: "locked", Door: "unknown", BatteryPercent: &battery, BatteryObservedAt: now, Online: !l.offline,
-		LastSeenAt: now, ClockOffset: &drift, ClockObservedAt: now, Firmware: "sim 1",
+		Bolt: "locked", Door: "unknown", BatteryPercent: &battery, BatteryObservedAt: l.seen, Online: l.reachable(),
+		LastSeenAt: l.seen, ClockOffset: &drift, ClockObservedAt: l.seen, Firmware: "sim 1",
 	}
 	if l.caps.DoorSensor {
 		st.Door = "closed"
 	}
-	if l.jammed {
+	switch {
+	case !l.reachable():
+		st.Bolt = "unknown"
+	case l.jammed:
 		st.Bolt = "jammed"
 	}
 	return st, nil

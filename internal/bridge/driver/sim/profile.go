@@ -23,6 +23,7 @@ type Profile struct {
 // The profiles, after the protocols' own rules.
 const (
 	ZWave       = "zwave"       // User Code CC: PINs readable in clear, no schedule per user
+	ZWaveUser   = "zwaveUser"   // User Credential CC: says duplicate and occupied, PINs readable in clear
 	Matter      = "matter"      // Door Lock cluster: PINs write-only, year-day schedules
 	Zigbee2MQTT = "zigbee2mqtt" // no schedule, no reading, failures are silent
 	Nuki        = "nuki"        // keypad: exactly six digits 1-9, not beginning with 12, windows, readable
@@ -37,6 +38,10 @@ func Profiles() map[string]Profile {
 	all := []Profile{
 		{Name: ZWave, Model: "Simulated Z-Wave lock", Duplicates: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
+			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: ZWaveUser, Model: "Simulated Z-Wave lock with user credentials", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 10, Slots: 50, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
 		{Name: Matter, Model: "Simulated Matter lock", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{

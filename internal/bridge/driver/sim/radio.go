@@ -20,6 +20,9 @@ const (
 	Offline        FaultKind = "offline"
 	Busy           FaultKind = "busy"
 	Duplicate      FaultKind = "duplicate"
+	Occupied       FaultKind = "occupied"
+	Full           FaultKind = "slotsFull"
+	Lied           FaultKind = "lied" // takes effect; the answer is duplicate, as of a lock that met its own code
 	Jammed         FaultKind = "jammed"
 	LowPower       FaultKind = "lowPower"
 	ClockUntrusted FaultKind = "clockUntrusted"
@@ -30,7 +33,7 @@ const (
 // Fault happens to the next operation of a lock, once.
 type Fault struct {
 	Kind  FaultKind
-	After time.Duration // with Late, cut to the lock's lifetime
+	After time.Duration // with Late, cut to the lock's lifetime; with Busy, when to try again
 }
 
 // Inject scripts faults for the next operations (not readings) of a lock, in order.
@@ -45,24 +48,9 @@ func (h *House) Inject(address string, faults ...Fault) error {
 	return nil
 }
 
-// SetJammed jams a lock's bolt, or frees it.
-func (h *House) SetJammed(address string, jammed bool) {
-	h.with(address, func(l *lock) { l.jammed = jammed })
-}
-
-// SetOffline takes a lock off the air, or back.
-func (h *House) SetOffline(address string, offline bool) {
-	h.with(address, func(l *lock) { l.offline = offline })
-}
-
-// SetBattery sets a lock's charge in percent.
-func (h *House) SetBattery(address string, percent uint32) {
-	h.with(address, func(l *lock) { l.spec.Battery = percent })
-}
-
 // Unlocks counts how often a lock was opened from afar.
 func (h *House) Unlocks(address string) (n int) {
-	h.with(address, func(l *lock) { n = l.unlocks })
+	_ = h.at(address, func(l *lock) { n = l.unlocks })
 	return n
 }
 
@@ -71,14 +59,6 @@ func (h *House) SetOdds(o Odds) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.odds = o
-}
-
-func (h *House) with(address string, do func(*lock)) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if l, ok := h.locks[address]; ok {
-		do(l)
-	}
 }
 
 // write is call for what changes a slot.
@@ -96,7 +76,7 @@ func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answe
 	}
 	h := l.house
 	h.mu.Lock()
-	if l.offline {
+	if !l.reachable() {
 		h.mu.Unlock()
 		return driver.Answer{Result: slot.LockOffline}
 	}
@@ -169,9 +149,16 @@ func (l *lock) meet(f Fault, effect func() driver.Answer) (a driver.Answer, hang
 	case Offline:
 		return driver.Answer{Result: slot.LockOffline}, false
 	case Busy:
-		return driver.Answer{Result: slot.Busy}, false
+		return driver.Answer{Result: slot.Busy, RetryAfter: f.After}, false
 	case Duplicate:
 		return driver.Answer{Result: slot.Duplicate}, false
+	case Lied:
+		effect()
+		return driver.Answer{Result: slot.Duplicate}, false
+	case Occupied:
+		return driver.Answer{Result: slot.Occupied}, false
+	case Full:
+		return driver.Answer{Result: slot.SlotsFull}, false
 	case Jammed:
 		return driver.Answer{Result: slot.Jammed}, false
 	case LowPower:

@@ -1,0 +1,154 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Deed names something that befalls a lock.
+type Deed string
+
+// The deeds.
+const (
+	Fails    Deed = "fails"    // the next operation meets Fault
+	GoesOff  Deed = "goesOff"  // the air
+	ComesOn  Deed = "comesOn"  // the air again
+	Jams     Deed = "jams"     // its bolt
+	Frees    Deed = "frees"    // its bolt
+	Drains   Deed = "drains"   // its battery, to Percent
+	Drifts   Deed = "drifts"   // its clock, to After ahead of the real one
+	IsSet    Deed = "isSet"    // Slot gets PIN by hand, and the lock tells
+	IsQuiet  Deed = "isQuiet"  // Slot gets PIN by hand, and the lock does not tell
+	IsReset  Deed = "isReset"  // to factory, and the lock tells
+	Stripped Deed = "stripped" // taken apart: a reset without a word
+)
+
+// Move is one line of a script.
+type Move struct {
+	At      Span      `json:"at"` // since the script began
+	Lock    string    `json:"lock"`
+	Deed    Deed      `json:"deed"`
+	Fault   FaultKind `json:"fault,omitempty"`
+	After   Span      `json:"after,omitempty"`
+	Percent uint32    `json:"percent,omitempty"`
+	Slot    uint32    `json:"slot,omitempty"`
+	PIN     string    `json:"pin,omitempty"` // of nobody real
+}
+
+// Span is a duration that is written as "1h30m".
+type Span time.Duration
+
+// MarshalText writes it.
+func (s Span) MarshalText() ([]byte, error) { return []byte(time.Duration(s).String()), nil }
+
+// UnmarshalText reads it.
+func (s *Span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*s = Span(d)
+	return err
+}
+
+// ReadScript reads moves, a JSON object a line.
+func ReadScript(r io.Reader) ([]Move, error) {
+	var out []Move
+	in := json.NewDecoder(r)
+	in.DisallowUnknownFields()
+	for {
+		var m Move
+		if err := in.Decode(&m); err == io.EOF {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("move %d of the script: %w", len(out)+1, err)
+		}
+		out = append(out, m)
+	}
+}
+
+// Play carries a script out, by the machine's clock. It returns when the script is over, ctx ends, or
+// a move makes no sense.
+func (h *House) Play(ctx context.Context, script []Move) error {
+	began := time.Now()
+	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
+		if !pause(ctx, time.Duration(m.At)-time.Since(began)) {
+			return ctx.Err()
+		}
+		if err := h.move(m); err != nil {
+			return fmt.Errorf("move %d of the script: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (h *House) move(m Move) error {
+	switch m.Deed {
+	case Fails:
+		return h.Inject(m.Lock, Fault{m.Fault, time.Duration(m.After)})
+	case IsSet:
+		return h.Program(m.Lock, m.Slot, slot.PIN(m.PIN))
+	case IsQuiet:
+		return h.Meddle(m.Lock, m.Slot, slot.PIN(m.PIN))
+	case IsReset:
+		return h.Reset(m.Lock, true)
+	case Stripped:
+		return h.Reset(m.Lock, false)
+	}
+	if err := h.at(m.Lock, func(*lock) {}); err != nil {
+		return err
+	}
+	switch m.Deed {
+	case GoesOff:
+		h.SetOffline(m.Lock, true)
+	case ComesOn:
+		h.SetOffline(m.Lock, false)
+	case Jams:
+		h.SetJammed(m.Lock, true)
+	case Frees:
+		h.SetJammed(m.Lock, false)
+	case Drains:
+		h.SetBattery(m.Lock, m.Percent)
+	case Drifts:
+		h.SetDrift(m.Lock, time.Duration(m.After))
+	default:
+		return fmt.Errorf("no deed %q", m.Deed)
+	}
+	return nil
+}
+
+// Mischief writes a script of random moves: the same for the same seed. What goes wrong with a lock
+// for a while is put right within a tenth of the time, and the last tenth is quiet.
+func Mischief(seed uint64, locks []string, moves int, over time.Duration) []Move {
+	rng := rand.New(rand.NewPCG(seed, ^seed))
+	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unsure, Hang, Jammed, LowPower, Lost, Late}
+	tenth := int64(over / 10)
+	var out []Move
+	for range moves {
+		m := Move{At: Span(rng.Int64N(9*tenth - tenth)), Lock: locks[rng.IntN(len(locks))]}
+		later := m
+		later.At += Span(rng.Int64N(tenth))
+		switch rng.IntN(8) {
+		default:
+			m.Deed, m.Fault, m.After = Fails, faults[rng.IntN(len(faults))], Span(rng.Int64N(int64(lifetime)))
+		case 0:
+			m.Deed, later.Deed = GoesOff, ComesOn
+		case 1:
+			m.Deed, later.Deed = Jams, Frees
+		case 2:
+			m.Deed, later.Deed, m.Percent, later.Percent = Drains, Drains, rng.Uint32N(20), 100
+		case 3:
+			m.Deed, m.After = Drifts, Span(rng.Int64N(int64(20*time.Minute))-int64(10*time.Minute))
+		case 4:
+			m.Deed, m.Slot = IsQuiet, 1+rng.Uint32N(5)
+		}
+		if out = append(out, m); later.Deed != "" {
+			out = append(out, later)
+		}
+	}
+	return out
+}
