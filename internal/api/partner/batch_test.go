@@ -1,0 +1,144 @@
+package partner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/keyring"
+)
+
+// counter is the service at a property with one integration; read is told of each reading of getSpaces that is wanted,
+// once its change is stored.
+func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
+	t.Helper()
+	kek, err := keyring.NewKEK()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.EnsureKey(t.Context(), "prp_1"); err != nil {
+		t.Fatal(err)
+	}
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		if err := tx.Property.Create().SetID("prp_1").SetName("One").SetTimeZone("Europe/Berlin").Exec(tx.Context()); err != nil {
+			return err
+		}
+		return tx.Integration.Create().SetID("int_1").SetPropertyID("prp_1").SetName("PMS").SetScopes([]string{}).Exec(tx.Context())
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Service{DB: d, Keys: keys, Memory: &idem.Memory{DB: d, Keys: keys}, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
+		if propertyID != "prp_1" || integrationID != "int_1" {
+			return errors.New("another's spaces")
+		}
+		tx.After(read)
+		return nil
+	}}
+	return s, actor.With(t.Context(), actor.Actor{Kind: actor.Integration, ID: "int_1", IntegrationID: "int_1", AppID: "app_1", PropertyID: "prp_1"})
+}
+
+func sent(id string) *partnerv1.Reservation {
+	return &partnerv1.Reservation{
+		PmsMeta: &partnerv1.PmsMeta{Id: id, SpaceId: ptr("R1")}, PmsNumber: "N" + id, Booker: &partnerv1.Booker{LastName: "L"}, State: "confirmed",
+		FromDate: ptr("2026-12-01"), ToDate: ptr("2026-12-02"),
+	}
+}
+
+// Each item of a batch succeeds or fails alone, in the order sent, and what a failed one began is undone.
+func TestBatchItemsAreAlone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		wanted := 0
+		s, ctx := counter(t, d, func() { wanted++ })
+		bad := sent("B")
+		bad.State = "in"
+		bad.Booker.Email = ptr("nobody")
+		lost := sent("C")
+		lost.PmsMeta.SpaceId, lost.ParentSpaceId = nil, ptr("spc_unknown")
+		late := sent("A")
+		late.PmsNumber = "again"
+		out, err := s.BatchUpsertReservations(ctx, &partnerv1.BatchUpsertReservationsRequest{Reservations: []*partnerv1.Reservation{
+			sent("A"), bad, lost, sent("D"), late, {},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var good []string
+		for _, r := range out.GetData().GetUpdatedReservations() {
+			good = append(good, r.GetPmsMeta().GetId()+" "+r.GetPmsNumber()+" "+r.GetAccess().GetReasons()[0])
+		}
+		if diff := cmp.Diff([]string{"A NA spaceUnknown", "D ND spaceUnknown", "A again spaceUnknown"}, good); diff != "" {
+			t.Error(diff)
+		}
+		var failed []string
+		for _, f := range out.GetData().GetFailures() {
+			failed = append(failed, fmt.Sprintf("%v %d %s", f.GetRequestData().GetFields()["pmsNumber"].GetStringValue(), f.GetError().GetStatus(), f.GetError().GetReason()))
+		}
+		if diff := cmp.Diff([]string{"NB 400 invalidFields", "NC 404 spaceNotFound", " 400 invalidFields"}, failed); diff != "" {
+			t.Error(diff)
+		}
+		stored, err := d.Read().Reservation.Query().Count(t.Context())
+		if err != nil || stored != 2 {
+			t.Errorf("%d stored, %v", stored, err)
+		}
+		if wanted != 3 {
+			t.Errorf("%d readings of getSpaces are wanted, by three items that were stored", wanted)
+		}
+	})
+}
+
+// An error that is not the item's own ends the whole batch: what is acknowledged is durable, and nothing else is.
+func TestBatchEndsWithADefect(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() { t.Error("told of what was not stored") })
+		read := s.ReadSpaces
+		s.ReadSpaces = func(tx *db.Tx, propertyID, integrationID string) error {
+			n, err := tx.Reservation.Query().Count(tx.Context())
+			if err == nil && n == 2 {
+				err = errors.New("a disk on fire")
+			}
+			return errors.Join(err, read(tx, propertyID, integrationID))
+		}
+		_, err := s.BatchUpsertReservations(ctx, &partnerv1.BatchUpsertReservationsRequest{Reservations: []*partnerv1.Reservation{sent("A"), sent("B"), sent("C")}})
+		if err == nil {
+			t.Error("a defect was answered as a failure of one item")
+		}
+		if n, err := d.Read().Reservation.Query().Count(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d stored, %v", n, err)
+		}
+	})
+}
+
+// A single change and a batch of one store and answer the same.
+func TestSingleAndBatchAgree(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		one, err := s.UpsertReservation(ctx, &partnerv1.UpsertReservationRequest{Reservation: sent("A")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		many, err := s.BatchUpsertReservations(ctx, &partnerv1.BatchUpsertReservationsRequest{Reservations: []*partnerv1.Reservation{sent("A")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(one.GetData().String(), many.GetData().GetUpdatedReservations()[0].String()); diff != "" {
+			t.Error(diff)
+		}
+		r := one.GetData()
+		if r.GetFrom() != "2026-12-01T15:00:00+01:00" || r.GetTo() != "2026-12-02T11:00:00+01:00" || r.GetFromDate() != "2026-12-01" || r.GetHostelId() != "prp_1" {
+			t.Errorf("answered %v", r)
+		}
+	})
+}
