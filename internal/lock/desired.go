@@ -20,6 +20,7 @@ type Wish struct {
 	Number     uint32
 	Generation int64
 	Unclaimed  bool // Claim comes before it may be told
+	claimed    bool // as slot.Desired has it
 	row        *ent.Slot
 }
 
@@ -55,16 +56,17 @@ func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int
 }
 
 func (s *Session) wish(row *ent.Slot) Wish {
-	next := s.send(row)
+	next, d := s.send(row)
 	return Wish{
-		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, row: row,
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, claimed: d.Claimed, row: row,
 		Unclaimed: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
 	}
 }
 
-func (s *Session) send(row *ent.Slot) slot.Server {
-	next, _ := slot.Send(slot.Server{Desired: slot.Desired{Intent: intentOf(row)}, Claimant: row.Claimant, Inherited: row.Inherited}, s.enrolment)
-	return next
+func (s *Session) send(row *ent.Slot) (slot.Server, slot.Desired) {
+	return slot.Send(slot.Server{
+		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), Claimant: row.Claimant, Inherited: row.Inherited,
+	}, s.enrolment)
 }
 
 // Claim marks slots as handed to the session's bridge, durably before they are told: from then on only the lock can say
@@ -79,7 +81,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 			out = append(out, w)
 			continue
 		}
-		next := s.send(w.row)
+		next, _ := s.send(w.row)
 		n, err := tx.Slot.Update().Where(unchanged(w.row)...).SetClaimant(next.Claimant).SetInherited(next.Inherited).Save(tx.Context())
 		if err != nil {
 			return nil, err
@@ -96,7 +98,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 // Desired is the wish as package slot has it, with its PIN.
 func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.row.Inherited,
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.claimed,
 		NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {

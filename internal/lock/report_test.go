@@ -103,6 +103,34 @@ func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
 	})
 }
 
+// It may have been started from an old copy of its store, which does not hold the code.
+func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		claimed := func() bool {
+			open := s.connect("front")
+			wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+			s.must(err)
+			d, err := wishes[0].Desired(t.Context(), s.keys)
+			s.must(err)
+			return d.Claimed
+		}
+		if claimed() {
+			t.Error("before it told of anything")
+		}
+		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified})
+		row = s.clear(lk, row)
+		if !claimed() {
+			t.Error("the removal of a code that it told of does not say so")
+		}
+		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Verified})
+		if claimed() {
+			t.Error("after the removal was proven")
+		}
+	})
+}
+
 func TestWantedTellsRevocationsFirstAndOnlyWhatIsNew(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

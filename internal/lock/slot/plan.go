@@ -20,12 +20,16 @@ func (m *machine) want(s *Slot) target {
 	if d.Intent != Present {
 		return target{}
 	}
-	if s.Refused != "" {
+	if s.Refused != "" && m.rules.keeps(refusalEnds) {
 		return target{} // an older credential must not outlive its replacement's refusal
 	}
-	opens, closes := d.NotBefore.Add(m.ev.ClockError), d.NotAfter
+	margin := m.ev.ClockError
+	if !m.rules.keeps(clockMargin) {
+		margin = 0
+	}
+	opens, closes := d.NotBefore.Add(margin), d.NotAfter
 	if !closes.IsZero() {
-		closes = closes.Add(-m.ev.ClockError)
+		closes = closes.Add(-margin)
 		if !now.Before(closes) {
 			return target{due: closes}
 		}
@@ -33,7 +37,7 @@ func (m *machine) want(s *Slot) target {
 	t := target{present: true, pin: d.PIN, due: d.NotBefore, changes: closes}
 	from := opens
 	if m.lock.Caps.Schedule == ScheduleWindow {
-		if m.native(&t, d); t.notBefore.Equal(d.NotBefore) {
+		if m.native(&t, d); t.notBefore.Equal(d.NotBefore) || !m.rules.keeps(lockSteps) {
 			from = opens.Add(-m.rules.preload)
 		}
 	}
@@ -85,7 +89,7 @@ func (t target) met(s *Slot) bool {
 // writing reports whether a write to the slot is in flight.
 func (m *machine) writing(s *Slot) bool {
 	op := m.lock.Op
-	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear)
+	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.keeps(inTheAir)
 }
 
 // observeAll reports every slot about which there is something new to say.
@@ -114,6 +118,8 @@ func (m *machine) observed(s *Slot) Observed {
 	switch {
 	case s.Refused != "":
 		o.Evidence, o.Result, o.Rule = Failed, s.Refused, s.Rule
+	case s.Held.Is == Foreign && (t.present || t.waiting):
+		o.Evidence, o.Result = Failed, Occupied
 	case met && t.waiting:
 		o.Evidence = Sent
 	case met:
@@ -131,7 +137,7 @@ func (m *machine) observed(s *Slot) Observed {
 
 // start picks the next operation.
 func (m *machine) start() {
-	if m.lock.Op.Kind != "" || m.ev.At.Before(m.lock.Fence) {
+	if (m.lock.Op.Kind != "" && m.rules.keeps(oneAtATime)) || m.ev.At.Before(m.lock.Fence) {
 		return
 	}
 	var best *Slot
@@ -183,24 +189,27 @@ func (o order) before(p order) bool {
 func (m *machine) next(s *Slot) (Op, order, bool) {
 	t, now := m.want(s), m.ev.At
 	k := order{due: t.due}
-	if s.Passed >= m.rules.overtake {
+	if s.Passed >= m.rules.overtake && m.rules.keeps(fairness) {
 		k.passed = s.Passed
 	}
 	if t.met(s) || s.Desired.Generation == 0 {
 		k.class = 2
 		return Op{Kind: OpRead}, k, !s.ReadAt.IsZero() && !now.Before(s.ReadAt)
 	}
-	if now.Before(s.RetryAt) || s.Held.Is == Foreign {
+	if now.Before(s.RetryAt) || (s.Held.Is == Foreign && m.rules.keeps(foreignSpared)) {
 		return Op{}, k, false
 	}
 	if !t.present || (s.Cured && s.Held.Is == Unsure) {
 		return Op{Kind: OpClear, Replace: true}, k, true
 	}
-	k.class = 1
-	if s.Held.Is == Unknown && m.lock.Caps.ReadBack && !s.Desired.Claimed {
+	if m.rules.keeps(revokeFirst) {
+		k.class = 1
+	}
+	theirs := s.Held.Is == Empty || (s.Held.Is == Unknown && !s.Desired.Claimed) // if anything is there
+	if theirs && !s.Looked && m.lock.Caps.ReadBack && m.rules.keeps(readFirst) {
 		return Op{Kind: OpRead}, k, true
 	}
-	replace := s.Held.Is == Ours || s.Held.Is == Unsure || (s.Held.Is == Unknown && s.Desired.Claimed)
+	replace := s.Held.Is == Ours || s.Held.Is == Unsure || (s.Held.Is == Unknown && s.Desired.Claimed) || !m.rules.keeps(notReplacing)
 	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
 }
 
@@ -220,7 +229,7 @@ func (m *machine) wake() {
 		soonest(s.ReadAt)
 		soonest(m.want(s).changes)
 	}
-	if !at.IsZero() {
+	if !at.IsZero() && m.rules.keeps(waking) {
 		m.actions = append(m.actions, Action{Kind: WakeAt, At: at})
 	}
 }

@@ -28,12 +28,17 @@ type Report struct {
 // generation and returns false, changing nothing, when the slot belongs to another grant, holds
 // something foreign, or is not known to be free. Intent Absent keeps the grant until Observe sees the
 // slot empty.
-func Assign(s Server, grant string, d Desired) (Server, bool) {
-	if grant == "" || (s.Grant != "" && s.Grant != grant) {
+func Assign(s Server, grant string, d Desired) (Server, bool) { return assign(s, grant, d, production) }
+
+func assign(s Server, grant string, d Desired, rule rules) (Server, bool) {
+	if grant == "" || (s.Grant != "" && s.Grant != grant && rule.keeps(ownGrantOnly)) {
 		return s, false
 	}
-	if s.Grant == "" && (d.Intent != Present || s.Foreign) {
+	if s.Grant == "" && (d.Intent != Present || (s.Foreign && rule.keeps(foreignKept))) {
 		return s, false
+	}
+	if s.Grant == "" && !rule.keeps(growing) {
+		s.Desired.Generation = 0
 	}
 	d.Generation = s.Desired.Generation + 1
 	d.Claimed = false
@@ -46,16 +51,20 @@ func Assign(s Server, grant string, d Desired) (Server, bool) {
 
 // Send marks the desired state as handed to a bridge, named by its enrolment: a bridge that lost
 // its store has to enrol anew. It returns the record to store before the message leaves, and the
-// desired state to put into the message.
-func Send(s Server, bridge string) (Server, Desired) {
-	if s.Claimant != "" && s.Claimant != bridge {
+// desired state to put into the message. That says so when the bridge has told of the code before:
+// if it does not know the slot now, it was started from an old copy of its store.
+func Send(s Server, bridge string) (Server, Desired) { return send(s, bridge, production) }
+
+func send(s Server, bridge string, rule rules) (Server, Desired) {
+	if s.Claimant != "" && s.Claimant != bridge && rule.keeps(claims) {
 		s.Inherited, s.Claimant = true, ""
 	}
+	told := s.Claimant == bridge && s.Observed.Generation > 0 && !s.Observed.gone() && rule.keeps(copies)
 	if s.Desired.Intent == Present {
 		s.Claimant = bridge
 	}
 	d := s.Desired
-	d.Claimed = s.Inherited
+	d.Claimed = s.Inherited || told
 	return s, d
 }
 
@@ -67,17 +76,17 @@ func Observe(s Server, epoch uint64, r Report) (Server, bool) {
 }
 
 func observe(s Server, epoch uint64, r Report, rule rules) (Server, bool) {
-	if r.Epoch != epoch && !rule.noEpoch {
+	if r.Epoch != epoch && rule.keeps(epochCheck) {
 		return s, false
 	}
 	o := r.Observed
 	if o.Generation != s.Desired.Generation {
-		if !rule.noGeneration {
+		if rule.keeps(generationOnly) {
 			return s, false
 		}
 		o.Generation = s.Desired.Generation
 	}
-	if o.same(s.Observed) && o.Digest == s.Observed.Digest {
+	if o.same(s.Observed) && o.Digest == s.Observed.Digest && rule.keeps(newsOnly) {
 		return s, false
 	}
 	s.Observed = o
@@ -97,7 +106,7 @@ func converged(s Server, rule rules) bool {
 	if s.Desired.Generation == 0 || s.Observed.Generation != s.Desired.Generation {
 		return false
 	}
-	if !s.Observed.Evidence.Settled() && !rule.noEvidence {
+	if !s.Observed.Evidence.Settled() && rule.keeps(settledOnly) {
 		return false
 	}
 	return s.Observed.Present == (s.Desired.Intent == Present)
@@ -108,10 +117,10 @@ func removed(s Server, rule rules) bool {
 	if s.Observed.Generation != s.Desired.Generation || s.Observed.Present {
 		return false
 	}
-	if rule.noEvidence {
+	if !rule.keeps(settledOnly) {
 		return true
 	}
-	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !s.ReadBack)
+	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.keeps(readBackProof)))
 }
 
 // Free reports whether another grant may take the slot.
@@ -119,9 +128,11 @@ func (s Server) Free() bool { return s.Grant == "" && !s.Foreign }
 
 // Status is the word for the slot at now: Queued, Sent, Accepted, Verified, Unconfirmed, Failed,
 // Removing or Removed. Accepted and Verified are never said of a window that has ended.
-func (s Server) Status(now time.Time) Evidence {
+func (s Server) Status(now time.Time) Evidence { return status(s, now, production) }
+
+func status(s Server, now time.Time, rule rules) Evidence {
 	current := s.Observed.Generation == s.Desired.Generation
-	gone := current && !s.Observed.Present && s.Observed.Evidence.Settled()
+	gone := current && (s.Observed.gone() || (!s.Observed.Present && !rule.keeps(settledOnly)))
 	ended := !s.Desired.NotAfter.IsZero() && !now.Before(s.Desired.NotAfter)
 	switch {
 	case s.Desired.Generation == 0:
@@ -132,7 +143,7 @@ func (s Server) Status(now time.Time) Evidence {
 		return Removing
 	case !current:
 		return Queued
-	case ended && s.Observed.Evidence != Failed:
+	case ended && s.Observed.Evidence != Failed && rule.keeps(endedWindow):
 		return Removing
 	}
 	return s.Observed.Evidence

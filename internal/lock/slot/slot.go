@@ -73,8 +73,9 @@ type Desired struct {
 	// NotBefore and NotAfter bound the window [NotBefore, NotAfter); a zero NotAfter has no end.
 	NotBefore time.Time
 	NotAfter  time.Time
-	// Claimed says that the server once handed a credential for this slot to some bridge, so what
-	// is on the lock may be ours although this bridge never wrote it (a replaced bridge).
+	// Claimed says that what is on the lock may be ours although this bridge does not know of it: a
+	// bridge before it was handed a credential for this slot, or this one was and told of it, before
+	// it was started from an old copy of its store. A bridge that knows the slot believes itself.
 	Claimed bool
 }
 
@@ -102,6 +103,9 @@ type Observed struct {
 	Digest Digest
 	At     time.Time
 }
+
+// gone reports whether nothing of ours is on the lock.
+func (o Observed) gone() bool { return !o.Present && o.Evidence.Settled() }
 
 // same ignores when and the digest: two observations that say the same are one report.
 func (o Observed) same(p Observed) bool {

@@ -169,6 +169,30 @@ func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
 	}
 }
 
+// A bridge that told of a code and is handed the slot as if for the first time has lost its memory:
+// it may have been restored from an old copy.
+func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
+	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	claimed := func(want bool) {
+		t.Helper()
+		var d Desired
+		if s, d = Send(s, "brg_1"); d.Claimed != want {
+			t.Errorf("claimed %v, want %v", d.Claimed, want)
+		}
+	}
+	claimed(false)
+	claimed(false) // it may never have heard of it
+	s, _ = Observe(s, 1, Report{1, Observed{Generation: 1, Evidence: Sent}})
+	claimed(true)
+	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
+	claimed(true)
+	s, _ = Observe(s, 1, Report{1, Observed{Generation: 2, Evidence: Accepted}})
+	claimed(false)
+	s, _ = Assign(s, "grt_2", Desired{Intent: Present, PIN: "0451"})
+	claimed(false)
+	claimed(false) // what it told was of the grant before
+}
+
 func TestObserve(t *testing.T) {
 	active := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 2, Intent: Present, PIN: "0451"}}
 	leaving := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 3, Intent: Absent}}

@@ -54,15 +54,18 @@ func (m *machine) wanted() {
 	d := m.ev.Desired
 	s := m.at(m.ev.Slot)
 	m.tell = m.ev.Slot
-	if d.Generation < s.Desired.Generation && !m.rules.noGeneration {
+	if d.Generation < s.Desired.Generation && m.rules.keeps(olderIgnored) {
 		return
 	}
+	if s.Desired.Generation > 0 && m.rules.keeps(ownMemory) {
+		d.Claimed = d.Claimed && s.Desired.Claimed
+	}
 	if d.Generation == s.Desired.Generation {
-		s.Desired.Claimed = s.Desired.Claimed || d.Claimed
+		s.Desired.Claimed = d.Claimed
 		return
 	}
 	s.Desired = d
-	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed = "", "", "", 0, time.Time{}, false, 0
+	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed, s.Looked = "", "", "", 0, time.Time{}, false, 0, false
 	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
 		s.Held = Held{}
 	}
@@ -85,10 +88,10 @@ func (m *machine) booted() {
 	op := m.lock.Op
 	m.lock.Op = Op{}
 	write := op.Kind == OpSet || op.Kind == OpClear
-	if write {
+	if write && m.rules.keeps(bootDoubt) {
 		m.at(op.Slot).Held = Held{Is: Unsure}
 	}
-	if write || !m.lock.Fence.IsZero() {
+	if (write || !m.lock.Fence.IsZero()) && m.rules.keeps(bootFence) {
 		m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
 	}
 }
@@ -101,7 +104,7 @@ func earlier(t, limit time.Time) time.Time {
 }
 
 func (m *machine) fence(until time.Time) {
-	if !m.rules.noFence && m.ev.At.Before(until) {
+	if m.ev.At.Before(until) {
 		m.lock.Fence = until
 	}
 }
@@ -109,7 +112,7 @@ func (m *machine) fence(until time.Time) {
 // expire gives up on an operation that the driver never answered.
 func (m *machine) expire() {
 	op := m.lock.Op
-	if op.Kind == "" || m.ev.At.Before(op.Until) {
+	if op.Kind == "" || m.ev.At.Before(op.Until) || !m.rules.keeps(giveUp) {
 		return
 	}
 	m.ev = Event{Kind: Answered, At: m.ev.At, ClockError: m.ev.ClockError, Seq: op.Seq, Result: Timeout}
@@ -118,7 +121,7 @@ func (m *machine) expire() {
 
 func (m *machine) answered() {
 	op := m.lock.Op
-	if op.Kind == "" || m.ev.Seq != op.Seq {
+	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.keeps(answerOfOp)) {
 		return
 	}
 	m.lock.Op = Op{}
@@ -129,8 +132,12 @@ func (m *machine) answered() {
 	case m.ev.Result == OK:
 		m.landed(s, op)
 	case m.ev.Result.MayLand():
-		s.Held = Held{Is: Unsure}
-		m.fence(op.Until)
+		if m.rules.keeps(doubt) {
+			s.Held = Held{Is: Unsure}
+		}
+		if m.rules.keeps(answerFence) {
+			m.fence(op.Until)
+		}
 		m.retry(s, op)
 	default:
 		m.refused(s, op)
@@ -161,7 +168,7 @@ func (m *machine) refused(s *Slot, op Op) {
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
 		s.Held = Held{Is: Foreign, Evidence: Accepted}
 	}
-	if op.Kind == OpSet && code.Final() && op.Generation == s.Desired.Generation {
+	if (op.Kind == OpSet || !m.rules.keeps(persistence)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.keeps(ownRefusal)) {
 		s.Refused, s.Rule = code, m.ev.Rule
 		return
 	}
@@ -174,7 +181,7 @@ func (m *machine) retry(s *Slot, op Op) {
 		return
 	}
 	wait := max(m.rules.retry(op.Kind, s.Attempts), m.ev.RetryAfter)
-	s.Code, s.RetryAt = m.ev.Result, m.ev.At.Add(wait)
+	s.Code, s.RetryAt, s.Looked = m.ev.Result, m.ev.At.Add(wait), false
 	s.Attempts = min(s.Attempts+1, m.rules.attempts)
 }
 
@@ -184,9 +191,11 @@ func (m *machine) read(s *Slot) {
 		m.readFailed(s)
 		return
 	}
-	s.ReadAt = time.Time{}
+	s.ReadAt, s.Looked = time.Time{}, true
 	was := s.Held
 	switch {
+	case was.Is == Ours && !m.rules.keeps(seeing):
+		s.Held.Evidence = Verified
 	case !m.ev.Present && was.Is == Ours:
 		s.Held = Held{Is: Empty, Evidence: Verified}
 		m.drift(s)
@@ -196,8 +205,6 @@ func (m *machine) read(s *Slot) {
 		s.Held = Held{Is: Foreign, Evidence: Verified}
 		if s.Desired.Claimed {
 			s.Held = Held{Is: Unsure}
-		} else if s.Desired.Intent == Present {
-			s.Refused = Occupied
 		}
 	case was.Is == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
 		s.Held.Evidence = Verified

@@ -1,137 +1,227 @@
 package slot
 
-import (
-	"encoding/binary"
-	"slices"
-	"time"
+import "time"
+
+// The checker's world stands around the real step functions: a server, a link that is cut, a bridge
+// that is killed, replaced or doubled, a radio that loses, delays and lies, a lock, and people who
+// touch it. Time is relative: now is always epoch0, a tick moves every stored time one unit nearer.
+// What no step function reads but a property needs is marked ghost.
+
+const unit = time.Second
+
+var epoch0 = time.Unix(1_000_000, 0).UTC()
+
+// Codes that are not ours.
+const (
+	stranger PIN = "stranger" // came into a slot that was nobody's
+	intruder PIN = "intruder" // came into a slot that was a grant's
 )
 
-// tick moves every stored time one unit nearer to now; what is past stays at now.
-func (w world) tick() world {
-	near := func(t time.Time) time.Time {
-		if t.IsZero() {
-			return t
-		}
-		if t = t.Add(-unit); t.Before(epoch0) {
-			return epoch0
-		}
-		return t
-	}
-	desired := func(d *Desired) { d.NotBefore, d.NotAfter = near(d.NotBefore), near(d.NotAfter) }
-	for i := range w.srv {
-		desired(&w.srv[i].Desired)
-		desired(&w.windows[i])
-		w.cell[i].from, w.cell[i].to = near(w.cell[i].from), near(w.cell[i].to)
-	}
-	w.downD = slices.Clone(w.downD)
-	for i := range w.downD {
-		desired(&w.downD[i])
-	}
-	air := w.air
-	w.air = nil
-	for _, f := range air {
-		f.op.Until, f.op.NotBefore, f.op.NotAfter = near(f.op.Until), near(f.op.NotBefore), near(f.op.NotAfter)
-		if f.op.Until.After(epoch0) {
-			w.air = append(w.air, f)
-		}
-	}
-	l := &w.lock
-	l.Fence, l.Op.Until, l.Op.NotBefore, l.Op.NotAfter = near(l.Fence), near(l.Op.Until), near(l.Op.NotBefore), near(l.Op.NotAfter)
-	l.Slots = slices.Clone(l.Slots)
-	for i := range l.Slots {
-		s := &l.Slots[i]
-		desired(&s.Desired)
-		s.Held.NotBefore, s.Held.NotAfter = near(s.Held.NotBefore), near(s.Held.NotAfter)
-		s.RetryAt, s.ReadAt = near(s.RetryAt), near(s.ReadAt)
-	}
-	return w
+const (
+	atLock = 0 // the bridge whose radio reaches the lock
+	twin   = 1 // one with the same identity, started from its first image, out of reach
+)
+
+// cell is what a slot of the lock really holds.
+type cell struct {
+	pin         PIN       // "" is empty
+	from, to    time.Time // kept by the lock itself
+	gen         uint64    // ghost: of ours, 0 otherwise
+	opens, ends time.Time // ghost: the window that was meant
 }
 
-// key encodes a world; equal keys are equal worlds.
-func (w *world) key(b []byte, slots int) []byte {
-	num := func(n uint64) { b = binary.AppendUvarint(b, n) }
-	text := func(s string) { num(uint64(len(s))); b = append(b, s...) }
-	flag := func(fs ...bool) {
-		n := uint64(0)
-		for i, f := range fs {
-			if f {
-				n |= 1 << i
+func (in cell) ours() bool { return in.gen > 0 }
+
+type flight struct {
+	op        Op
+	overtaken bool      // ghost: a later operation on the slot has taken effect
+	opens     time.Time // ghost: the window that was meant
+	ends      time.Time
+}
+
+type letter struct {
+	slot int
+	d    Desired
+}
+
+type upward struct {
+	slot  int
+	o     Observed
+	stale bool // ghost: written before somebody touched the lock
+}
+
+// peer is a bridge: what it has stored, whether it runs, and when it asked to be woken.
+type peer struct {
+	lock  Lock
+	alive bool
+	wake  time.Time
+}
+
+// budget bounds how often people and faults strike.
+type budget struct {
+	edits, cuts, kills, touches, swaps, twins, restores, lies uint8
+}
+
+type world struct {
+	srv     [2]Server
+	cell    [2]cell
+	peers   [2]peer
+	session uint8 // 0: none, else 1 + the peer's index
+	zombie  bool  // the bridge at the lock believes in a session that was superseded
+	skew    int8  // the clock of the bridge at the lock minus the true one, in units
+	offset  int8  // the lock's clock minus the true one, in units
+	down    []letter
+	late    []letter // of an earlier session
+	reports []upward
+	old     []upward // of earlier sessions
+	air     []flight
+	left    budget
+
+	// Ghosts.
+	who      [2][8]byte // the grant of each generation
+	landed   [2]uint64  // the highest generation that ever took effect
+	window   [2]Desired // the latest window
+	touched  [2]bool    // somebody changed the slot and the server was not told yet
+	blind    [2]bool    // somebody changed the slot and the bridge has not seen it yet
+	refused  [2]uint64  // the generation that the lock refused last
+	passed   [2]uint8   // operations that went before a ready one
+	calm     bool       // the link is back and nothing went wrong since
+	changed  [2]bool
+	writes   [2]uint8 // since it is calm
+	drifts   uint8    // changes by hand that were noticed
+	stored   uint8    // of them on the bridge's disk with the state, not yet in its journal
+	noted    uint8    // in the bridge's journal
+	acked    uint8    // the bridge knows that they arrived
+	batch    uint8    // on the way, up to this one; 0: none is
+	batchOf  uint8    // the first of them minus one
+	sequence uint8    // the server's count
+	written  uint8    // entries in the server's audit trail
+
+	broken int // the property that the last transition broke
+	how    string
+}
+
+func (w *world) fail(property int, how string) {
+	if w.broken == 0 {
+		w.broken, w.how = property, how
+	}
+}
+
+// now is the clock of a peer.
+func (w *world) now(p int) time.Time {
+	if p == atLock {
+		return epoch0.Add(time.Duration(w.skew) * unit)
+	}
+	return epoch0
+}
+
+// scenario is what may happen in a world.
+type scenario struct {
+	name  string
+	slots int
+	caps  Capabilities
+	rules rules
+	most  budget
+
+	grants   string // who asks for slots; "" is "a"
+	pins     bool   // a grant may ask for another PIN
+	windows  int    // 0: codes without end; else how many units a window lasts
+	held     int    // so many slots start with a's code, known to all
+	foreign  bool   // slot 1 starts with a stranger's code
+	hands    string // what people do at the lock: e empties, p programs a code, r resets to factory
+	tells    bool   // the lock answers Occupied
+	lossy    bool   // the lock refuses now and then
+	sweep    bool   // wake-ups get lost, the sweep makes them good
+	delayed  bool   // answers and desired states of earlier times arrive
+	margin   int8   // bound of the bridge's clock error in units; every error within it is tried
+	lockAway int8   // the same for the lock's own clock
+	audit    bool   // the bridge's journal travels
+	outage   bool   // operations after an outage are counted
+
+	off    loose // what surrounds the step functions and is switched off
+	ignore []int // properties not to look at
+}
+
+// loose names what the step functions count on around them.
+type loose uint8
+
+const (
+	storeFirst   loose = 1 << iota // an operation is on the disk before the radio hears of it
+	claimFirst                     // a claim is stored before the bridge is told
+	journalFirst                   // a change by hand is journaled with the state that saw it
+	sequenceOnce                   // the server counts the sequence of what it stored
+)
+
+// modelRules are production's with the waits taken out, so that time costs few states.
+func modelRules() rules {
+	r := production
+	r.preload, r.readEvery, r.readRetry = unit, 0, 0
+	r.retryFirst, r.retrySet, r.retryClear = 0, 0, 0
+	r.attempts, r.overtake = 0, 1
+	return r
+}
+
+// first lists the worlds that everything starts from: one for each error of the clocks.
+func (c scenario) first() []world {
+	var out []world
+	for skew := -c.margin; skew <= c.margin; skew++ {
+		for offset := -c.lockAway; offset <= c.lockAway; offset++ {
+			w := world{left: c.most, skew: skew, offset: offset}
+			w.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
+			for i := range c.slots {
+				w.srv[i].ReadBack = c.caps.ReadBack
 			}
-		}
-		num(n)
-	}
-	at := func(ts ...time.Time) {
-		for _, t := range ts {
-			n := byte(0)
-			if !t.IsZero() {
-				n = byte(1 + t.Sub(epoch0)/unit)
+			if c.foreign {
+				w.cell[0].pin = stranger
 			}
-			b = append(b, n)
+			for i := range c.held {
+				c.hold(&w, i)
+			}
+			out = append(out, w)
 		}
 	}
-	desired := func(d Desired) {
-		num(d.Generation)
-		text(string(d.Intent[:min(1, len(d.Intent))]) + string(d.PIN))
-		at(d.NotBefore, d.NotAfter)
-		flag(d.Claimed)
+	return out
+}
+
+// hold lets a world start with a's code in a slot.
+func (c scenario) hold(w *world, i int) {
+	d := Desired{Generation: 1, Intent: Present, PIN: "1"}
+	evidence := Accepted
+	if c.caps.ReadBack {
+		evidence = Verified
 	}
-	observed := func(o Observed) {
-		num(o.Generation)
-		flag(o.Present)
-		text(string(o.Evidence))
-		text(string(o.Result))
-	}
-	op := func(o Op) {
-		text(string(o.Kind) + string(o.PIN))
-		num(o.Seq<<1 | uint64(o.Slot)<<8)
-		num(o.Generation)
-		at(o.NotBefore, o.NotAfter, o.Until)
-		flag(o.Replace)
-	}
-	flag(w.alive, w.up)
-	b = append(b, w.edits, w.cuts, w.kills, w.touches, w.swaps, w.enrolled)
-	for i := range slots {
-		s := w.srv[i]
-		desired(s.Desired)
-		observed(s.Observed)
-		text(s.Grant + "/" + s.Claimant)
-		flag(s.Inherited, s.Foreign, w.touched[i], w.blind[i])
-		text(string(w.cell[i].pin))
-		at(w.cell[i].from, w.cell[i].to)
-		num(w.landed[i])
-	}
-	num(uint64(len(w.down)))
-	for i, d := range w.downD {
-		num(uint64(w.down[i]))
-		desired(d)
-	}
-	for _, q := range [][]upward{w.reports, w.old} {
-		num(uint64(len(q)))
-		for _, m := range q {
-			num(uint64(m.slot))
-			observed(m.o)
-			flag(m.stale)
+	o := Observed{Generation: 1, Present: true, Evidence: evidence}
+	w.who[i][1], w.landed[i], w.window[i] = 'a', 1, Desired{Generation: 1}
+	w.cell[i] = cell{pin: d.PIN, gen: 1}
+	w.srv[i] = Server{Desired: d, Observed: o, Grant: "a", Claimant: "c", ReadBack: c.caps.ReadBack}
+	w.session = 1 + atLock
+	w.peers[atLock].lock.Slots = append(w.peers[atLock].lock.Slots,
+		Slot{Number: uint32(i + 1), Desired: d, Held: Held{Is: Ours, PIN: d.PIN, Evidence: evidence}, Observed: o})
+}
+
+// edge is one transition; a fault may happen but liveness must not need it.
+type edge struct {
+	to    world
+	label string
+	fault bool
+}
+
+type adder func(to world, label string, fault bool)
+
+func (c scenario) edges(w world) []edge {
+	out := make([]edge, 0, 16)
+	add := func(to world, label string, fault bool) {
+		if fault {
+			to.calm = false
 		}
+		out = append(out, edge{to, label, fault})
 	}
-	num(uint64(len(w.air)))
-	for _, f := range w.air {
-		op(f.op)
-		flag(f.overtaken)
+	c.people(w, add)
+	c.link(w, add)
+	c.power(w, add)
+	c.radio(w, add)
+	if c.ticks(w) {
+		add(c.tick(w), "tick", false)
 	}
-	op(w.lock.Op)
-	at(w.lock.Fence)
-	num(uint64(len(w.lock.Slots)))
-	for _, s := range w.lock.Slots {
-		num(uint64(s.Number))
-		desired(s.Desired)
-		observed(s.Observed)
-		b = append(b, byte(s.Held.Is), s.Attempts, s.Passed)
-		text(string(s.Held.PIN))
-		text(string(s.Held.Evidence))
-		at(s.Held.NotBefore, s.Held.NotAfter, s.RetryAt, s.ReadAt)
-		text(string(s.Refused))
-		text(string(s.Code))
-		flag(s.Cured)
-	}
-	return b
+	return out
 }
