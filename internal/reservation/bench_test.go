@@ -95,3 +95,28 @@ func BenchmarkUpsertShared(b *testing.B) {
 		}
 	})
 }
+
+// A change of a stay that is not checked in asks the database for little: the property with the reservation, the place,
+// its doors, and the row to store. More is a decision to be made, not to happen.
+func TestStatements(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for _, c := range []struct {
+			name  string
+			patch reservation.Patch
+			most  int64
+		}{
+			{"new", booking("A", "r1"), 4},
+			{"changed", with(booking("A", "r1"), reservation.Adults, 2), 4},
+			{"the same again", with(booking("A", "r1"), reservation.Adults, 2), 3},
+			{"to an unmapped space", with(booking("A", "r9")), 4},
+			{"checked in", with(booking("A", "r1"), reservation.State, "started"), 40},
+			{"dates moved", reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"}, 40},
+		} {
+			n := h.cost(c.patch)
+			t.Logf("%s: %d statements", c.name, n)
+			if n > c.most {
+				t.Errorf("%s: %d statements, want at most %d", c.name, n, c.most)
+			}
+		}
+	})
+}
