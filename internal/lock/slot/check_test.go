@@ -16,7 +16,7 @@ var (
 )
 
 // mostStates is more than any scenario has; one that grows beyond is to be cut down, not waited for.
-const mostStates = 120_000
+const mostStates = 600_000
 
 func scenarios() []scenario {
 	all := []scenario{

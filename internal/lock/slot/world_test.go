@@ -123,20 +123,19 @@ type scenario struct {
 	rules rules
 	most  budget
 
-	grants   string // who asks for slots; "" is "a"
-	pins     bool   // a grant may ask for another PIN
-	windows  int    // 0: codes without end; else how many units a window lasts
-	held     int    // so many slots start with a's code, known to all
-	foreign  bool   // slot 1 starts with a stranger's code
-	hands    string // what people do at the lock: e empties, p programs a code, r resets to factory
-	tells    bool   // the lock answers Occupied
-	lossy    bool   // the lock refuses now and then
-	sweep    bool   // wake-ups get lost, the sweep makes them good
-	delayed  bool   // answers and desired states of earlier times arrive
-	margin   int8   // bound of the bridge's clock error in units; every error within it is tried
-	lockAway int8   // the same for the lock's own clock
-	audit    bool   // the bridge's journal travels
-	outage   bool   // operations after an outage are counted
+	grants  string // who asks for slots; "" is "a"
+	pins    bool   // a grant may ask for another PIN
+	windows int    // 0: codes without end; else how many units a window lasts
+	held    int    // so many slots start with a's code, known to all
+	foreign bool   // slot 1 starts with a stranger's code
+	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory
+	tells   bool   // the lock answers Occupied
+	lossy   bool   // the lock refuses now and then
+	sweep   bool   // wake-ups get lost, the sweep makes them good
+	delayed bool   // answers and desired states of earlier times arrive
+	margin  int8   // bound of the bridge's clock error in units; every error within it is tried
+	audit   bool   // the bridge's journal travels
+	outage  bool   // operations after an outage are counted
 
 	off    loose // what surrounds the step functions and is switched off
 	ignore []int // properties not to look at
@@ -162,29 +161,27 @@ func modelRules() rules {
 }
 
 // first lists the worlds that everything starts from: one for each error of the clocks.
-func (c scenario) first() []world {
+func (c *scenario) first() []world {
 	var out []world
 	for skew := -c.margin; skew <= c.margin; skew++ {
-		for offset := -c.lockAway; offset <= c.lockAway; offset++ {
-			w := world{left: c.most, skew: skew, offset: offset}
-			w.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
-			for i := range c.slots {
-				w.srv[i].ReadBack = c.caps.ReadBack
-			}
-			if c.foreign {
-				w.cell[0].pin = stranger
-			}
-			for i := range c.held {
-				c.hold(&w, i)
-			}
-			out = append(out, w)
+		w := world{left: c.most, skew: skew}
+		w.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
+		for i := range c.slots {
+			w.srv[i].ReadBack = c.caps.ReadBack
 		}
+		if c.foreign {
+			w.cell[0].pin = stranger
+		}
+		for i := range c.held {
+			c.hold(&w, i)
+		}
+		out = append(out, w)
 	}
 	return out
 }
 
 // hold lets a world start with a's code in a slot.
-func (c scenario) hold(w *world, i int) {
+func (c *scenario) hold(w *world, i int) {
 	d := Desired{Generation: 1, Intent: Present, PIN: "1"}
 	evidence := Accepted
 	if c.caps.ReadBack {
@@ -199,23 +196,11 @@ func (c scenario) hold(w *world, i int) {
 		Slot{Number: uint32(i + 1), Desired: d, Held: Held{Is: Ours, PIN: d.PIN, Evidence: evidence}, Observed: o})
 }
 
-// edge is one transition; a fault may happen but liveness must not need it.
-type edge struct {
-	to    world
-	label string
-	fault bool
-}
-
+// adder takes one transition; a fault may happen but liveness must not need it.
 type adder func(to world, label string, fault bool)
 
-func (c scenario) edges(w world) []edge {
-	out := make([]edge, 0, 16)
-	add := func(to world, label string, fault bool) {
-		if fault {
-			to.calm = false
-		}
-		out = append(out, edge{to, label, fault})
-	}
+// edges tells every transition out of a world.
+func (c *scenario) edges(w world, add adder) {
 	c.people(w, add)
 	c.link(w, add)
 	c.power(w, add)
@@ -223,5 +208,4 @@ func (c scenario) edges(w world) []edge {
 	if c.ticks(w) {
 		add(c.tick(w), "tick", false)
 	}
-	return out
 }

@@ -1,0 +1,217 @@
+package slot
+
+import "slices"
+
+// link is the control stream: desired states go down, observations come up, sessions come and go.
+func (c *scenario) link(w world, add adder) {
+	if w.session != 0 && w.left.cuts > 0 {
+		t := w
+		t.left.cuts--
+		t.cut(c)
+		add(t, "link cut or server killed", true)
+	}
+	if w.session != 0 && c.sweep && len(w.down) == 0 && len(w.reports) == 0 {
+		for i := range c.slots {
+			if s := w.srv[i]; s.Desired.Generation > 0 && s.Observed.Generation != s.Desired.Generation {
+				t := w
+				c.push(&t, i)
+				add(t, "sweep", false)
+			}
+		}
+	}
+	if w.peers[atLock].alive && w.session != 1+atLock {
+		add(c.connect(w, atLock), "connect", false)
+	}
+	if w.left.twins > 0 && w.session != 1+twin && c.heardOfAll(w) {
+		t := w
+		t.left.twins--
+		if !t.peers[twin].alive {
+			t.peers[twin] = peer{alive: true, lock: Lock{Caps: c.caps}}
+			t = c.step(t, twin, Event{Kind: Booted})
+		}
+		add(c.connect(t, twin), "twin connects", true)
+	}
+	c.arrivals(w, add)
+	if c.audit {
+		c.journal(w, add)
+	}
+}
+
+func (c *scenario) arrivals(w world, add adder) {
+	if len(w.down) > 0 {
+		t, m := w, w.down[0]
+		t.down = w.down[1:]
+		add(c.step(t, int(w.session-1), Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}), "desired arrives", false)
+	}
+	if len(w.late) > 0 && w.peers[atLock].alive {
+		t, m := w, w.late[0]
+		t.late = nil
+		add(c.step(t, atLock, Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}), "old session's desired arrives", true)
+	}
+	if len(w.reports) > 0 {
+		t := w
+		t.reports = w.reports[1:]
+		t.hear(c, w.reports[0], 1)
+		add(t, "report arrives", false)
+	}
+	for k := range w.old {
+		t := w
+		t.old = slices.Delete(slices.Clone(w.old), k, k+1)
+		add(t, "old session's report lost", false)
+		t.hear(c, w.old[k], 0)
+		add(t, "old session's report arrives", true)
+	}
+}
+
+// connect is Hello, Welcome and the snapshot, as bridge and service do it. An older session of the
+// identity is superseded.
+func (c *scenario) connect(w world, p int) world {
+	away := w.session == 0
+	w.zombie = p != atLock && (w.zombie || w.session == 1+atLock)
+	w.cut(c)
+	w.session = 1 + uint8(p)
+	w.calm = away && p == atLock && c.outage && c.settledAt(w)
+	w.writes = [2]uint8{}
+	var mine []Row
+	for i := range c.slots {
+		s := w.srv[i]
+		handed := s.Desired.Intent == Present || s.Observed.Generation > 0 || s.Claimant != "" || s.Inherited
+		if s.Desired.Generation > 0 && handed {
+			mine = append(mine, s.Row(uint32(i+1)))
+		}
+		b, _ := w.peers[p].lock.Slot(uint32(i + 1))
+		w.changed[i] = b.Desired.Generation != s.Desired.Generation
+	}
+	if LockDigest(mine) != LockDigest(w.peers[p].lock.Rows()) {
+		for _, row := range mine {
+			c.push(&w, int(row.Slot-1))
+		}
+	}
+	return w
+}
+
+// heardOfAll reports whether some word reached the server about every code that it handed out. A copy
+// of a bridge cannot know of what the original did and never told.
+func (c *scenario) heardOfAll(w world) bool {
+	for i := range c.slots {
+		if s := w.srv[i]; s.Claimant != "" && (s.Observed.Generation == 0 || s.Observed.gone()) {
+			return false
+		}
+	}
+	return true
+}
+
+// settledAt reports whether the bridge at the lock has nothing under way and nothing in doubt.
+func (c *scenario) settledAt(w world) bool {
+	l := w.peers[atLock].lock
+	if l.Op.Kind != "" || !l.Fence.IsZero() || len(w.air) > 0 {
+		return false
+	}
+	for _, s := range l.Slots {
+		if s.Held.Is == Unsure || s.Refused != "" || w.blind[s.Number-1] || s.Observed.Generation != s.Desired.Generation || !s.Observed.Evidence.Settled() {
+			return false
+		}
+	}
+	return true
+}
+
+// push hands a slot's desired state to the session's bridge: the claim is stored before.
+func (c *scenario) push(w *world, i int) {
+	claimed, d := send(w.srv[i], "c", c.rules)
+	if c.off&claimFirst == 0 {
+		w.srv[i] = claimed
+	}
+	w.down = append(slices.Clip(w.down), letter{i, d})
+	if len(w.down) > 3 { // queue full: the session is dropped
+		w.cut(c)
+	}
+}
+
+func (w *world) cut(c *scenario) {
+	if len(w.reports) > 0 { // the server may still have the last of them in a buffer
+		w.old = w.reports[:1]
+	}
+	if len(w.down) > 0 && c.delayed {
+		w.late = w.down[:1]
+	}
+	w.session, w.down, w.reports, w.batch = 0, nil, nil, 0
+}
+
+func (w *world) hear(c *scenario, m upward, epoch uint64) {
+	before := w.srv[m.slot]
+	s, changed := observe(before, 1, Report{Epoch: epoch, Observed: m.o}, c.rules)
+	w.srv[m.slot] = s
+	if epoch == 1 && m.o.Generation == before.Desired.Generation && !m.stale {
+		w.touched[m.slot] = false
+	}
+	if !changed {
+		return
+	}
+	if epoch != 1 && c.rules.keeps(epochCheck) {
+		w.fail(6, "an old epoch had an effect")
+	}
+	if before.Observed.same(s.Observed) {
+		w.fail(12, "the same change was entered twice")
+	}
+}
+
+// tell queues a report as the link does: two may be on their way, a newer one for the same slot
+// replaces one that has not left yet, and a full queue drops the session.
+func (w *world) tell(c *scenario, p int, o Observed, i int) {
+	o.At = unset
+	m := upward{i, o, p == atLock && w.blind[i]}
+	if w.session != 1+uint8(p) {
+		if p == atLock && w.zombie { // it speaks into a stream that is nobody's any more
+			w.old = []upward{m}
+		}
+		return
+	}
+	if n := len(w.reports); n > 1 && w.reports[n-1].slot == i {
+		w.reports = append(slices.Clone(w.reports[:n-1]), m)
+		return
+	}
+	if w.reports = append(slices.Clip(w.reports), m); len(w.reports) > 3 {
+		w.cut(c)
+	}
+}
+
+// journal carries what the bridge wrote down about changes by hand.
+func (c *scenario) journal(w world, add adder) {
+	if w.stored > 0 && w.peers[atLock].alive {
+		t := w
+		t.noted, t.stored = w.noted+w.stored, 0
+		add(t, "journaled", false)
+	}
+	if w.session != 1+atLock {
+		return
+	}
+	if w.noted > w.acked && w.batch == 0 {
+		t := w
+		t.batch, t.batchOf = w.noted, w.acked
+		add(t, "journal sent", false)
+	}
+	if w.batch > 0 {
+		t := w
+		t.enter(c)
+		t.acked, t.batch = w.batch, 0
+		add(t, "journal stored and acknowledged", false)
+		if w.left.cuts > 0 {
+			t = w
+			t.left.cuts--
+			t.enter(c)
+			t.cut(c)
+			add(t, "journal stored, link cut", true)
+		}
+	}
+}
+
+func (w *world) enter(c *scenario) {
+	from := w.sequence
+	if c.off&sequenceOnce != 0 {
+		from = w.batchOf
+	}
+	if w.batch > from {
+		w.written += w.batch - from
+	}
+	w.sequence = max(w.sequence, w.batch)
+}

@@ -1,0 +1,132 @@
+package slot
+
+import (
+	"slices"
+	"time"
+)
+
+// people are guests and staff who change their mind, and hands at the lock.
+func (c *scenario) people(w world, add adder) {
+	for i := range c.slots {
+		if w.left.edits > 0 {
+			c.edit(w, i, add)
+		}
+		if w.left.touches > 0 {
+			c.touch(w, i, add)
+		}
+		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.ReadAt.IsZero() && c.idle(w) {
+			add(c.step(w, atLock, Event{Kind: Doubted, Slot: uint32(i + 1)}), "read-back due", false)
+		}
+	}
+	if w.left.touches > 0 && has(c.hands, 'r') {
+		t := w
+		t.left.touches--
+		for i := range c.slots {
+			t.empties(i)
+		}
+		add(t, "somebody resets the lock", true)
+	}
+}
+
+func has(s string, b byte) bool { return slices.Contains([]byte(s), b) }
+
+func (c *scenario) idle(w world) bool {
+	return w.peers[atLock].alive && w.peers[atLock].lock.Op.Kind == "" && len(w.air) == 0
+}
+
+func (c *scenario) edit(w world, i int, add adder) {
+	grants := c.grants
+	if grants == "" {
+		grants = "a"
+	}
+	for _, g := range []byte(grants) {
+		for _, d := range c.choices(g) {
+			t, before := w, w.srv[i]
+			var ok bool
+			if t.srv[i], ok = assign(before, string(g), d, c.rules); !ok {
+				continue
+			}
+			t.left.edits--
+			t.assigned(i, g, before)
+			d = t.srv[i].Desired
+			label := string(g) + " wants slot " + string('1'+rune(i)) + " " + d.String()
+			if d.Intent == Absent && before.Claimant == "" && !before.Inherited { // no bridge ever heard of it
+				t.srv[i].Grant = ""
+			}
+			if t.session == 0 || c.sweep {
+				add(t, label+", not told yet", true)
+			}
+			if t.session != 0 {
+				c.push(&t, i)
+				add(t, label, true)
+			}
+		}
+	}
+}
+
+func (w *world) assigned(i int, grant byte, before Server) {
+	d := w.srv[i].Desired
+	if d.Generation <= before.Desired.Generation {
+		w.fail(9, "a generation was used twice")
+	}
+	if before.Foreign && before.Grant == "" {
+		w.fail(4, "a slot that holds a stranger's code was given away")
+	}
+	w.who[i][min(d.Generation, 7)] = grant
+	w.window[i] = Desired{Generation: d.Generation, NotBefore: d.NotBefore, NotAfter: d.NotAfter}
+}
+
+func (c *scenario) choices(grant byte) []Desired {
+	pin := PIN("1")
+	if grant == 'b' {
+		pin = "2"
+	}
+	if c.windows > 0 {
+		at := func(n int) time.Time { return epoch0.Add(time.Duration(n) * unit) }
+		return []Desired{
+			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows)},
+			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows)},
+			{Intent: Absent},
+		}
+	}
+	out := []Desired{{Intent: Present, PIN: pin}, {Intent: Absent}}
+	if c.pins {
+		out = append(out, Desired{Intent: Present, PIN: pin + pin})
+	}
+	return out
+}
+
+func (c *scenario) touch(w world, i int, add adder) {
+	if has(c.hands, 'e') && w.cell[i].pin != "" {
+		t := w
+		t.left.touches--
+		t.empties(i)
+		add(t, "somebody empties slot "+string('1'+rune(i)), true)
+	}
+	// Between our look into a slot and our write nobody can do anything about a stranger, unless the
+	// lock itself refuses.
+	if has(c.hands, 'p') && w.cell[i].pin != stranger && (c.tells || c.idle(w)) {
+		t := w
+		t.left.touches--
+		if w.srv[i].Grant == "" {
+			t.changedByHand(i, cell{pin: stranger})
+		} else {
+			t.changedByHand(i, cell{pin: intruder})
+		}
+		add(t, "somebody programs slot "+string('1'+rune(i)), true)
+	}
+}
+
+func (w *world) empties(i int) { w.changedByHand(i, cell{}) }
+
+func (w *world) changedByHand(i int, to cell) {
+	if w.cell[i] == to {
+		return
+	}
+	w.cell[i] = to
+	w.touched[i], w.blind[i] = true, true
+	w.reports = slices.Clone(w.reports)
+	for k := range w.reports {
+		w.reports[k].stale = w.reports[k].stale || w.reports[k].slot == i
+	}
+}

@@ -1,0 +1,159 @@
+package slot
+
+import "time"
+
+var unset time.Time
+
+// power is what happens to bridges: killed, restarted, replaced, restored.
+func (c *scenario) power(w world, add adder) {
+	p := w.peers[atLock]
+	if p.alive && w.left.kills > 0 {
+		t := w
+		t.left.kills--
+		if t.session == 1+atLock {
+			t.cut(c)
+		}
+		t.zombie = false
+		t.peers[atLock].alive, t.peers[atLock].wake = false, unset
+		if c.off&storeFirst != 0 {
+			t.peers[atLock].lock.Op = Op{}
+		}
+		if c.off&journalFirst != 0 {
+			t.stored = 0
+		}
+		add(t, "bridge killed", true)
+	}
+	if p.alive {
+		return
+	}
+	t := w
+	t.peers[atLock].alive = true
+	add(c.step(t, atLock, Event{Kind: Booted}), "bridge restarted", false)
+	if w.left.swaps > 0 {
+		t := w
+		t.left.swaps--
+		for i := range t.srv { // enrolled anew: what was claimed was so by another
+			if t.srv[i].Claimant != "" {
+				t.srv[i].Claimant = "o"
+			}
+		}
+		t.peers[atLock] = peer{alive: true, lock: newLock(c.caps, w.now(atLock), c.rules)}
+		t.stored, t.noted, t.acked = 0, 0, 0
+		t.drifts, t.sequence, t.written = 0, 0, 0
+		add(c.step(t, atLock, Event{Kind: Booted}), "bridge replaced", true)
+	}
+	if w.left.restores > 0 && c.heardOfAll(w) {
+		t := w
+		t.left.restores--
+		t.air = nil // it takes longer than any operation
+		t.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
+		add(c.step(t, atLock, Event{Kind: Booted}), "bridge restored from its first image", true)
+	}
+}
+
+// step runs the real step function, stores its result at once, and starts what it asks for.
+func (c *scenario) step(w world, p int, ev Event) world {
+	ev.At, ev.ClockError = w.now(p), time.Duration(c.margin)*unit
+	if ev.Kind == Booted && p == atLock {
+		w = w.orphan()
+	}
+	before := w.peers[p].lock
+	if (ev.Kind == Answered && ev.Result != OK) || ev.Kind == Doubted || before.Op.Kind != "" && !before.Op.Until.After(ev.At) {
+		w.calm = false
+	}
+	var actions []Action
+	w.peers[p].lock, actions = step(before, ev, c.rules)
+	w.peers[p].wake = unset
+	c.grows(&w, before, p)
+	starts := 0
+	for _, a := range actions {
+		switch a.Kind {
+		case Tell:
+			w.tell(c, p, a.Observed, int(a.Slot-1))
+		case Drift:
+			w.drifts++
+			w.stored++
+		case WakeAt:
+			w.peers[p].wake = a.At
+		case Start:
+			if starts++; starts > 1 || (before.Op.Kind != "" && ev.Kind != Answered && ev.Kind != Booted && before.Op.Until.After(ev.At)) {
+				w.fail(5, "two operations at once")
+			}
+			if p == atLock {
+				w = c.started(w, a.Op)
+			}
+		}
+	}
+	w.normalize(p)
+	return w
+}
+
+func (c *scenario) grows(w *world, before Lock, p int) {
+	for _, s := range before.Slots {
+		if now, _ := w.peers[p].lock.Slot(s.Number); now.Desired.Generation < s.Desired.Generation {
+			w.fail(9, "a generation went back on the bridge")
+		} else if p == atLock && now.Desired.Generation > s.Desired.Generation {
+			w.passed[s.Number-1] = 0
+		}
+	}
+}
+
+// started is what the radio and the properties make of an operation that starts.
+func (c *scenario) started(w world, op Op) world {
+	if len(w.air) > 0 {
+		w.fail(5, "an operation started while an earlier one could still land")
+	}
+	c.turns(&w, op)
+	if op.Kind == OpRead {
+		return w
+	}
+	i := op.Slot - 1
+	w.writes[i]++
+	if w.calm && (w.writes[i] > 1 || !w.changed[i]) {
+		w.fail(7, "more than one operation for a slot after an outage")
+	}
+	s, _ := w.peers[atLock].lock.Slot(op.Slot)
+	op.Seq = 1
+	w.air = append(w.orphan().air, flight{op: op, opens: s.Desired.NotBefore, ends: s.Desired.NotAfter})
+	return w
+}
+
+// turns counts who had to wait for op.
+func (c *scenario) turns(w *world, op Op) {
+	m := machine{lock: w.peers[atLock].lock, ev: Event{At: w.now(atLock), ClockError: time.Duration(c.margin) * unit}, rules: c.rules}
+	m.rules.off = 0
+	for i := range c.slots {
+		s, ok := m.lock.Slot(uint32(i + 1))
+		if !ok || s.Number == op.Slot {
+			continue
+		}
+		next, _, ready := m.next(&s)
+		if !ready {
+			continue
+		}
+		if w.passed[i]++; w.passed[i] > c.rules.overtake {
+			w.fail(8, "an operation was overtaken too often")
+		}
+		if next.Kind == OpClear && op.Kind != OpClear && w.passed[op.Slot-1] < c.rules.overtake {
+			w.fail(8, "a removal had to wait for something else")
+		}
+	}
+	w.passed[op.Slot-1] = 0
+}
+
+// normalize takes out of a bridge's record what no behaviour depends on.
+func (w *world) normalize(p int) {
+	l := &w.peers[p].lock
+	l.Seq = 1
+	l.Op.Seq = 1
+	if l.Op.Kind == "" {
+		l.Op = Op{}
+	}
+	for i := range l.Slots {
+		s := &l.Slots[i]
+		s.Observed.At = unset
+		if !s.RetryAt.After(w.now(p)) {
+			s.RetryAt = unset
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package slot
+
+import (
+	"slices"
+	"time"
+)
+
+// floor is how far a window's end is remembered after it has passed.
+func (c *scenario) floor() time.Time {
+	return epoch0.Add(-2 * time.Duration(c.margin) * unit)
+}
+
+// ticks reports whether time makes a difference to anything.
+func (c *scenario) ticks(w world) bool {
+	if len(w.air) > 0 || !w.peers[atLock].wake.IsZero() || !w.peers[twin].wake.IsZero() {
+		return true
+	}
+	for i := range c.slots {
+		if w.window[i].NotBefore.After(epoch0) || w.window[i].NotAfter.After(c.floor()) {
+			return true
+		}
+	}
+	return false
+}
+
+// tick moves every stored time one unit nearer to now and wakes the bridges that asked for it.
+func (c *scenario) tick(w world) world {
+	floor := c.floor()
+	near := func(t, least time.Time) time.Time {
+		if t.IsZero() {
+			return t
+		}
+		if t = t.Add(-unit); t.Before(least) {
+			return least
+		}
+		return t
+	}
+	window := func(ts ...*time.Time) {
+		for _, t := range ts {
+			*t = near(*t, floor)
+		}
+	}
+	for i := range c.slots {
+		window(&w.srv[i].Desired.NotBefore, &w.srv[i].Desired.NotAfter, &w.window[i].NotBefore, &w.window[i].NotAfter)
+		window(&w.cell[i].from, &w.cell[i].to, &w.cell[i].opens, &w.cell[i].ends)
+	}
+	w.down, w.late = slices.Clone(w.down), slices.Clone(w.late)
+	for _, q := range [][]letter{w.down, w.late} {
+		for k := range q {
+			window(&q[k].d.NotBefore, &q[k].d.NotAfter)
+		}
+	}
+	now := w.now(atLock)
+	air := w.air
+	w.air = nil
+	for _, f := range air {
+		window(&f.op.NotBefore, &f.op.NotAfter, &f.opens, &f.ends)
+		if f.op.Until = near(f.op.Until, now); f.op.Until.After(now) {
+			w.air = append(w.air, f)
+		}
+	}
+	for p := range w.peers {
+		l, now := &w.peers[p].lock, w.now(p)
+		window(&l.Op.NotBefore, &l.Op.NotAfter)
+		l.Fence, l.Op.Until = near(l.Fence, now), near(l.Op.Until, now)
+		w.peers[p].wake = near(w.peers[p].wake, now)
+		l.Slots = slices.Clone(l.Slots)
+		for i := range l.Slots {
+			s := &l.Slots[i]
+			window(&s.Desired.NotBefore, &s.Desired.NotAfter, &s.Held.NotBefore, &s.Held.NotAfter)
+			s.RetryAt, s.ReadAt = near(s.RetryAt, now), near(s.ReadAt, now)
+		}
+	}
+	for p := range w.peers {
+		if at := w.peers[p].wake; w.peers[p].alive && !at.IsZero() && !at.After(w.now(p)) {
+			w = c.step(w, p, Event{Kind: Ticked})
+		}
+	}
+	return w
+}
