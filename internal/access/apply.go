@@ -168,13 +168,15 @@ type work struct {
 	locks       map[string]*ent.Lock // by door
 	byID        map[string]*ent.Lock // of the doors and of what is held
 
-	drew     bool // a PIN was drawn before this run
-	opened   bool // the grant is new, or open again
-	moved    bool // window, place or PIN of a grant that was there changed
-	had      bool // a code was wanted on a lock before this run
-	acted    bool // something was asked of a lock
-	released bool // the last code of the grant is known to be gone
-	failed   bool // a lock has just refused a code
+	drew      bool // a PIN was drawn before this run
+	fresh     bool // the grant is new, and not stored yet
+	opened    bool // the grant is new, or open again
+	moved     bool // window, place or PIN of a grant that was there changed
+	elsewhere bool // its place did
+	had       bool // a code was wanted on a lock before this run
+	acted     bool // something was asked of a lock
+	released  bool // the last code of the grant is known to be gone
+	failed    bool // a lock has just refused a code
 }
 
 func (w *work) ctx() context.Context { return w.tx.Context() }

@@ -83,7 +83,7 @@ func (w *work) shared() (bool, error) {
 
 // evict settles the stays that are leaving a door which this one has now been given: a swap of rooms waits for nobody.
 func (w *work) evict() error {
-	if !(w.opened || w.moved) || !live(w.grant) || !private(w.place.Space) {
+	if !(w.opened || w.elsewhere) || !live(w.grant) || !private(w.place.Space) {
 		return nil
 	}
 	leaving, err := w.leavers()

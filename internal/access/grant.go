@@ -42,16 +42,33 @@ func (w *work) resumable() bool {
 	return overstayed(w.grant) && w.tx.Now().Sub(*w.grant.EndedAt) < keepPIN
 }
 
-func (w *work) open() (err error) {
+// open makes a grant; its row is stored once its PIN is drawn.
+func (w *work) open() error {
 	if w.grant != nil && w.grant.ReleasedAt == nil {
 		w.older = append(w.older, w.grant)
 	}
-	w.opened = true
-	w.grant, err = w.tx.Grant.Create().SetID(id.New("grt")).SetPropertyID(w.property).SetReservationID(w.reservation).
-		SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).
-		SetOpenKey(w.reservation).SetCreatedAt(w.tx.Now()).Save(w.ctx())
+	w.opened, w.fresh = true, true
+	w.grant = &ent.Grant{
+		ID: id.New("grt"), PropertyID: w.property, ReservationID: w.reservation, SpaceID: w.spaceID(),
+		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To, KeyGeneration: 1, CreatedAt: w.tx.Now(),
+	}
+	return nil
+}
+
+// store stores the PIN of a grant, and a fresh grant with it.
+func (w *work) store(pinID string) (err error) {
+	g := w.grant
+	switch {
+	case w.fresh:
+		g.PinID = pinID
+		err = w.tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
+			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
+			SetOpenKey(g.ReservationID).SetCreatedAt(g.CreatedAt).Exec(w.ctx())
+	case g.PinID != pinID:
+		w.grant, err = w.tx.Grant.UpdateOne(g).SetPinID(pinID).Save(w.ctx())
+	}
 	if err != nil {
-		return fmt.Errorf("open a grant: %w", err)
+		return fmt.Errorf("store a grant: %w", err)
 	}
 	return nil
 }
@@ -73,7 +90,7 @@ func (w *work) change() (err error) {
 	if same && w.grant.SpaceID == w.spaceID() {
 		return nil
 	}
-	w.moved = true
+	w.moved, w.elsewhere = true, w.grant.SpaceID != w.spaceID()
 	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).
 		SetNotAfter(w.right.Window.To).AddKeyGeneration(1).Save(w.ctx())
 	if err != nil {

@@ -52,6 +52,9 @@ func find(held []occupied, slotID string) *occupied {
 
 // held lists the slots of the grant and says of doors that are left whether another stay has them.
 func (w *work) held(doors []Door) ([]occupied, error) {
+	if w.fresh {
+		return nil, nil
+	}
 	rows, err := lock.OfGrant(w.tx, w.property, w.grant.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err

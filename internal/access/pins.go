@@ -32,12 +32,17 @@ type codes struct {
 	retired bool // there are PINs that were replaced, and are reserved still
 }
 
-// codesOf loads the codes of a grant.
-func codesOf(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*codes, error) {
-	c := &codes{
+// newCodes are those of a grant that has none yet.
+func newCodes(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) *codes {
+	return &codes{
 		tx: tx, keys: keys, grant: g, size: length,
 		own: map[string]*ent.Pin{}, plain: map[string]string{}, none: map[string]bool{},
 	}
+}
+
+// codesOf loads the codes of a grant.
+func codesOf(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*codes, error) {
+	c := newCodes(tx, keys, g, length)
 	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the PINs of a grant: %w", err)

@@ -15,7 +15,9 @@ const mostRedraws = 5
 // prepare has a PIN ready for every door: a lock that refused one as a duplicate gets another. A stay without a door that
 // can be opened gets none.
 func (w *work) prepare(doors []Door, held []occupied) (err error) {
-	if w.codes, err = codesOf(w.tx, w.keys, w.grant, w.rules.PINLength); err != nil {
+	if w.fresh {
+		w.codes = newCodes(w.tx, w.keys, w.grant, w.rules.PINLength)
+	} else if w.codes, err = codesOf(w.tx, w.keys, w.grant, w.rules.PINLength); err != nil {
 		return err
 	}
 	if err := w.redraw(held); err != nil {
@@ -24,17 +26,12 @@ func (w *work) prepare(doors []Door, held []occupied) (err error) {
 	if err := w.codes.cover(doors); err != nil {
 		return err
 	}
-	if !w.codes.drew && !w.drew {
-		return nil
-	}
 	id := ""
 	if w.codes.all != nil {
 		id = w.codes.all.ID
 	}
-	if w.grant.PinID != id {
-		if w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetPinID(id).Save(w.ctx()); err != nil {
-			return fmt.Errorf("name the PIN of a grant: %w", err)
-		}
+	if err := w.store(id); err != nil || !w.codes.drew && !w.drew {
+		return err
 	}
 	return event.Append(w.tx, event.Event{
 		PropertyID: w.property, Subject: w.reservation, Kind: event.PINGenerated,
