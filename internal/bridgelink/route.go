@@ -41,10 +41,13 @@ const (
 	refused = "refused"
 )
 
-// Wake is the node's lock.Waker.
+// Wake is the node's lock.Waker. Without the bus, which keeps what is published for later, the bridges here are woken.
 func (n *Node) Wake(bridgeID, lockID string) {
-	if err := n.cfg.Bus.Publish(wakeSubject, []byte(bridgeID+" "+lockID)); err != nil {
+	err := n.cfg.Bus.Publish(wakeSubject, []byte(bridgeID+" "+lockID))
+	if err != nil {
 		n.counters.wakesLost.Inc()
+	}
+	if err != nil || !n.cfg.Bus.Connected() {
 		n.wake(bridgeID, lockID)
 	}
 }
@@ -171,17 +174,9 @@ func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 // Act has a stored act carried out once, before its deadline, or not at all. What it returns is what is known: the state
 // may be unknown. An error means that nothing was or will be sent.
 func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
-	raw, err := json.Marshal(call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline})
-	if err != nil {
-		return lock.Outcome{}, err
-	}
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
 	defer cancel()
-	reply, err := n.cfg.Bus.Request(wait, nodeSubject+o.Node, raw)
-	var a answer
-	if err == nil {
-		err = json.Unmarshal(reply, &a)
-	}
+	a, err := n.ask(wait, o.Node, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline})
 	switch {
 	case err == nil && a.Done:
 		return a.Outcome, nil
@@ -189,6 +184,22 @@ func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 		return n.settle(ctx, o.PropertyID, o.ActID)
 	}
 	return n.drop(ctx, o.PropertyID, o.ActID, a.Why)
+}
+
+// ask has the node that holds a bridge answer; this one needs no bus for it.
+func (n *Node) ask(ctx context.Context, node string, c call) (a answer, err error) {
+	if node == n.cfg.Name {
+		return n.place(ctx, c), nil
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return a, err
+	}
+	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(reply, &a)
 }
 
 // drop ends an act that was not sent. If it was claimed after all, its state is the answer.

@@ -143,6 +143,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.serve(g)
 	s.parts.ready.Store(true)
+	s.parts.setServing(s.unready(running) == "")
 	s.log.Info("serving", "http", s.HTTPAddr(), "grpc", s.GRPCAddr(), "bridges", s.BridgeAddr(), "operations", s.OpsAddr(), "version", s.version)
 	select {
 	case <-ctx.Done():
