@@ -1,0 +1,92 @@
+package server_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/server"
+)
+
+// certify writes a certificate with a serial number, and its key, as an ACME client would: one file after the other.
+func certify(t *testing.T, cert, key string, serial int64, written time.Time) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shown is the serial number and the protocol of what a listener presents.
+func shown(t *testing.T, address string) (int64, string) {
+	t.Helper()
+	conn, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64(), conn.ConnectionState().NegotiatedProtocol
+}
+
+func TestCertificateIsReadAnew(t *testing.T) {
+	dir := t.TempDir()
+	c := settings(t, "")
+	c.TLS.Cert, c.TLS.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	now := time.Now()
+	certify(t, c.TLS.Cert, c.TLS.Key, 1, now.Add(-time.Hour))
+	n := open(t, c, server.Options{})
+	both := func(want int64) {
+		t.Helper()
+		for name, address := range map[string]string{"HTTP": n.HTTPAddr(), "gRPC": n.GRPCAddr()} {
+			if serial, protocol := shown(t, address); serial != want || protocol != "h2" {
+				t.Errorf("%s: certificate %d over %q, want %d over h2", name, serial, protocol, want)
+			}
+		}
+	}
+	both(1)
+	if err := os.WriteFile(c.TLS.Cert, []byte("half a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	both(1)
+	certify(t, c.TLS.Cert, c.TLS.Key, 2, now)
+	both(2)
+}
+
+func TestCertificateIsMissing(t *testing.T) {
+	c := settings(t, "")
+	c.TLS.Cert, c.TLS.Key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	s, err := server.New(t.Context(), c, server.Options{Logger: logger(t)})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("started without its certificate")
+	}
+}
