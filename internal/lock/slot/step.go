@@ -230,7 +230,11 @@ func (m *machine) readFailed(s *Slot) {
 	case m.ev.Result == Unsupported:
 		s.ReadAt = time.Time{}
 	default:
-		s.ReadAt = m.ev.At.Add(max(m.rules.readRetry, m.ev.RetryAfter))
+		wait := m.rules.readRetry
+		if m.ev.Result == Busy { // the lock was not asked, so asking again soon costs nothing
+			wait = min(wait, m.rules.retryFirst)
+		}
+		s.ReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))
 	}
 }
 
