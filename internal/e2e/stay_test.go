@@ -1,0 +1,354 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/sandbox"
+)
+
+const front = sandbox.Front
+
+func both(t *testing.T, f func(t *testing.T, w *e2etest.World)) {
+	t.Helper()
+	dbtest.EachURL(t, func(t *testing.T, url string) { f(t, e2etest.Open(t, e2etest.Database(url))) })
+}
+
+func room(id string) map[string]any { return map[string]any{"roomId": id} }
+
+func state(s string) map[string]any { return map[string]any{"state": s} }
+
+func TestAStayFromBookingToCheckOut(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		g := arrives(t, w, "S", map[string]any{"state": "confirmed", "roomId": "R101"})
+		if p, pin := g.sees(); p.status != "none" || pin != "" || p.doors["Room 101"] != "planned" || !slices.Equal(p.reasons, []string{"notCheckedIn"}) {
+			t.Fatalf("booked: %+v %q", p, pin)
+		}
+		if p := g.push(state("started")); p.status != "issued" {
+			t.Fatalf("checked in: %+v", p)
+		}
+		g.settles("issued")
+		pin := g.pin()
+		g.opens(pin, "Room 101", front)
+
+		until := g.push(map[string]any{"toDate": today(5)})
+		if after := g.settles("issued"); until.to != today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
+			t.Errorf("longer: %+v, then %+v; the PIN was %s and is %s", until, after, pin, g.pin())
+		}
+		g.opens(pin, "Room 101", front)
+
+		writes := w.House.Writes("Room 101")
+		g.push(map[string]any{"booker": map[string]any{"email": "ada@example.com"}, "owing": 12, "owingCurrency": "EUR", "adultCount": 2})
+		other := arrives(t, w, "OTHER", room("R101"))
+		other.settles("issued")
+		// The lock has worked off what came after the change that concerns no lock.
+		if now := w.House.Writes("Room 101"); now != writes+1 || g.pin() != pin {
+			t.Errorf("a change that concerns no lock wrote to it: %d writes, then %d", writes, now)
+		}
+		other.leaves()
+
+		if p := g.push(state("processed")); p.status != "removing" && p.status != "removed" {
+			t.Errorf("checked out: %+v", p)
+		}
+		if _, shown := g.sees(); shown != "" {
+			t.Errorf("the PIN of a guest who left is shown")
+		}
+		g.settles("removed")
+		g.opens(pin)
+
+		// The check-out was a mistake.
+		g.push(state("started"))
+		g.settles("issued")
+		if again := g.pin(); again == pin {
+			t.Error("a check-out that is taken back brings the old PIN back")
+		} else {
+			g.opens(pin)
+			g.opens(again, "Room 101", front)
+		}
+	})
+}
+
+func TestStatesWithoutAccess(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		g := arrives(t, w, "S", room("R101"))
+		for _, step := range []struct{ state, reason string }{
+			{"confirmed", "notCheckedIn"}, {"enquired", "notFirm"}, {"requested", "notFirm"}, {"optional", "notFirm"}, {"processed", "checkedOut"}, {"canceled", "reservationCanceled"},
+		} {
+			g.push(state("started"))
+			g.settles("issued")
+			pin := g.pin()
+			g.opens(pin, "Room 101", front)
+			g.push(state(step.state))
+			p := g.settles("removed")
+			if !slices.Contains(p.reasons, step.reason) {
+				t.Errorf("%s: reasons %v; want %s", step.state, p.reasons, step.reason)
+			}
+			g.opens(pin)
+			if n := len(w.House.Slots("Room 101")) + len(w.House.Slots(front)); n != 0 {
+				t.Errorf("%s: %d codes are left in the locks", step.state, n)
+			}
+		}
+	})
+}
+
+func TestADormBedOpensItsLockerTheDormAndTheGate(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		a := arrives(t, w, "A", map[string]any{"bedId": "D4-A", "pmsMeta": map[string]any{"groupId": "G"}})
+		b := arrives(t, w, "B", map[string]any{"bedId": "D4-B", "roomId": "D4", "pmsMeta": map[string]any{"groupId": "G"}})
+		a.settles("issued")
+		b.settles("issued")
+		first, second := a.pin(), b.pin()
+		if first == second {
+			t.Fatal("two guests have the same PIN")
+		}
+		a.opens(first, "Bed A", sandbox.Dorm, front)
+		b.opens(second, "Bed B", sandbox.Dorm, front)
+		// Another bed of the same dorm: the dorm and the gate stay as they are.
+		writes := w.House.Writes(sandbox.Dorm)
+		b.push(map[string]any{"bedId": "D4-C"})
+		b.settles("issued")
+		w.Await("the old locker is empty", func(context.Context) (bool, error) { return len(w.House.Slots("Bed B")) == 0, nil })
+		b.opens(second, "Bed C", sandbox.Dorm, front)
+		if now := w.House.Writes(sandbox.Dorm); now != writes {
+			t.Errorf("the dorm's lock was written to %d times for a change of beds", now-writes)
+		}
+		a.leaves()
+		a.opens(first)
+		b.opens(second, "Bed C", sandbox.Dorm, front)
+	})
+}
+
+func TestARoomMoveMakesBeforeItBreaks(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		g := arrives(t, w, "S", room("R101"))
+		g.settles("issued")
+		pin := g.pin()
+		// The new lock does not answer at first.
+		if err := w.House.Inject("Room 102", sim.Fault{Kind: sim.Lost}, sim.Fault{Kind: sim.Busy, After: 300 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+		if p := g.push(room("R102")); p.status != "updating" || p.why["Room 101"] != "movingOut" {
+			t.Errorf("moving: %+v", p)
+		}
+		w.Await("the move is over", func(context.Context) (bool, error) {
+			old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
+			if !old && !moved {
+				t.Fatal("the guest stands before two locked doors")
+			}
+			return !old, nil
+		})
+		g.settles("issued")
+		if now := g.pin(); now != pin {
+			t.Errorf("the move changed the PIN from %s to %s", pin, now)
+		}
+		g.opens(pin, "Room 102", front)
+	})
+}
+
+func TestASwapOfRoomsLocksTheOldDoorsAtOnce(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		a, b := arrives(t, w, "A", room("R101")), arrives(t, w, "B", room("R102"))
+		a.settles("issued")
+		b.settles("issued")
+		first, second := a.pin(), b.pin()
+		a.push(room("R102"))
+		b.push(room("R101"))
+		a.settles("issued")
+		b.settles("issued")
+		for door := range map[string]bool{"Room 101": true, "Room 102": true} {
+			w.Await("one code is in "+door, func(context.Context) (bool, error) { return len(w.House.Slots(door)) == 1, nil })
+		}
+		a.opens(first, "Room 102", front)
+		b.opens(second, "Room 101", front)
+	})
+}
+
+func TestTheWindowOfAStay(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		now := time.Now().UTC()
+		instants := func(from, to time.Duration) map[string]any {
+			return map[string]any{"from": now.Add(from).Format(time.RFC3339), "to": now.Add(to).Format(time.RFC3339), "fromDate": nil, "toDate": nil}
+		}
+		g := arrives(t, w, "S", room("R103"))
+		g.settles("issued")
+		pin := g.pin()
+
+		// Over already.
+		g.push(instants(-48*time.Hour, -time.Hour))
+		if p := g.settles("removed"); !slices.Contains(p.reasons, "windowPast") {
+			t.Errorf("over: %+v", p)
+		}
+		g.opens(pin)
+
+		// A late-out of two hours opens it again.
+		late, none := int32(120), int32(0)
+		settings := propertyv1.NewPropertyServiceClient(w.Public)
+		set := func(minutes *int32) {
+			t.Helper()
+			if _, err := settings.UpdateProperty(w.Staff(t.Context()), &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{LateOutMinutes: minutes}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(&late)
+		p := g.settles("issued")
+		if ends, err := time.Parse(time.RFC3339, p.to); err != nil || !ends.Equal(now.Add(time.Hour).Truncate(time.Second)) {
+			t.Errorf("the window ends at %s; want two hours after the stay", p.to)
+		}
+		pin = g.pin()
+		g.opens(pin, "Room 103", front)
+		set(&none)
+		g.settles("removed")
+		g.opens(pin)
+
+		// A day that has not come holds access back, and staff are told.
+		g.push(instants(48*time.Hour, 96*time.Hour))
+		w.Await("access is held back", func(context.Context) (bool, error) {
+			p, _ := g.sees()
+			return slices.Contains(p.reasons, "windowInFuture"), nil
+		})
+		notices, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{})
+		if err != nil || len(notices.GetData().GetList()) == 0 {
+			t.Errorf("staff are not told: %v %v", notices, err)
+		}
+		if _, pin := g.sees(); pin != "" {
+			g.opens(pin)
+		}
+
+		// The booked day is now after all.
+		g.push(instants(-time.Hour, 96*time.Hour))
+		g.settles("issued")
+		g.opens(g.pin(), "Room 103", front)
+	})
+}
+
+func TestAnEarlyCheckInOpensAtOnce(t *testing.T) {
+	w := e2etest.Open(t)
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := time.Now().In(zone)
+	// The end of today, so that the booked hour is still to come whenever this runs.
+	booked := time.Date(here.Year(), here.Month(), here.Day(), 23, 59, 59, 0, zone)
+	g := arrives(t, w, "EARLY", map[string]any{"roomId": "R101", "fromDate": nil, "from": booked.Format(time.RFC3339)})
+	g.settles("issued")
+	g.opens(g.pin(), "Room 101", front)
+}
+
+func TestSharersBothOpenAndStaffAreTold(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		a, b := arrives(t, w, "A", room("R101")), arrives(t, w, "B", room("R101"))
+		if p := b.settles("issued"); !slices.Contains(p.reasons, "spaceShared") {
+			t.Errorf("reasons %v", p.reasons)
+		}
+		a.settles("issued")
+		a.opens(a.pin(), "Room 101", front)
+		b.opens(b.pin(), "Room 101", front)
+		notices, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{})
+		told := func(n *propertyv1.Notice) bool { return n.GetKind() == "spaceShared" && n.GetStands() }
+		if err != nil || !slices.ContainsFunc(notices.GetData().GetList(), told) {
+			t.Errorf("notices %v %v", notices, err)
+		}
+		pin := b.pin()
+		a.leaves()
+		b.opens(pin, "Room 101", front)
+	})
+}
+
+func TestResetDrawsNewCodes(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		g := arrives(t, w, "S", room("R101"))
+		g.settles("issued")
+		old := g.pin()
+		reset := func(what string) {
+			t.Helper()
+			if o, err := w.Do(t.Context(), w.Partner(), "POST", "/v1/reservations/resetKeyChain", map[string]any{"pmsId": "S", "reset": what}); err != nil || !o.OK() {
+				t.Fatal(o, err)
+			}
+		}
+		reset("pin")
+		g.settles("issued")
+		w.Await("the old PIN is gone", func(context.Context) (bool, error) {
+			return !types(t, w, "Room 101", old) && !types(t, w, front, old), nil
+		})
+		now := g.pin()
+		g.opens(now, "Room 101", front)
+		reset("gatesKeyChain")
+		w.Await("the gate has a PIN of its own", func(context.Context) (bool, error) { return !types(t, w, front, now), nil })
+		g.settles("issued")
+		a, err := w.PMS.Do(t.Context(), "GET", "/v1/reservations/find?pmsId=S&extend=gatePins", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gates, _ := a.Data()["gatesPins"].([]any)
+		if len(gates) != 1 {
+			t.Fatal(a)
+		}
+		g.opens(at(gates[0], "pin").(string), front)
+		g.opens(now, "Room 101")
+	})
+}
+
+// A booking is never lost to a mapping: what is unknown today opens once it is known.
+func TestASpaceThatComesLater(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		staff := w.Staff(t.Context())
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		locks := propertyv1.NewLockServiceClient(w.Public)
+		all, err := locks.ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
+		must(err)
+		var lock string
+		for _, l := range all.GetData().GetList() {
+			if l.GetAddress() == "Room 103" {
+				lock = l.GetId()
+			}
+		}
+		// Room 103's lock is taken off: nothing opens, and the plan says so.
+		_, err = locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: lock})
+		must(err)
+		g := arrives(t, w, "S", room("R103"))
+		if p, _ := g.sees(); p.status != "none" || !slices.Contains(p.reasons, "noLock") {
+			t.Errorf("without a lock: %+v", p)
+		}
+		// The PMS puts the guest into a room that nobody told us of, which gets that lock.
+		g.push(room("R999"))
+		if p, _ := g.sees(); !slices.Contains(p.reasons, "spaceUnknown") {
+			t.Errorf("in an unknown room: %+v", p)
+		}
+		w.PMS.SetSpaces(append(sandbox.Listing(), sandbox.Space{ID: "R999", Type: "Room", Name: "Tower", IsPrivate: true, IsActive: true}))
+		_, err = propertyv1.NewIntegrationServiceClient(w.Public).ReadSpaces(staff, &propertyv1.ReadSpacesRequest{Id: w.IntegrationID})
+		must(err)
+		if p, _ := g.sees(); !slices.Contains(p.reasons, "spaceNotMapped") {
+			t.Errorf("in a room that is not mapped: %+v", p)
+		}
+		tower, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: "Tower"}})
+		must(err)
+		_, err = propertyv1.NewMappingServiceClient(w.Public).SetMapping(staff, &propertyv1.SetMappingRequest{IntegrationId: w.IntegrationID, ExternalId: "R999", SpaceId: tower.GetData().GetId()})
+		must(err)
+		if p, _ := g.sees(); !slices.Contains(p.reasons, "noLock") {
+			t.Errorf("in a room without a lock: %+v", p)
+		}
+		_, err = locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: lock, DoorId: tower.GetData().GetId()})
+		must(err)
+		g.settles("issued")
+		pin := g.pin()
+		if p, err := w.House.Press("Room 103", slot.PIN(pin)); err != nil || !p.Opened {
+			t.Errorf("the tower's lock: %+v %v", p, err)
+		}
+		if !types(t, w, front, pin) {
+			t.Error("the front door stays shut")
+		}
+	})
+}
