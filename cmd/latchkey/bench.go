@@ -13,8 +13,10 @@ import (
 
 // benchCommands measure this very program on this machine.
 type benchCommands struct {
-	Ingest ingestBench `cmd:"" help:"Durable changes of reservations a second, against a call that does nothing."`
-	Part   partCommand `cmd:"" hidden:"" help:"One process of a benchmark."`
+	Ingest  ingestBench  `cmd:"" help:"Durable changes of reservations a second, against a call that does nothing."`
+	Latency latencyBench `cmd:"" help:"From a check-in until the lock holds the code, against the commits and the round trip it takes."`
+	Fleet   fleetBench   `cmd:"" help:"Memory of an idle bridge, and the round trip of an act with all connected, against bare gRPC streams."`
+	Part    partCommand  `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
 
 // Help is shown below the flags' own.
@@ -57,6 +59,35 @@ func (c *ingestBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Ingest{
 		GRPC: c.GRPC, Rows: c.Rows, Span: time.Duration(c.Seconds * float64(time.Second)), Rounds: c.Rounds, Clients: c.Clients, Profile: c.Profile,
 	}.Run(ctx, l)
+	return c.print(std.out, r, err)
+}
+
+type latencyBench struct {
+	shown
+	Samples int `default:"100" help:"Check-ins of each round."`
+	Rounds  int `default:"3" help:"How many rounds; the median counts."`
+}
+
+// Run measures.
+func (c *latencyBench) Run(ctx context.Context, std *streams) error {
+	r, err := bench.Latency{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
+	return c.print(std.out, r, err)
+}
+
+type fleetBench struct {
+	shown
+	Bridges int `default:"2000" help:"Bridges to connect."`
+	Acts    int `default:"500" help:"Acts of each round."`
+	Rounds  int `default:"5" help:"How many rounds; the median counts."`
+}
+
+// Run measures.
+func (c *fleetBench) Run(ctx context.Context, std *streams) error {
+	l, err := launch()
+	if err != nil {
+		return err
+	}
+	r, err := bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
 	return c.print(std.out, r, err)
 }
 

@@ -1,5 +1,230 @@
 package bench
 
-type barePart struct{ process }
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"sync"
+	"time"
 
-func (*barePart) Close() error { return nil }
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridgelink"
+)
+
+// bareServer is the floor of the fleet: gRPC streams under the same TLS and the same options as the product's listener of
+// bridges, that speak its messages and keep, decide and store nothing.
+type bareServer struct {
+	lockv1.UnimplementedBridgeServiceServer
+	grpc    *grpc.Server
+	listen  net.Listener
+	ca      *x509.Certificate
+	key     *ecdsa.PrivateKey
+	serving sync.WaitGroup
+
+	mu      sync.Mutex
+	streams map[string]*bareStream // by boot id
+}
+
+type bareStream struct {
+	stream grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
+	mu     sync.Mutex // of sending, and of one act at a time
+	done   chan string
+}
+
+const bareName = "bare.bench"
+
+func newBareServer() (*bareServer, error) {
+	s := &bareServer{streams: map[string]*bareStream{}}
+	var err error
+	if s.key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "bench"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, s.key.Public(), s.key)
+	if err != nil {
+		return nil, err
+	}
+	if s.ca, err = x509.ParseCertificate(der); err != nil {
+		return nil, err
+	}
+	own, err := s.certificate(bareName, x509.ExtKeyUsageServerAuth)
+	if err != nil {
+		return nil, err
+	}
+	config := &tls.Config{
+		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: s.roots(),
+		SessionTicketsDisabled: true,
+	}
+	s.grpc = grpc.NewServer(bridgelink.ServerOptions(config)...)
+	lockv1.RegisterBridgeServiceServer(s.grpc, s)
+	if s.listen, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, err
+	}
+	s.serving.Go(func() { _ = s.grpc.Serve(s.listen) })
+	return s, nil
+}
+
+func (s *bareServer) roots() *x509.CertPool {
+	p := x509.NewCertPool()
+	p.AddCert(s.ca)
+	return p
+}
+
+func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certificate, error) {
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, DNSNames: []string{bareName},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{use}, BasicConstraintsValid: true,
+	}, s.ca, s.key.Public(), s.key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: s.key}, err
+}
+
+// ticket lets one client in.
+func (s *bareServer) ticket(n int) (ticket, error) {
+	boot := fmt.Sprintf("bare-%d", n)
+	cert, err := s.certificate(boot, x509.ExtKeyUsageClientAuth)
+	return ticket{
+		Address: s.listen.Addr().String(), Boot: boot, ServerName: bareName,
+		tls: &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: s.roots(), ServerName: bareName, Certificates: []tls.Certificate{cert}},
+	}, err
+}
+
+// Connect holds one stream.
+func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
+	first, err := st.Recv()
+	if err != nil {
+		return err
+	}
+	b := &bareStream{stream: st, done: make(chan string, 1)}
+	s.mu.Lock()
+	s.streams[first.GetHello().GetBootId()] = b
+	s.mu.Unlock()
+	err = b.send(&lockv1.ConnectResponse{Epoch: 1, Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{Epoch: 1, ServerTime: timestamppb.Now(), HeartbeatSeconds: 15}}})
+	for err == nil {
+		var m *lockv1.ConnectRequest
+		if m, err = st.Recv(); err != nil {
+			return nil
+		}
+		switch k := m.GetKind().(type) {
+		case *lockv1.ConnectRequest_ActReport:
+			b.done <- k.ActReport.GetId()
+		case *lockv1.ConnectRequest_Heartbeat:
+			err = b.send(&lockv1.ConnectResponse{Epoch: 1, Kind: &lockv1.ConnectResponse_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: timestamppb.Now()}}})
+		}
+	}
+	return err
+}
+
+func (b *bareStream) send(m *lockv1.ConnectResponse) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.stream.Send(m)
+}
+
+// act sends an act over a stream and waits for its report.
+func (s *bareServer) act(ctx context.Context, boot string) error {
+	s.mu.Lock()
+	b := s.streams[boot]
+	s.mu.Unlock()
+	if b == nil {
+		return fmt.Errorf("%s is not connected", boot)
+	}
+	act := &lockv1.Act{Id: "act_" + boot, Address: "front", Operation: "unlock", DeadlineMs: 10_000, Deadline: timestamppb.New(time.Now().Add(10 * time.Second))}
+	if err := b.send(&lockv1.ConnectResponse{Epoch: 1, Kind: &lockv1.ConnectResponse_Act{Act: act}}); err != nil {
+		return err
+	}
+	select {
+	case <-b.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Close ends every stream.
+func (s *bareServer) Close() error {
+	if s == nil {
+		return nil
+	}
+	s.grpc.Stop()
+	s.serving.Wait()
+	return nil
+}
+
+// barePart is a bare server in a process of its own, with a listener at which an act is asked for, as at the product's.
+type barePart struct {
+	process
+	server *bareServer
+	front  *grpc.Server
+}
+
+// actMethod is the call that asks the bare server for an act.
+const actMethod = "/latchkey.bench/Act"
+
+// Bare is how a bare server is reached.
+type Bare struct {
+	Front   string
+	Tickets []ticket
+}
+
+// Start starts it and makes tickets for so many streams.
+func (p *barePart) Start(streams int, out *Bare) (err error) {
+	if p.server, err = newBareServer(); err != nil {
+		return err
+	}
+	for n := range streams {
+		t, err := p.server.ticket(n)
+		if err != nil {
+			return err
+		}
+		if err := t.pack(p.server.ca); err != nil {
+			return err
+		}
+		out.Tickets = append(out.Tickets, t)
+	}
+	p.front = grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, st grpc.ServerStream) error {
+		var boot wrapperspb.StringValue
+		if err := st.RecvMsg(&boot); err != nil {
+			return err
+		}
+		if err := p.server.act(st.Context(), boot.GetValue()); err != nil {
+			return err
+		}
+		return st.SendMsg(&boot)
+	}))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p.server.serving.Go(func() { _ = p.front.Serve(l) })
+	out.Front = l.Addr().String()
+	return nil
+}
+
+// Close ends it.
+func (p *barePart) Close() error {
+	if p.front == nil {
+		return errors.New("the bare server was not started")
+	}
+	p.front.Stop()
+	return p.server.Close()
+}

@@ -1,5 +1,53 @@
 package bench
 
-type serverPart struct{ process }
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
 
-func (*serverPart) Close() error { return nil }
+	"latchkey.dev/internal/server"
+)
+
+// Addresses are where a server is reached.
+type Addresses struct{ GRPC, Bridge, Socket string }
+
+// serverPart is the product's server alone.
+type serverPart struct {
+	process
+	server *server.Server
+	log    *os.File
+	stop   context.CancelFunc
+	run    sync.WaitGroup
+	failed error
+}
+
+// Start starts it on a directory, which may hold data of an earlier one.
+func (p *serverPart) Start(dir string, out *Addresses) error {
+	o, log, err := options(dir)
+	if err != nil {
+		return err
+	}
+	p.log = log
+	if p.server, err = server.New(context.Background(), settings(dir), o); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stop = stop
+	p.run.Go(func() { p.failed = p.server.Run(ctx) })
+	*out = Addresses{GRPC: p.server.GRPCAddr(), Bridge: p.server.BridgeAddr(), Socket: p.server.SocketPath()}
+	return nil
+}
+
+// Close ends it.
+func (p *serverPart) Close() (err error) {
+	if p.stop != nil {
+		p.stop()
+		p.run.Wait()
+		err = errors.Join(p.failed, p.server.Close())
+	}
+	if p.log != nil {
+		err = errors.Join(err, p.log.Close())
+	}
+	return err
+}

@@ -1,0 +1,148 @@
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Sizes of the commits that a check-in makes: what the product's own change the same number of pages.
+const (
+	serverPages = 16 // 4 KiB pages that a check-in of a room with a gate changes in SQLite
+	bridgeBytes = 700
+)
+
+// commits are the parts that no check-in can do without: a durable commit of each side, and a stream between them.
+type commits struct {
+	server *sql.DB
+	bridge *bbolt.DB
+	stream *echo
+	row    int
+}
+
+func newCommits(ctx context.Context, dir string) (_ *commits, err error) {
+	c := &commits{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	c.server, err = sql.Open("sqlite3", "file:"+filepath.Join(dir, "floor.db")+"?_journal_mode=WAL&_synchronous=FULL&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	c.server.SetMaxOpenConns(1)
+	if _, err := c.server.ExecContext(ctx, "CREATE TABLE pages (id INTEGER PRIMARY KEY, content BLOB)"); err != nil {
+		return nil, err
+	}
+	for id := range serverPages {
+		if _, err := c.server.ExecContext(ctx, "INSERT INTO pages VALUES (?, zeroblob(3900))", id); err != nil {
+			return nil, err
+		}
+	}
+	c.bridge, err = bbolt.Open(filepath.Join(dir, "floor.bbolt"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
+	if err != nil {
+		return nil, err
+	}
+	c.stream, err = newEcho(ctx)
+	return c, err
+}
+
+// cost is what one round of the floor found, in milliseconds.
+type cost struct {
+	all   []float64
+	parts map[string][]float64
+}
+
+func (c *commits) measure(ctx context.Context, samples int) (cost, error) {
+	out := cost{parts: map[string][]float64{}}
+	for range samples {
+		all := 0.0
+		for _, part := range []struct {
+			name string
+			do   func(context.Context) error
+		}{{"server", c.commitServer}, {"stream", c.stream.trip}, {"bridge", c.commitBridge}} {
+			began := time.Now()
+			if err := part.do(ctx); err != nil {
+				return out, err
+			}
+			took := milliseconds(time.Since(began))
+			out.parts[part.name] = append(out.parts[part.name], took)
+			all += took
+		}
+		out.all = append(out.all, all)
+	}
+	return out, nil
+}
+
+func (c *commits) commitServer(ctx context.Context) error {
+	tx, err := c.server.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "UPDATE pages SET content = randomblob(3900)")
+	return errors.Join(err, tx.Commit())
+}
+
+func (c *commits) commitBridge(context.Context) error {
+	content := make([]byte, bridgeBytes)
+	_, _ = rand.Read(content)
+	return c.bridge.Update(func(tx *bbolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists([]byte("slots"))
+		if err != nil {
+			return err
+		}
+		return b.Put([]byte("one"), content)
+	})
+}
+
+func (c *commits) close() (err error) {
+	if c.server != nil {
+		err = c.server.Close()
+	}
+	if c.bridge != nil {
+		err = errors.Join(err, c.bridge.Close())
+	}
+	if c.stream != nil {
+		err = errors.Join(err, c.stream.close())
+	}
+	return err
+}
+
+// echo is a bare stream under mutual TLS, with an answer to each message.
+type echo struct {
+	server *bareServer
+	client *rider
+	boot   string
+}
+
+func newEcho(ctx context.Context) (_ *echo, err error) {
+	e := &echo{}
+	if e.server, err = newBareServer(); err != nil {
+		return nil, err
+	}
+	t, err := e.server.ticket(0)
+	if err == nil {
+		e.boot = t.Boot
+		e.client, err = connect(ctx, t)
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+// trip is one round trip.
+func (e *echo) trip(ctx context.Context) error { return e.server.act(ctx, e.boot) }
+
+func (e *echo) close() (err error) {
+	if e.client != nil {
+		err = e.client.close()
+	}
+	return errors.Join(err, e.server.Close())
+}

@@ -1,0 +1,368 @@
+package bench
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// Fleet says how to measure many bridges.
+type Fleet struct {
+	Bridges int
+	Acts    int // of each round
+	Rounds  int
+}
+
+// warm is how many streams are open before memory is looked at, so that what a process needs once is not counted.
+const warm = 50
+
+// fleet is a server with bridges: the product, or the bare one.
+type fleet struct {
+	*part
+	herd     *herd
+	act      func(context.Context) error
+	conn     *grpc.ClientConn
+	kilobyte float64 // resident, of each stream
+	took     []float64
+	p99      []float64
+}
+
+// Run measures the memory that an idle bridge takes in a server, and the round trip of an act while all are connected.
+func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	if b.Bridges <= warm {
+		return nil, fmt.Errorf("fleet: want more than %d bridges", warm)
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	commit, err := newCommits(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, commit.close()) }()
+	floor, err := b.bare(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, floor.end()) }()
+	product, err := b.product(ctx, l, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, product.end()) }()
+	var commits []float64
+	for n := range b.Rounds + 1 {
+		for _, f := range []*fleet{floor, product} {
+			if err := f.measure(ctx, b.Acts, n > 0); err != nil {
+				return nil, err
+			}
+		}
+		c, err := commit.measure(ctx, b.Acts)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			commits = append(commits, quantile(c.parts["server"], 0.99))
+		}
+	}
+	return b.result(floor, product, median(commits)), nil
+}
+
+func (b Fleet) result(floor, product *fleet, commit float64) *Result {
+	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobyte, Floor: floor.kilobyte}
+	r.P50, r.P99 = quantile(product.took, 0.5), median(product.p99)
+	r.FloorP50, r.FloorP99 = quantile(floor.took, 0.5), median(floor.p99)
+	r.note("bridges", float64(b.Bridges), "")
+	r.note("p99 of a durable commit", commit, "ms")
+	r.atMost("memory, times the floor", r.Value/r.Floor, 1.6)
+	r.atMost("act p99, ms: 3 times the floor and a commit", r.P99, 3*r.FloorP99+commit)
+	return r.finish()
+}
+
+// fill connects the riders and sees how much the server grows by.
+func (f *fleet) fill(ctx context.Context, tickets []ticket) error {
+	f.herd = newHerd()
+	if err := f.herd.join(ctx, tickets[:warm]); err != nil {
+		return err
+	}
+	before, err := f.resident(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.herd.join(ctx, tickets[warm:]); err != nil {
+		return err
+	}
+	after, err := f.resident(ctx)
+	f.kilobyte = float64(after-before) / 1000 / float64(len(tickets)-warm)
+	return err
+}
+
+// resident is the server's memory once every stream has beaten, and what is garbage has gone.
+func (f *fleet) resident(ctx context.Context) (int64, error) {
+	select {
+	case <-time.After(beatEvery + time.Second):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if err := f.call(ctx, "Settle", None{}, &None{}); err != nil {
+		return 0, err
+	}
+	var u Use
+	err := f.call(ctx, "Usage", None{}, &u)
+	return u.Resident, err
+}
+
+func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
+	var took []float64
+	for range acts {
+		began := time.Now()
+		if err := f.act(ctx); err != nil {
+			return err
+		}
+		took = append(took, milliseconds(time.Since(began)))
+	}
+	if keep {
+		f.took = append(f.took, took...)
+		f.p99 = append(f.p99, quantile(took, 0.99))
+	}
+	return nil
+}
+
+func (f *fleet) end() error {
+	if f.herd != nil {
+		_ = f.herd.close() // streams that broke are told by what went over them
+	}
+	if f.conn != nil {
+		_ = f.conn.Close()
+	}
+	return f.part.stop()
+}
+
+func dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+}
+
+// bare starts the floor.
+func (b Fleet) bare(ctx context.Context, l Launch) (_ *fleet, err error) {
+	f := &fleet{}
+	if f.part, err = l.start(ctx, "bare"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.end())
+		}
+	}()
+	var at Bare
+	if err := f.call(ctx, "Start", b.Bridges, &at); err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	for i := range at.Tickets {
+		t := &at.Tickets[i]
+		if i == 0 {
+			ca, err := x509.ParseCertificate(t.CA)
+			if err != nil {
+				return nil, err
+			}
+			pool.AddCert(ca)
+		}
+		if err := t.unpack(pool); err != nil {
+			return nil, err
+		}
+	}
+	if f.conn, err = dial(at.Front); err != nil {
+		return nil, err
+	}
+	f.act = func(ctx context.Context) error {
+		boot := wrapperspb.String(at.Tickets[mathrand.IntN(len(at.Tickets))].Boot)
+		return f.conn.Invoke(ctx, actMethod, boot, &wrapperspb.StringValue{})
+	}
+	return f, f.fill(ctx, at.Tickets)
+}
+
+// product enrols bridges with a server, and starts it anew before they connect for the measurement.
+func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
+	dir = filepath.Join(dir, "fleet")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
+	o := &owner{}
+	if err := o.setUp(ctx, l, dir, b.Bridges); err != nil {
+		return nil, err
+	}
+	f := &fleet{}
+	if f.part, err = l.start(ctx, "server"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.end())
+		}
+	}()
+	var at Addresses
+	if err := f.call(ctx, "Start", dir, &at); err != nil {
+		return nil, err
+	}
+	for i := range o.tickets {
+		o.tickets[i].Address = at.Bridge
+	}
+	if f.conn, err = dial(at.GRPC); err != nil {
+		return nil, err
+	}
+	locks := propertyv1.NewLockServiceClient(f.conn)
+	f.act = func(ctx context.Context) error {
+		a, err := locks.UnlockLock(o.as(ctx), &propertyv1.UnlockLockRequest{Id: o.locks[mathrand.IntN(len(o.locks))]})
+		if err == nil && a.GetData().GetResult() != "ok" {
+			err = fmt.Errorf("an act ended %q", a.GetData().GetResult())
+		}
+		return err
+	}
+	return f, f.fill(ctx, o.tickets)
+}
+
+// owner is who has the property of the fleet.
+type owner struct {
+	token   string
+	tickets []ticket
+	locks   []string // ids
+}
+
+func (o *owner) as(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
+}
+
+// setUp makes a property with enrolled bridges, of which each third has no, one or two locks, through the public calls.
+func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (err error) {
+	p, err := l.start(ctx, "server")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	var at Addresses
+	if err := p.call(ctx, "Start", dir, &at); err != nil {
+		return err
+	}
+	if err := o.makeProperty(ctx, at.Socket); err != nil {
+		return err
+	}
+	conn, err := dial(at.GRPC)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if err := o.enrol(ctx, conn, bridges); err != nil {
+		return err
+	}
+	h := newHerd()
+	for i := range o.tickets {
+		o.tickets[i].Address = at.Bridge
+	}
+	err = h.join(ctx, o.tickets)
+	if err == nil {
+		err = o.findLocks(ctx, conn)
+	}
+	_ = h.close()
+	return err
+}
+
+func (o *owner) makeProperty(ctx context.Context, socket string) error {
+	admin, err := dial("unix:" + socket)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close() }()
+	name, zone := "Fleet", "Europe/Lisbon"
+	made, err := adminv1.NewPropertyServiceClient(admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
+	if err != nil {
+		return err
+	}
+	t, err := adminv1.NewTokenServiceClient(admin).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{
+		PropertyId: made.GetData().GetId(), Name: "bench", Role: "owner", TtlMinutes: 24 * 60,
+	})
+	o.token = t.GetToken()
+	return err
+}
+
+// enrol enrols bridges. One key serves all: what is measured is the server.
+func (o *owner) enrol(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	seal := make([]byte, 32)
+	_, _ = rand.Read(seal)
+	o.tickets = make([]ticket, bridges)
+	err = atOnce(ctx, bridges, func(ctx context.Context, n int) error {
+		b, err := propertyv1.NewBridgeServiceClient(conn).CreateBridge(o.as(ctx), &propertyv1.CreateBridgeRequest{Name: fmt.Sprintf("Bridge %d", n)})
+		if err != nil {
+			return err
+		}
+		e, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, &lockv1.EnrollRequest{
+			JoinCode: b.GetJoinCode(), CertificateRequest: request, HpkePublicKey: seal, Software: "latchkey-bench",
+		})
+		o.tickets[n] = ticket{
+			Boot: fmt.Sprintf("boot-%d", n), ServerName: e.GetServerName(), Cert: e.GetCertificate(), Key: private, CA: e.GetCaCertificate(), Locks: n % 3,
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("enrol a bridge: %w", err)
+	}
+	ca, err := x509.ParseCertificate(o.tickets[0].CA)
+	if err != nil {
+		return err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(ca)
+	for i := range o.tickets {
+		if err := o.tickets[i].unpack(pool); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// findLocks lists the locks that the bridges brought along.
+func (o *owner) findLocks(ctx context.Context, conn *grpc.ClientConn) error {
+	page := ""
+	for {
+		l, err := propertyv1.NewLockServiceClient(conn).ListLocks(o.as(ctx), &propertyv1.ListLocksRequest{PageSize: 200, PageToken: page})
+		if err != nil {
+			return fmt.Errorf("list the locks: %w", err)
+		}
+		for _, lk := range l.GetData().GetList() {
+			o.locks = append(o.locks, lk.GetId())
+		}
+		if page = l.GetData().GetNextPageToken(); page == "" {
+			return nil
+		}
+	}
+}

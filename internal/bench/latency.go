@@ -1,0 +1,236 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/telemetry"
+)
+
+// Latency says how to measure the way of a check-in to the lock.
+type Latency struct {
+	Samples int // of each round
+	Rounds  int
+}
+
+// door is the one whose lock is watched.
+const door = "Room 101"
+
+// Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, holds the code. The
+// floor is what cannot be left out: one durable commit of each side, and one round trip on a stream between them.
+func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	floor, err := newCommits(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, floor.close()) }()
+	p, err := newPassage(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+
+	r := &Result{Name: "latency", Unit: "ms", Rounds: b.Rounds}
+	var took, least []float64
+	var medians, leastMedians []float64
+	parts := map[string][]float64{}
+	for n := range b.Rounds + 1 {
+		some, err := floor.measure(ctx, b.Samples)
+		if err != nil {
+			return nil, err
+		}
+		passed, err := p.measure(ctx, b.Samples)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 { // to warm up
+			continue
+		}
+		for what, values := range some.parts {
+			parts[what] = append(parts[what], values...)
+		}
+		least, leastMedians = append(least, some.all...), append(leastMedians, median(some.all))
+		took, medians = append(took, passed.locks...), append(medians, median(passed.locks))
+		parts["answer"] = append(parts["answer"], passed.answers...)
+	}
+	r.Value, r.Floor = median(medians), median(leastMedians)
+	r.P50, r.P99, r.FloorP50, r.FloorP99 = quantile(took, 0.5), quantile(took, 0.99), quantile(least, 0.5), quantile(least, 0.99)
+	r.note("the PATCH answered", median(parts["answer"]), "ms")
+	r.note("of the floor: the server's commit", median(parts["server"]), "ms")
+	r.note("of the floor: the bridge's commit", median(parts["bridge"]), "ms")
+	r.note("of the floor: the stream's round trip", median(parts["stream"]), "ms")
+	r.atMost("times the floor", r.Value/r.Floor, 3)
+	return r.finish(), nil
+}
+
+// passage is a world in which check-ins are followed to the lock.
+type passage struct {
+	world *sandbox.World
+	log   *os.File
+	held  chan bool // the watched lock holds a code, or holds none
+	count int
+}
+
+func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
+	p := &passage{held: make(chan bool, 16)}
+	if p.log, err = os.Create(filepath.Join(dir, "world.log")); err != nil {
+		return nil, err
+	}
+	logger, err := telemetry.Logger(p.log, slog.LevelInfo.String(), "text")
+	if err != nil {
+		return nil, errors.Join(err, p.log.Close())
+	}
+	p.world, err = sandbox.Build(ctx, sandbox.Config{
+		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir,
+		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.held} },
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.log.Close())
+	}
+	return p, nil
+}
+
+func (p *passage) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
+
+// passed is what one round found, in milliseconds.
+type passed struct{ answers, locks []float64 }
+
+// measure checks guests in to one room, one after the other, and out again.
+func (p *passage) measure(ctx context.Context, samples int) (passed, error) {
+	var out passed
+	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
+	for range samples {
+		p.count++
+		id := fmt.Sprintf("L-%d", p.count)
+		err := p.push(ctx, id, map[string]any{
+			"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": "R101", "fromDate": today, "toDate": later,
+		})
+		if err != nil {
+			return out, err
+		}
+		sent := time.Now()
+		if err := p.push(ctx, id, map[string]any{"state": "started"}); err != nil {
+			return out, err
+		}
+		answered := time.Since(sent)
+		at, err := p.await(ctx, true)
+		if err != nil {
+			return out, err
+		}
+		out.answers = append(out.answers, milliseconds(answered))
+		out.locks = append(out.locks, milliseconds(at.Sub(sent)))
+		if err := p.settled(ctx, id, "issued"); err != nil {
+			return out, err
+		}
+		if err := p.push(ctx, id, map[string]any{"state": "processed"}); err != nil {
+			return out, err
+		}
+		if _, err := p.await(ctx, false); err != nil {
+			return out, err
+		}
+		if err := p.settled(ctx, id, "removed"); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+func (p *passage) push(ctx context.Context, id string, fields map[string]any) error {
+	a, err := p.world.PMS.Push(ctx, id, fields)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("a change was answered %d: %v", a.Status, a.Body["error"])
+	}
+	return err
+}
+
+// settled waits until every door of a stay is as the status says, so that the next stay meets a quiet world.
+func (p *passage) settled(ctx context.Context, id, status string) error {
+	return p.world.Await(ctx, "the locks of "+id+" settle", func(ctx context.Context) (bool, error) {
+		a, err := p.world.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?extend=access&pmsId="+id, nil)
+		if err != nil {
+			return false, err
+		}
+		plan, _ := a.Data()["access"].(map[string]any)
+		if plan["status"] != status {
+			return false, nil
+		}
+		doors, _ := plan["doors"].([]any)
+		for _, d := range doors {
+			d, _ := d.(map[string]any)
+			if e := d["pin"]; e != string(slot.Verified) && e != string(slot.Removed) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// await waits for word of the watched lock.
+func (p *passage) await(ctx context.Context, held bool) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for {
+		select {
+		case is := <-p.held:
+			if is == held {
+				return time.Now(), nil
+			}
+		case <-ctx.Done():
+			return time.Time{}, errors.New("the lock did not come to hold what it shall")
+		}
+	}
+}
+
+// watchedDriver tells when the watched lock took or lost a code.
+type watchedDriver struct {
+	driver.Driver
+	held chan<- bool
+}
+
+// Locks implements driver.Driver.
+func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
+	all, err := d.Driver.Locks(ctx)
+	for i, l := range all {
+		if l.Address() == door {
+			all[i] = watchedLock{l, d.held}
+		}
+	}
+	return all, err
+}
+
+type watchedLock struct {
+	driver.Lock
+	held chan<- bool
+}
+
+func (l watchedLock) tell(a driver.Answer, held bool) driver.Answer {
+	if a.Result == slot.OK {
+		l.held <- held
+	}
+	return a
+}
+
+// Set implements driver.Lock.
+func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
+	return l.tell(l.Lock.Set(ctx, s), true)
+}
+
+// Clear implements driver.Lock.
+func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
+	return l.tell(l.Lock.Clear(ctx, number), false)
+}
