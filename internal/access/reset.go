@@ -30,26 +30,49 @@ func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	out := Shown{}
-	own := run.ownDoor()
-	if p := run.codes.at(own); p != nil && (own != "" || slices.ContainsFunc(held, func(h occupied) bool { return h.Present })) {
-		if out.PIN, err = run.codes.code(p); err != nil {
-			return Shown{}, err
-		}
+	left, err := run.names(view(held), run.doors)
+	if err != nil {
+		return Shown{}, err
 	}
+	out, own := Shown{}, run.ownDoor()
 	for _, h := range held {
 		d := door(run.doors, h.DoorID)
-		p := run.codes.at(h.DoorID)
-		if d.Kind != Gate || !h.Present || p == nil {
-			continue
+		if d.ID == "" {
+			d = left[h.DoorID] // open until the new place is known to be
 		}
-		code, err := run.codes.code(p)
+		switch {
+		case !h.Present:
+		case d.Kind == Gate:
+			err = run.addGate(&out, d)
+		case own == "":
+			own = h.DoorID
+		}
 		if err != nil {
 			return Shown{}, err
 		}
-		out.Gates = append(out.Gates, GatePIN{ID: d.ID, Name: d.Name, PIN: code})
 	}
-	return out, nil
+	if own == "" && len(out.Gates) == 0 {
+		return out, nil
+	}
+	out.PIN, err = run.codeAt(own)
+	return out, err
+}
+
+func (r *running) addGate(to *Shown, d Door) error {
+	code, err := r.codeAt(d.ID)
+	if code != "" {
+		to.Gates = append(to.Gates, GatePIN{ID: d.ID, Name: d.Name, PIN: code})
+	}
+	return err
+}
+
+// codeAt is the code of a door, empty if it has none.
+func (r *running) codeAt(doorID string) (string, error) {
+	p := r.codes.at(doorID)
+	if p == nil {
+		return "", nil
+	}
+	return r.codes.code(p)
 }
 
 // running is the access of a stay that has some now, with its codes and doors.
