@@ -232,7 +232,7 @@ func (b Fleet) product(ctx context.Context, l Launch, dir string) (_ *fleet, err
 	locks := propertyv1.NewLockServiceClient(f.conn)
 	f.act = func(ctx context.Context) error {
 		a, err := locks.UnlockLock(o.as(ctx), &propertyv1.UnlockLockRequest{Id: o.locks[mathrand.IntN(len(o.locks))]})
-		if err == nil && a.GetData().GetResult() != "ok" {
+		if err == nil && a.GetData().GetResult() != "opened" {
 			err = fmt.Errorf("an act ended %q", a.GetData().GetResult())
 		}
 		return err
