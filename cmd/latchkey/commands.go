@@ -44,6 +44,11 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "partners", Title: "Partners and their systems"},
 	{Key: "operators", Title: "Credentials of people"},
 	{Key: "connection", Title: "Which server, and as whom"},
+	{Key: "serve-data", Title: "Data and keys"},
+	{Key: "serve-listen", Title: "Addresses and TLS"},
+	{Key: "serve-nodes", Title: "Several nodes (with --database=postgres://...)"},
+	{Key: "serve-partners", Title: "Partners"},
+	{Key: "serve-running", Title: "Running"},
 })
 
 // streams are what a command reads and writes.

@@ -23,6 +23,7 @@ var version = "dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	os.Exit(start(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -39,7 +40,8 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	}()
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
-		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups)
+		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups,
+		kong.ValueFormatter(describe), kong.PostBuild(environment), kong.Configuration(readSettings))
 	if err != nil {
 		fmt.Fprintln(errs, "latchkey:", err)
 		return 2

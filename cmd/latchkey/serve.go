@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/alecthomas/kong"
 
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
@@ -12,6 +16,7 @@ import (
 
 // serveCommand runs the server.
 type serveCommand struct {
+	File          kong.ConfigFlag `name:"config" placeholder:"PATH" help:"A file of settings: a JSON object with the names of the flags below, without the dashes before them."`
 	config.Config `embed:""`
 }
 
@@ -19,7 +24,9 @@ type serveCommand struct {
 func (*serveCommand) Help() string {
 	return `Without any flag: one machine, an embedded database in ./latchkey-data, every listener on loopback.
 
-Each flag can also be given by the environment: LATCHKEY_ and its name in capitals, as LATCHKEY_LISTEN_HTTP for --listen-http.
+Each setting can also be given by the environment (LATCHKEY_ and its name in capitals, as LATCHKEY_LISTEN_HTTP for --listen-http) or in the file of --config. A flag wins over the environment, and that over the file. Port 0 is a free one.
+
+On SIGTERM or Ctrl-C the server lets bridges leave and calls finish; a second one ends it at once.
 
 After the first start, in another terminal:
   latchkey property create "Hostel Miramar" --time-zone Europe/Lisbon
@@ -27,13 +34,53 @@ It says what comes next.`
 }
 
 // Run serves until the process is told to stop.
-func (c *serveCommand) Run(ctx context.Context) (err error) {
+func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	s, err := server.New(ctx, c.Config, server.Options{Version: version})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if c.Log.Format == "text" {
+		if err := c.welcome(ctx, io.out, s); err != nil {
+			return err
+		}
+	}
 	return s.Run(ctx)
+}
+
+// welcome says where what is, and at the first start what comes next.
+func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
+	empty, err := s.Empty(ctx)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if c.TLS.On() {
+		scheme = "https"
+	}
+	fmt.Fprintf(to, "Latchkey %s\n", version)
+	fmt.Fprintf(to, "  REST, Connect  %s://%s (documentation: /docs)\n", scheme, s.HTTPAddr())
+	fmt.Fprintf(to, "  gRPC           %s\n", s.GRPCAddr())
+	fmt.Fprintf(to, "  bridges        %s\n", s.BridgeAddr())
+	fmt.Fprintf(to, "  operations     http://%s (/metrics, /readyz)\n", s.OpsAddr())
+	fmt.Fprintf(to, "  database       %s\n", db.Redact(c.DatabaseURL()))
+	if c.Key == "" && len(c.KeyCommand) == 0 {
+		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it nothing sealed can be read again)\n", c.KeyPath())
+	}
+	if empty {
+		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
+	}
+	fmt.Fprintln(to)
+	return nil
+}
+
+// next is the command that comes after the first start, as it can be typed.
+func (c *serveCommand) next() string {
+	command := "latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon"
+	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
+		command += fmt.Sprintf(" --data-dir %q", c.DataDir)
+	}
+	return command
 }
 
 // migrateCommand brings a database to the schema of this version.

@@ -1,5 +1,6 @@
 // Package config holds every setting of the server with its default and its explanation, in one place. Flags win over the
-// environment (LATCHKEY_ and the flag's name), and that over the file given with --config.
+// environment (LATCHKEY_ and the flag's name), and that over the file given with --config. What is written beside a flag here
+// is what --help shows.
 package config
 
 import (
@@ -14,37 +15,36 @@ import (
 
 // Config is what a server is started with.
 type Config struct {
-	DataDir string `default:"latchkey-data" type:"path" help:"Directory of the embedded database, its key and the operators' socket. Made if it is not there."`
+	DataDir string `group:"serve-data" default:"latchkey-data" type:"path" help:"Directory of the embedded database, its key and the operators' socket. Made if it is not there."`
 
-	Database      string   `placeholder:"URL" help:"Where the data is: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
-	KeyFile       string   `type:"path" placeholder:"PATH" help:"The key-encryption key, made with mode 0600 at the first start. Keep a copy: without it nothing sealed can be read again. Left out: DATA-DIR.key beside the data directory."`
-	Key           string   `placeholder:"KEYS" help:"The key-encryption key itself, instead of a file. Better given by the environment than as a flag."`
-	KeyCommand    []string `placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
-	Listen        Listen   `embed:"" prefix:"listen-"`
-	TLS           TLS      `embed:"" prefix:"tls-"`
-	Insecure      bool     `help:"Serve without TLS on addresses other than loopback, because something in front ends TLS."`
-	PublicURL     string   `placeholder:"URL" help:"The address under which guests, partners and staff reach the HTTP listener. Left out: what it listens on."`
-	BridgeAddress string   `placeholder:"HOST:PORT" help:"The address that bridges are told to connect to. Left out: what the bridges' listener listens on."`
+	Database      string   `group:"serve-data" placeholder:"URL" help:"Where the data is: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
+	KeyFile       string   `group:"serve-data" type:"path" placeholder:"PATH" help:"The key-encryption key, made with mode 0600 at the first start. Keep a copy: without it nothing sealed can be read again. Left out: DATA-DIR.key beside the data directory."`
+	Key           string   `group:"serve-data" placeholder:"KEYS" help:"The key-encryption key itself, instead of a file. Better given by the environment than as a flag."`
+	KeyCommand    []string `group:"serve-data" placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
+	Listen        Listen   `group:"serve-listen" embed:"" prefix:"listen-"`
+	TLS           TLS      `group:"serve-listen" embed:"" prefix:"tls-"`
+	Insecure      bool     `group:"serve-listen" help:"Serve without TLS on addresses other than loopback, because something in front ends TLS."`
+	BridgeAddress string   `group:"serve-listen" placeholder:"HOST:PORT" help:"The address that bridges are told to connect to. They keep it, so give a name that stays: with several nodes one that leads to all of them. Left out: what the bridges' listener listens on."`
 
-	NATS    NATS    `embed:"" prefix:"nats-"`
-	Partner Partner `embed:"" prefix:"partner-"`
-	Rate    Rate    `embed:"" prefix:"rate-"`
+	NATS    NATS    `group:"serve-nodes" embed:"" prefix:"nats-"`
+	Partner Partner `group:"serve-partners" embed:"" prefix:"partner-"`
+	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
 
-	TrustedProxies []netip.Prefix `placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
-	SpacesEvery    time.Duration  `default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
-	Drain          time.Duration  `default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
-	CallDeadline   time.Duration  `default:"30s" help:"The longest a call may take."`
+	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
+	SpacesEvery    time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
+	Drain          time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
+	CallDeadline   time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`
 
-	Log       Log       `embed:"" prefix:"log-"`
-	Telemetry Telemetry `embed:"" prefix:"otlp-"`
+	Log       Log       `group:"serve-running" embed:"" prefix:"log-"`
+	Telemetry Telemetry `group:"serve-running" embed:"" prefix:"otlp-"`
 }
 
 // Listen are the addresses. Port 0 is a free one.
 type Listen struct {
-	HTTP   string `default:"127.0.0.1:7080" placeholder:"HOST:PORT" help:"REST, Connect, gRPC-Web and the documentation."`
-	GRPC   string `default:"127.0.0.1:7070" placeholder:"HOST:PORT" help:"gRPC, and the enrolment of bridges."`
-	Bridge string `default:"127.0.0.1:7090" placeholder:"HOST:PORT" help:"The bridges' streams. Always mutual TLS, with certificates of our own."`
-	Ops    string `default:"127.0.0.1:7099" placeholder:"HOST:PORT" help:"Metrics, health and profiles. Loopback only."`
+	HTTP   string `default:"127.0.0.1:7080" help:"REST, Connect, gRPC-Web and the documentation."`
+	GRPC   string `default:"127.0.0.1:7070" help:"gRPC, and the enrolment of bridges."`
+	Bridge string `default:"127.0.0.1:7090" help:"The bridges' streams. Always mutual TLS, with certificates of our own."`
+	Ops    string `default:"127.0.0.1:7099" help:"Metrics, health and profiles. Loopback only."`
 }
 
 // TLS of the HTTP and gRPC listeners.

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// TestMain lets a test run this very program as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("LATCHKEY_TEST_AS_PROGRAM") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// process is a latchkey serve in a process of its own.
+type process struct {
+	*exec.Cmd
+	t       *testing.T
+	out     *bufio.Reader
+	dir     string
+	welcome string
+}
+
+// serve starts a server on free ports and waits until it has said where it listens.
+func serve(t *testing.T, environment []string, args ...string) *process {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "d")
+	p := &process{t: t, dir: dir}
+	p.Cmd = exec.Command(os.Args[0], append([]string{"serve", "--data-dir", dir}, args...)...)
+	p.Env = append(append(os.Environ(), "LATCHKEY_TEST_AS_PROGRAM=1", "LATCHKEY_LISTEN_HTTP=127.0.0.1:0", "LATCHKEY_LISTEN_GRPC=127.0.0.1:0",
+		"LATCHKEY_LISTEN_BRIDGE=127.0.0.1:0", "LATCHKEY_LISTEN_OPS=127.0.0.1:0"), environment...)
+	p.Stderr = t.Output()
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	p.out = bufio.NewReader(out)
+	for {
+		line, err := p.out.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the server ended: %v\n%s", err, p.welcome)
+		}
+		if p.welcome += line; strings.Contains(line, "create") {
+			return p
+		}
+	}
+}
+
+// ends waits for the end, which must come within a bound far above what it takes.
+func (p *process) ends(within time.Duration) error {
+	p.t.Helper()
+	timer := time.AfterFunc(within, func() {
+		p.t.Errorf("did not end within %v", within)
+		_ = p.Process.Kill()
+	})
+	defer timer.Stop()
+	_, _ = io.Copy(io.Discard, p.out)
+	return p.Wait()
+}
+
+func (p *process) signal() {
+	p.t.Helper()
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestFirstStartSaysWhatComesNext(t *testing.T) {
+	p := serve(t, nil)
+	typed := regexp.MustCompile(`latchkey (property create .*)\n`).FindStringSubmatch(p.welcome)
+	if typed == nil {
+		t.Fatalf("does not say what to type:\n%s", p.welcome)
+	}
+	var out, errs bytes.Buffer
+	if code := start(t.Context(), words(strings.ReplaceAll(typed[1], `"`, "'")), strings.NewReader(""), &out, &errs); code != 0 {
+		t.Errorf("what it says does not work: %d %s", code, errs.String())
+	}
+	p.signal()
+	if err := p.ends(time.Minute); err != nil {
+		t.Errorf("stopped with %v", err)
+	}
+}
+
+// Somebody watches the health, so that a stop takes seconds; the second signal does not wait for that.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	p := serve(t, nil)
+	address := regexp.MustCompile(`gRPC +(\S+)`).FindStringSubmatch(p.welcome)[1]
+	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	watch, err := healthv1.NewHealthClient(conn).Watch(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, told := healthv1.HealthCheckResponse_UNKNOWN, false; status != healthv1.HealthCheckResponse_NOT_SERVING || !told; {
+		answer, err := watch.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status = answer.GetStatus(); status == healthv1.HealthCheckResponse_SERVING {
+			p.signal()
+			told = true
+		}
+	}
+	p.signal()
+	err = p.ends(time.Minute)
+	if state, ok := p.ProcessState.Sys().(syscall.WaitStatus); !ok || !state.Signaled() || state.Signal() != syscall.SIGTERM {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestSettingsComeFromFlagEnvironmentAndFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "settings.json")
+	write := func(content string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) string {
+		var out, errs bytes.Buffer
+		if code := start(t.Context(), append([]string{"serve", "--config", file, "--data-dir", t.TempDir()}, args...), strings.NewReader(""), &out, &errs); code == 0 {
+			t.Error("started")
+		}
+		return errs.String()
+	}
+	// Each is wrong in its own way, and what the server complains of tells which one it took.
+	write(`{"listen-ops": "file"}`)
+	if got := run(); !strings.Contains(got, `--listen-ops "file"`) {
+		t.Errorf("the file: %s", got)
+	}
+	t.Setenv("LATCHKEY_LISTEN_OPS", "environment")
+	if got := run(); !strings.Contains(got, `--listen-ops "environment"`) {
+		t.Errorf("the environment over the file: %s", got)
+	}
+	if got := run("--listen-ops", "flag"); !strings.Contains(got, `--listen-ops "flag"`) {
+		t.Errorf("the flag over both: %s", got)
+	}
+	t.Setenv("LATCHKEY_LISTEN_OPS", "127.0.0.1:0")
+	write(`{"listen-opps": "file"}`)
+	if got := run(); !strings.Contains(got, `no setting "listen-opps"`) {
+		t.Errorf("a misspelt setting: %s", got)
+	}
+}
+
+func TestMigrate(t *testing.T) {
+	url := dbtest.Empty(t, "postgres")
+	dir := filepath.Join(t.TempDir(), "d")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := start(t.Context(), append(args, "--database", url, "--data-dir", dir), strings.NewReader(""), &out, &errs); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, code, want, out.String(), errs.String())
+		}
+		return out.String() + errs.String()
+	}
+	free := []string{"serve", "--listen-http=127.0.0.1:0", "--listen-grpc=127.0.0.1:0", "--listen-bridge=127.0.0.1:0", "--listen-ops=127.0.0.1:0"}
+	if got := run(1, free...); !strings.Contains(got, "run: latchkey migrate") {
+		t.Errorf("serve on an empty database: %s", got)
+	}
+	if got := run(1, "migrate", "--check"); !strings.Contains(got, "to do: 0001") {
+		t.Errorf("migrate --check: %s", got)
+	}
+	if got := run(0, "migrate"); !strings.Contains(got, "done: 0001") {
+		t.Errorf("migrate: %s", got)
+	}
+	for _, again := range [][]string{{"migrate"}, {"migrate", "--check"}} {
+		if got := run(0, again...); !strings.Contains(got, "up to date") || strings.Contains(got, "done:") {
+			t.Errorf("%v again: %s", again, got)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	said, out := io.Pipe()
+	done := make(chan int, 1)
+	var errs bytes.Buffer
+	go func() {
+		done <- start(ctx, append(free, "--database", url, "--data-dir", dir, "--log-level=error"), strings.NewReader(""), out, &errs)
+		_ = out.Close()
+	}()
+	lines := bufio.NewScanner(said)
+	for lines.Scan() && lines.Text() != "" {
+		continue
+	}
+	stop()
+	_, _ = io.Copy(io.Discard, said)
+	if code := <-done; code != 0 {
+		t.Errorf("serve after migrate: %d %s", code, errs.String())
+	}
+}
