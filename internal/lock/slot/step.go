@@ -225,10 +225,10 @@ func (m *machine) read(s *Slot) {
 
 func (m *machine) readFailed(s *Slot) {
 	switch {
-	case s.Held.Is == Unknown:
+	case m.ev.Result == Unsupported && s.Held.Is != Unknown:
+		s.ReadAt, s.Looked = time.Time{}, true
+	case s.Held.Is == Unknown, !m.want(s).met(s): // it was read in order to write: later, or the radio never rests
 		m.retry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
-	case m.ev.Result == Unsupported:
-		s.ReadAt = time.Time{}
 	default:
 		wait := m.rules.readRetry
 		if m.ev.Result == Busy { // the lock was not asked, so asking again soon costs nothing
