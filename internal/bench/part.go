@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"latchkey.dev/internal/server"
 )
 
 // Launch says how to start this program again as one part of a benchmark: its command line but for the role.
@@ -91,6 +93,11 @@ func RunPart(role string, in io.Reader, out io.WriteCloser) (err error) {
 	}
 	p := make()
 	defer func() { err = errors.Join(err, p.Close()) }()
+	if role != "bare" { // as serve does
+		ctx, stop := context.WithCancel(context.Background())
+		defer stop()
+		go server.TuneGarbage(ctx)
+	}
 	s := rpc.NewServer()
 	if err := s.RegisterName("Part", p); err != nil {
 		return err

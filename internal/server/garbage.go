@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+// How much garbage gathers before it is collected. By itself Go lets as much gather as is live, which for a process with
+// little live memory and many calls is soon: a fifth of the work would be collecting.
+const (
+	garbageLeast = 64 << 20 // bytes, however little is live
+	garbageMost  = 400      // percent of what is live
+	garbageGo    = 100      // percent, Go's own
+)
+
+// TuneGarbage keeps the collector in tune with what is live, until ctx ends. It is for processes that are a server and
+// nothing else, and leaves the collector alone where GOGC says what to do.
+func TuneGarbage(ctx context.Context) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	t := time.NewTicker(5 * time.Second)
+	defer t.Stop()
+	defer debug.SetGCPercent(garbageGo)
+	for set := 0; ; {
+		if percent := garbagePercent(live()); percent != set {
+			debug.SetGCPercent(percent)
+			set = percent
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// live is how many bytes the last collection found in use.
+func live() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return sample[0].Value.Uint64()
+}
+
+// garbagePercent is the collector's setting for so many live bytes.
+func garbagePercent(live uint64) int {
+	if live == 0 {
+		return garbageMost
+	}
+	return int(min(max(garbageLeast*100/live, garbageGo), garbageMost))
+}

@@ -1,0 +1,16 @@
+package server
+
+import "testing"
+
+func TestGarbagePercent(t *testing.T) {
+	for _, c := range []struct {
+		live uint64
+		want int
+	}{
+		{0, 400}, {1 << 20, 400}, {16 << 20, 400}, {32 << 20, 200}, {64 << 20, 100}, {1 << 30, 100},
+	} {
+		if got := garbagePercent(c.live); got != c.want {
+			t.Errorf("%d live bytes: %d, want %d", c.live, got, c.want)
+		}
+	}
+}
