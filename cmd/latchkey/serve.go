@@ -39,6 +39,7 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	if err != nil {
 		return err
 	}
+	go server.TuneGarbage(ctx)
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if c.Log.Format == "text" {
 		if err := c.welcome(ctx, io.out, s); err != nil {
