@@ -1,0 +1,56 @@
+package event_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/event"
+)
+
+// Events of one subject are numbered without gaps, however many happen at once, and with their change or not at all.
+func TestNumbers(t *testing.T) {
+	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var wg sync.WaitGroup
+		for i := range 24 {
+			wg.Go(func() {
+				subject := fmt.Sprintf("lck_%d", i%2)
+				err := d.Write(t.Context(), func(tx *db.Tx) error {
+					return event.Append(tx, event.Event{PropertyID: "prp_1", Subject: subject, Kind: event.DoorOpened, Body: map[string]any{"n": i}})
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		wrong := errors.New("wrong")
+		err := d.Write(t.Context(), func(tx *db.Tx) error {
+			return errors.Join(event.Append(tx, event.Event{PropertyID: "prp_1", Subject: "lck_0", Kind: event.DoorOpened}), wrong)
+		})
+		if !errors.Is(err, wrong) {
+			t.Fatal(err)
+		}
+		view := d.View(t.Context())
+		for _, subject := range []string{"lck_0", "lck_1"} {
+			rows, err := event.Of(view, "prp_1", subject, 100)
+			if err != nil || len(rows) != 12 {
+				t.Fatalf("%d events of %s, %v", len(rows), subject, err)
+			}
+			for i, e := range rows {
+				if e.SubjectSequence != int64(i+1) || !e.OccurredAt.Equal(at) || !e.CreatedAt.Equal(at) {
+					t.Errorf("%s: %v", subject, e)
+				}
+			}
+		}
+		if rows, err := event.Of(view, "prp_2", "lck_0", 100); err != nil || len(rows) != 0 {
+			t.Errorf("another property reads %d events, %v", len(rows), err)
+		}
+	}, dbtest.Clock(clock.At(at)))
+}

@@ -1,0 +1,57 @@
+package money
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		literal, currency string
+		minor             int64
+		err               error
+	}{
+		{"12.5", "EUR", 1250, nil}, {"12.50", "EUR", 1250, nil}, {"12.500", "EUR", 1250, nil}, {"0", "EUR", 0, nil}, {"-0.00", "EUR", 0, nil},
+		{"-12.05", "EUR", -1205, nil}, {"1e3", "EUR", 100000, nil}, {"1.25E1", "EUR", 1250, nil}, {"125e-2", "EUR", 125, nil},
+		{"1000", "JPY", 1000, nil}, {"1.125", "KWD", 1125, nil}, {"1.5", "IDR", 150, nil},
+		{"90071992547409.91", "EUR", maxMinor, nil}, {"90071992547409.92", "EUR", 0, ErrTooMuch}, {"1e40", "EUR", 0, ErrTooMuch},
+		{"12.005", "EUR", 0, ErrPrecision}, {"0.5", "JPY", 0, ErrPrecision}, {"1e-3", "EUR", 0, ErrPrecision},
+		{"1", "eur", 0, ErrCurrency}, {"1", "EU", 0, ErrCurrency}, {"1", "XXX", 0, ErrCurrency}, {"1", "XTS", 0, ErrCurrency}, {"1", "QQQ", 0, ErrCurrency},
+		{"", "EUR", 0, ErrAmount}, {"1,5", "EUR", 0, ErrAmount}, {"+1", "EUR", 0, ErrAmount}, {"1.", "EUR", 0, ErrAmount}, {".5", "EUR", 0, ErrAmount},
+		{"NaN", "EUR", 0, ErrAmount}, {"1e9999", "EUR", 0, ErrAmount}, {"0x1", "EUR", 0, ErrAmount}, {"--1", "EUR", 0, ErrAmount},
+	} {
+		got, err := Parse(c.literal, c.currency)
+		if !errors.Is(err, c.err) || err == nil && (got.Minor != c.minor || got.Currency != c.currency) {
+			t.Errorf("Parse(%q, %q) = %v, %v; want %d, %v", c.literal, c.currency, got, err, c.minor, c.err)
+		}
+	}
+}
+
+func TestDecimals(t *testing.T) {
+	for code, want := range map[string]int{"EUR": 2, "JPY": 0, "KWD": 3, "CLF": 4, "HUF": 2, "ISK": 0, "TND": 3, "IDR": 2, "XAF": 0} {
+		if got, ok := Decimals(code); !ok || got != want {
+			t.Errorf("%s has %d decimals, %v; want %d", code, got, ok, want)
+		}
+	}
+}
+
+// What is written is read as the same, and the double on the way loses nothing.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := Amount{rapid.Int64Range(-999_999_999_999, 999_999_999_999).Draw(t, "minor"), rapid.SampledFrom([]string{"EUR", "JPY", "KWD", "CLF"}).Draw(t, "currency")}
+		literal := a.String()[:len(a.String())-4]
+		if got, err := Parse(literal, a.Currency); err != nil || got != a {
+			t.Fatalf("%v was read as %v, %v", a, got, err)
+		}
+		double, err := strconv.ParseFloat(literal, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Parse(strconv.FormatFloat(double, 'f', -1, 64), a.Currency); err != nil || got != a {
+			t.Fatalf("%v through a double was read as %v, %v", a, got, err)
+		}
+	})
+}
