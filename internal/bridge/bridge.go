@@ -34,6 +34,8 @@ type Config struct {
 	Log      *slog.Logger
 	Clock    clock.Clock // nil: the machine's
 	Software string      // name and version, at most 128 bytes
+	// Retry is the most between two attempts to reach the service; 0: what spares a service that many bridges miss.
+	Retry time.Duration
 	// DialOptions are added to the link's own; tests dial in memory with them.
 	DialOptions []grpc.DialOption
 }
@@ -71,6 +73,9 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b := &Bridge{
 		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
 		owners: map[string]*owner{}, out: newOutbox(), events: make(chan struct{}, 1), pace: usualPace,
+	}
+	if cfg.Retry > 0 {
+		b.pace.most = cfg.Retry
 	}
 	b.actor = &actor{bridge: b, now: map[string]bool{}}
 	if err := b.load(ctx); err != nil {

@@ -58,6 +58,8 @@ type Config struct {
 	// Link, when set, is told where bridges connect and says where this world's bridge does: what stands between them can
 	// fail.
 	Link func(address string) (string, error)
+	// Retry is the most between two attempts of the bridge to reach the service; 0: the bridge's own.
+	Retry time.Duration
 	// Driver, when set, stands between the bridge and the virtual locks.
 	Driver func(driver.Driver) driver.Driver
 }
@@ -183,7 +185,7 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	if c.Driver != nil {
 		d = c.Driver(d)
 	}
-	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo"})
+	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.Retry})
 	if err != nil {
 		return err
 	}
