@@ -40,7 +40,8 @@ func get(t *testing.T, url string) (int, string) {
 	return res.StatusCode, string(text)
 }
 
-func watch(t *testing.T, address, service string) grpc.ServerStreamingClient[healthv1.HealthCheckResponse] {
+// watch follows the health of a service until the test ends, or it is closed.
+func watch(t *testing.T, address, service string) *watching {
 	t.Helper()
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -51,11 +52,17 @@ func watch(t *testing.T, address, service string) grpc.ServerStreamingClient[hea
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return &watching{s, conn.Close}
+}
+
+// watching is somebody who follows the health.
+type watching struct {
+	grpc.ServerStreamingClient[healthv1.HealthCheckResponse]
+	close func() error
 }
 
 // until waits for a status of a service.
-func until(t *testing.T, s grpc.ServerStreamingClient[healthv1.HealthCheckResponse], want healthv1.HealthCheckResponse_ServingStatus) {
+func until(t *testing.T, s *watching, want healthv1.HealthCheckResponse_ServingStatus) {
 	t.Helper()
 	for {
 		got, err := s.Recv()
@@ -71,13 +78,15 @@ func until(t *testing.T, s grpc.ServerStreamingClient[healthv1.HealthCheckRespon
 func TestServesAndStops(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		n := open(t, settings(t, url), server.Options{})
-		var all []grpc.ServerStreamingClient[healthv1.HealthCheckResponse]
+		var all []*watching
 		for _, name := range []string{"", "latchkey.partner.v1.ReservationService", "latchkey.lock.v1.EnrolmentService"} {
 			s := watch(t, n.GRPCAddr(), name)
 			until(t, s, healthv1.HealthCheckResponse_SERVING)
 			all = append(all, s)
 		}
-		until(t, watch(t, n.GRPCAddr(), "latchkey.unknown.Service"), healthv1.HealthCheckResponse_SERVICE_UNKNOWN)
+		unknown := watch(t, n.GRPCAddr(), "latchkey.unknown.Service")
+		until(t, unknown, healthv1.HealthCheckResponse_SERVICE_UNKNOWN)
+		_ = unknown.close()
 		for path, want := range map[string]string{"/livez": "alive\n", "/readyz": "ready\n"} {
 			if code, text := get(t, "http://"+n.OpsAddr()+path); code != http.StatusOK || text != want {
 				t.Errorf("%s: %d %q", path, code, text)
@@ -93,6 +102,7 @@ func TestServesAndStops(t *testing.T) {
 		go func() { stopped <- n.stop() }()
 		for _, s := range all { // each is told before its stream is cut
 			until(t, s, healthv1.HealthCheckResponse_NOT_SERVING)
+			_ = s.close()
 		}
 		if err := <-stopped; err != nil {
 			t.Error(err)
