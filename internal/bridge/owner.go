@@ -197,6 +197,7 @@ func (o *owner) carryOut(ctx context.Context, op slot.Op, offset time.Duration) 
 	a := driver.Answer{Result: slot.Busy}
 	if o.turn(ctx, op) {
 		a, ev.Present, ev.PIN = o.call(ctx, op, offset)
+		a = o.doubtRefusal(ctx, op, a)
 		o.radio.release()
 	}
 	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter
@@ -237,6 +238,30 @@ func (o *owner) call(ctx context.Context, op slot.Op, offset time.Duration) (a d
 		present, pin = c.Present, c.PIN
 	}
 	return a, present, pin
+}
+
+// doubtRefusal looks behind a refusal of a code as a duplicate: locks say so of a code that they have
+// just stored, or that they stored when the answer was lost. What they hold all the same must not be
+// forgotten there.
+func (o *owner) doubtRefusal(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
+	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // replacing, the slot is emptied anyway
+		return a
+	}
+	unsure := driver.Answer{Result: slot.NotConfirmed}
+	if o.lock.Capabilities().ReadBack {
+		c, read := o.lock.Read(ctx, op.Slot)
+		switch {
+		case read.Result != slot.OK:
+			return unsure
+		case c.Present && (c.PIN == "" || c.PIN == op.PIN):
+			return driver.Answer{Result: slot.OK}
+		}
+		return a
+	}
+	if op.Until.Sub(o.bridge.clock.Now()) < o.lifetime || o.lock.Clear(ctx, op.Slot).Result != slot.OK {
+		return unsure
+	}
+	return a
 }
 
 // offer hands events to the owner, waiting while its inbox is full.

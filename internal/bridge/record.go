@@ -51,6 +51,7 @@ type storedSlot struct {
 	ReadAt   time.Time     `json:"readAt,omitzero"`
 	Cured    bool          `json:"cured,omitempty"`
 	Passed   uint8         `json:"passed,omitempty"`
+	Looked   bool          `json:"looked,omitempty"`
 }
 
 type storedDesired struct {
@@ -77,7 +78,7 @@ func storeSlot(s slot.Slot) storedSlot {
 		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.Claimed},
 		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked,
 	}
 }
 
@@ -89,6 +90,6 @@ func (s storedSlot) slot() slot.Slot {
 			NotBefore: d.NotBefore, NotAfter: d.NotAfter, Claimed: d.Claimed},
 		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked,
 	}
 }

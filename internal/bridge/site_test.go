@@ -56,6 +56,7 @@ func (s *site) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	b.store.db.NoSync = true // the disk is tried in kill_test.go
 	s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
 	go func() { s.done <- b.work(ctx) }()
 }
