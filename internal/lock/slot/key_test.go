@@ -47,7 +47,7 @@ func (w *world) key(b []byte, slots int) []byte {
 	e.num(uint64(len(w.air)))
 	for _, f := range w.air {
 		e.op(f.op)
-		e.flag(f.overtaken)
+		e.flag(f.overtaken, f.fresh)
 		e.at(f.opens, f.ends)
 	}
 	for p := range w.peers {

@@ -121,6 +121,10 @@ func (c *scenario) push(w *world, i int) {
 	if c.off&claimFirst == 0 {
 		w.srv[i] = claimed
 	}
+	if c.direct {
+		*w = c.step(*w, int(w.session-1), Event{Kind: Wanted, Slot: uint32(i + 1), Desired: d})
+		return
+	}
 	w.down = append(slices.Clip(w.down), letter{i, d})
 	if len(w.down) > 3 { // queue full: the session is dropped
 		w.cut(c)
@@ -164,6 +168,10 @@ func (w *world) tell(c *scenario, p int, o Observed, i int) {
 		if p == atLock && w.zombie { // it speaks into a stream that is nobody's any more
 			w.old = []upward{m}
 		}
+		return
+	}
+	if c.direct {
+		w.hear(c, m, 1)
 		return
 	}
 	if n := len(w.reports); n > 1 && w.reports[n-1].slot == i {

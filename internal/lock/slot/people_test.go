@@ -8,7 +8,7 @@ import (
 // people are guests and staff who change their mind, and hands at the lock.
 func (c *scenario) people(w world, add adder) {
 	for i := range c.slots {
-		if w.left.edits > 0 {
+		if w.left.edits > 0 && !(c.outage && w.session != 0) {
 			c.edit(w, i, add)
 		}
 		if w.left.touches > 0 {

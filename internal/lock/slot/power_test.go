@@ -114,7 +114,8 @@ func (c *scenario) started(w world, op Op) world {
 	}
 	s, _ := w.peers[atLock].lock.Slot(op.Slot)
 	op.Seq = 1
-	w.air = append(w.orphan().air, flight{op: op, opens: s.Desired.NotBefore, ends: s.Desired.NotAfter})
+	fresh := c.tells && (s.Held.Is == Empty || s.Held.Is == Unknown && !s.Desired.Claimed)
+	w.air = append(w.orphan().air, flight{op: op, fresh: fresh, opens: s.Desired.NotBefore, ends: s.Desired.NotAfter})
 	return w
 }
 

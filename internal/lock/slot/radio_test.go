@@ -6,6 +6,9 @@ import "slices"
 func (c *scenario) radio(w world, add adder) {
 	b := w.peers[atLock]
 	op := b.lock.Op
+	if b.alive && op.Kind != "" && c.delayed {
+		add(c.step(w, atLock, Event{Kind: Answered, Seq: 0, Result: OK}), "an earlier operation is answered", true)
+	}
 	if b.alive && op.Kind == OpRead {
 		c.reading(w, op, add)
 	}
@@ -46,8 +49,6 @@ func (c *scenario) lands(w, rest world, f flight, awaited bool, add adder) {
 	answer := func(t world, r Result, label string, fault bool) {
 		if awaited {
 			add(c.step(t, atLock, Event{Kind: Answered, Seq: 1, Result: r}), label, fault)
-		} else if c.delayed && w.peers[atLock].lock.Op.Kind != "" && w.peers[atLock].alive {
-			add(c.step(t, atLock, Event{Kind: Answered, Seq: 0, Result: r}), label+", long after it was given up", true)
 		}
 	}
 	if f.op.Kind == OpSet && !f.op.Replace && w.cell[i].pin != "" && c.tells {
@@ -95,7 +96,7 @@ func (c *scenario) land(w world, f flight) world {
 	if f.op.Generation < w.landed[i] {
 		w.fail(2, "a superseded generation took effect")
 	}
-	if w.cell[i].pin == stranger && (c.caps.ReadBack || f.op.Kind == OpClear) {
+	if w.cell[i].pin == stranger && (c.caps.ReadBack || f.fresh) {
 		w.fail(4, "a slot that is not ours was touched")
 	}
 	w.landed[i] = max(w.landed[i], f.op.Generation)

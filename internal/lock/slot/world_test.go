@@ -35,6 +35,7 @@ func (in cell) ours() bool { return in.gen > 0 }
 type flight struct {
 	op        Op
 	overtaken bool      // ghost: a later operation on the slot has taken effect
+	fresh     bool      // ghost: nothing of ours could be in the slot when it started
 	opens     time.Time // ghost: the window that was meant
 	ends      time.Time
 }
@@ -131,11 +132,12 @@ type scenario struct {
 	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory
 	tells   bool   // the lock answers Occupied
 	lossy   bool   // the lock refuses now and then
+	direct  bool   // the link takes no time
 	sweep   bool   // wake-ups get lost, the sweep makes them good
 	delayed bool   // answers and desired states of earlier times arrive
 	margin  int8   // bound of the bridge's clock error in units; every error within it is tried
 	audit   bool   // the bridge's journal travels
-	outage  bool   // operations after an outage are counted
+	outage  bool   // minds change while the link is down, and operations after it are counted
 
 	off    loose // what surrounds the step functions and is switched off
 	ignore []int // properties not to look at

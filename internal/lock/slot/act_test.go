@@ -1,0 +1,263 @@
+package slot
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Property 11 has a world of its own, since an act shares nothing with slots but the radio. Its rules
+// are those of internal/lock/act.go and internal/bridgelink/acts.go (stored, claimed, finished) and
+// of internal/bridge/act.go (begun, carried out, ended), each step a transaction; what is not stored
+// is lost when its owner is killed. Tests of those packages, and internal/simulation, run the code.
+
+// act is one order to open. Times are ticks from now; the deadline counts by the true clock.
+type act struct {
+	state    string // on the server: stored, claimed, or how it ended
+	deadline int8
+	nodes    int8 // nodes of the server that still may send it
+	sent     int8 // messages on the way
+
+	begun, ended bool   // the bridge's durable record
+	outcome      string // of an ended one
+	waiting      int8   // calls waiting for the radio, in the bridge's memory
+	limit        int8   // of those, and of the call: ticks that the bridge believes to have
+	calling      bool   // the radio was asked to open
+	report       string // on the way to the server
+
+	alive  bool
+	kills  int8 // left
+	opened int8 // ghost
+	late   bool // ghost: opened after its deadline
+}
+
+// actRules are the guards; production has them all.
+type actRules struct {
+	noClaim, noMemory, noDeadline, noBegun, noHonesty, noMargin bool
+}
+
+const actLife = 2 // ticks from order to deadline
+
+func (r actRules) first() act {
+	return act{state: "stored", deadline: actLife, nodes: 2, kills: 2, alive: true}
+}
+
+type actEdge struct {
+	to    act
+	label string
+}
+
+func (r actRules) edges(a act) (out []actEdge) {
+	add := func(to act, label string) { out = append(out, actEdge{to, label}) }
+	r.server(a, add)
+	r.bridge(a, add)
+	r.door(a, add)
+	t := a
+	t.deadline = max(a.deadline-1, -actLife)
+	t.limit = max(a.limit-1, 0)
+	if t.limit == 0 && !r.noDeadline { // a context that has ended ends the wait and the call
+		if t.waiting > 0 {
+			t = r.end(t, "expired")
+			t.waiting = 0
+		}
+		if t.calling {
+			t = r.end(t, "unknown")
+			t.calling = false
+		}
+	}
+	if t != a {
+		add(t, "tick")
+	}
+	return out
+}
+
+func (r actRules) server(a act, add func(act, string)) {
+	if a.nodes > 0 {
+		t := a
+		t.nodes--
+		add(t, "a node of the server dies")
+		if (a.state == "stored" || r.noClaim) && a.deadline > 0 {
+			t.state = "claimed"
+			add(t, "claimed, and the node dies before it sends")
+			t.sent++
+			add(t, "claimed and sent")
+		}
+	}
+	if a.state == "stored" && (a.deadline <= -actLife || a.nodes == 0) {
+		t := a
+		t.state = "expired"
+		add(t, "swept: never claimed")
+	}
+	if a.state == "claimed" && a.deadline <= 0 {
+		t := a
+		t.state = "unknown"
+		add(t, "nothing came back in time")
+	}
+	if a.report != "" {
+		t := a
+		t.report = ""
+		add(t, "report lost")
+		if a.state == "claimed" || (a.state == "unknown" && a.report != "unknown") {
+			t.state = a.report
+			add(t, "report stored")
+		}
+	}
+}
+
+func (r actRules) bridge(a act, add func(act, string)) {
+	if a.sent > 0 {
+		t := a
+		t.sent--
+		add(t, "message lost")
+		if a.alive {
+			// The clocks were compared when the session began. A greeting that lay on the way makes the
+			// bridge's clock look fast, and the deadline late, by as much; the margin takes it off.
+			for lay := range int8(2) {
+				add(r.received(t, lay), fmt.Sprintf("message arrives, the greeting lay %d", lay))
+			}
+		}
+	}
+	if a.alive && a.kills > 0 {
+		t := a
+		t.kills--
+		t.alive, t.waiting, t.calling, t.report = false, 0, false, ""
+		if a.calling { // what the radio heard may still open the door, by its own deadline
+			add(r.opens(t), "bridge killed, the door opens")
+		}
+		add(t, "bridge killed")
+	}
+	if !a.alive {
+		t := a
+		t.alive = true
+		add(t, "bridge restarted")
+	}
+	if a.alive && a.begun && a.waiting == 0 && !a.calling && a.report == "" { // told again with each session
+		t := a
+		t.report = a.outcome
+		if !a.ended {
+			t.report = "unknown"
+			if r.noHonesty {
+				t.report = "failed"
+			}
+		}
+		add(t, "remembered act told")
+	}
+}
+
+func (r actRules) received(a act, lay int8) act {
+	if a.begun && !r.noMemory {
+		return a
+	}
+	a.begun = !r.noBegun
+	a.ended, a.outcome = false, ""
+	a.limit = a.deadline + lay
+	if !r.noMargin {
+		a.limit = a.deadline
+	}
+	a.limit = min(max(a.limit, 0), actLife)
+	if a.limit == 0 && !r.noDeadline {
+		return r.end(a, "expired")
+	}
+	a.waiting++
+	return a
+}
+
+func (r actRules) door(a act, add func(act, string)) {
+	if a.waiting > 0 && !a.calling {
+		t := a
+		t.waiting--
+		t.calling = true
+		add(t, "the radio is asked to open")
+	}
+	if a.calling {
+		t := a
+		t.calling = false
+		add(r.end(r.opens(t), "done"), "the door opens")
+		add(r.end(r.opens(t), "unknown"), "the door opens, no answer")
+		add(r.end(t, "failed"), "the lock refuses")
+		add(r.end(t, "unknown"), "lost on the air")
+	}
+}
+
+func (r actRules) opens(a act) act {
+	a.opened++
+	a.late = a.late || a.deadline <= 0
+	return a
+}
+
+func (r actRules) end(a act, outcome string) act {
+	a.ended, a.outcome, a.report = true, outcome, outcome
+	return a
+}
+
+// wrong says how an act breaks property 11.
+func (a act) wrong() string {
+	switch {
+	case a.opened > 1:
+		return "opened twice"
+	case a.late:
+		return "opened after its deadline"
+	case (a.state == "failed" || a.state == "expired") && a.opened > 0:
+		return "called " + a.state + " and opened"
+	case a.state == "done" && a.opened == 0:
+		return "called done and did not open"
+	}
+	return ""
+}
+
+func (r actRules) explore() (states int, how string, trace []string) {
+	type reached struct {
+		from  act
+		label string
+	}
+	first := r.first()
+	seen := map[act]reached{first: {}}
+	for queue := []act{first}; len(queue) > 0; queue = queue[1:] {
+		for _, e := range r.edges(queue[0]) {
+			if _, known := seen[e.to]; known {
+				continue
+			}
+			seen[e.to] = reached{queue[0], e.label}
+			queue = append(queue, e.to)
+			if how := e.to.wrong(); how != "" {
+				for a := e.to; a != first; a = seen[a].from {
+					trace = append(trace, seen[a].label)
+				}
+				slices.Reverse(trace)
+				return len(seen), how, trace
+			}
+		}
+	}
+	return len(seen), "", nil
+}
+
+func TestAnActAtMostOnceAndNeverLate(t *testing.T) {
+	states, how, trace := actRules{}.explore()
+	t.Logf("%d states", states)
+	if how != "" {
+		t.Errorf("property 11: %s\n  %s", how, strings.Join(trace, "\n  "))
+	}
+}
+
+func TestEachGuardOfAnActIsNeeded(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		off  actRules
+		want string // "": another guard is enough
+	}{
+		{"claim", actRules{noClaim: true}, ""},
+		{"the bridge's memory", actRules{noMemory: true}, ""},
+		{"claim and memory", actRules{noClaim: true, noMemory: true}, "opened twice"},
+		{"begun before it is carried out", actRules{noClaim: true, noBegun: true}, "opened twice"},
+		{"deadline on the bridge", actRules{noDeadline: true}, "opened after its deadline"},
+		{"an unknown end is called unknown", actRules{noHonesty: true}, "called failed and opened"},
+		{"margin for a greeting that lay", actRules{noMargin: true}, "opened after its deadline"},
+	} {
+		states, how, trace := tt.off.explore()
+		if how != tt.want {
+			t.Errorf("%s: %q after %d states, want %q\n  %s", tt.name, how, states, tt.want, strings.Join(trace, "\n  "))
+		}
+		t.Logf("%s: %q after %d events and %d states", tt.name, how, len(trace), states)
+	}
+}
