@@ -53,7 +53,7 @@ var matrix = map[string]rule{
 	"latchkey.partner.v1.IntegrationService/GetIntegration":          {"partner", "", `{}`, ok},
 
 	"latchkey.property.v1.PropertyService/GetProperty":            {"property", "viewer", `{}`, ok},
-	"latchkey.property.v1.PropertyService/UpdateProperty":         {"property", "owner", `{}`, invalid},
+	"latchkey.property.v1.PropertyService/UpdateProperty":         {"property", "owner", `{"settings":{"timeZone":"nowhere"}}`, invalid},
 	"latchkey.property.v1.SpaceService/ListSpaces":                {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.SpaceService/GetSpace":                  {"property", "viewer", `{"id":"spc_0"}`, notFound},
 	"latchkey.property.v1.SpaceService/CreateSpace":               {"property", "operator", `{}`, invalid},
