@@ -59,6 +59,9 @@ type Bridge struct {
 	mu        sync.Mutex
 	id        identity
 	connected uint64 // the session's epoch, 0 when there is none
+	since     time.Time
+	trouble   string // why there is none
+	started   time.Time
 }
 
 // New opens a bridge's store and finds its locks. The bridge must have been enrolled.
@@ -73,6 +76,7 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b := &Bridge{
 		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
 		owners: map[string]*owner{}, out: newOutbox(), events: make(chan struct{}, 1), pace: usualPace,
+		started: cfg.Clock.Now(),
 	}
 	if cfg.Retry > 0 {
 		b.pace.most = cfg.Retry
@@ -112,6 +116,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.work(ctx) })
 	g.Go(func() error { b.link(ctx); return nil })
+	g.Go(func() error { b.tellHealth(ctx); return nil })
 	return g.Wait()
 }
 
@@ -165,10 +170,17 @@ func (b *Bridge) identity() identity {
 	return b.id
 }
 
-func (b *Bridge) setEpoch(e uint64) {
+// setEpoch notes the beginning of a session, or its end and why.
+func (b *Bridge) setEpoch(e uint64, trouble error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.connected = e
+	b.connected, b.since, b.trouble = e, b.clock.Now(), ""
+	if e == 0 {
+		b.since = time.Time{}
+	}
+	if trouble != nil {
+		b.trouble = trouble.Error()
+	}
 }
 
 // watch journals what happens at the locks.

@@ -40,7 +40,7 @@ func (b *Bridge) link(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := b.dial(ctx)
-		b.setEpoch(0)
+		b.setEpoch(0, err)
 		b.out.end()
 		if ctx.Err() != nil {
 			return
@@ -109,16 +109,16 @@ func (b *Bridge) dial(ctx context.Context) error {
 	return newSession(b, conn, leaf).run(ctx)
 }
 
-// connection is to the bridges' listener, under the bridge's certificate. Only our CA's listener is
-// believed, whatever the machine's trust store says.
-func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
+// tls is for the bridges' listener, under the bridge's certificate. Only our CA's listener is believed,
+// whatever the machine's trust store says.
+func (id identity) tls(now func() time.Time) (*tls.Config, *x509.Certificate, error) {
 	key, err := x509.ParsePKCS8PrivateKey(id.Key)
 	if err != nil {
 		return nil, nil, fmt.Errorf("the stored certificate key: %w", err)
 	}
-	leaf, err := x509.ParseCertificate(id.Certificate)
+	leaf, err := id.leaf()
 	if err != nil {
-		return nil, nil, fmt.Errorf("the stored certificate: %w", err)
+		return nil, nil, err
 	}
 	ca, err := x509.ParseCertificate(id.CA)
 	if err != nil {
@@ -126,9 +126,25 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
-	config := &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: id.ServerName, Time: b.clock.Now,
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: id.ServerName, Time: now,
 		Certificates: []tls.Certificate{{Certificate: [][]byte{id.Certificate}, PrivateKey: key, Leaf: leaf}},
+	}, leaf, nil
+}
+
+func (id identity) leaf() (*x509.Certificate, error) {
+	leaf, err := x509.ParseCertificate(id.Certificate)
+	if err != nil {
+		return nil, fmt.Errorf("the stored certificate: %w", err)
+	}
+	return leaf, nil
+}
+
+// connection is a client of the bridges' listener.
+func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
+	config, leaf, err := id.tls(b.clock.Now)
+	if err != nil {
+		return nil, nil, err
 	}
 	opts := append([]grpc.DialOption{
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),

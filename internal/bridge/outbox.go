@@ -96,6 +96,13 @@ func (o *outbox) known(address string) (slot.Digest, driver.Status) {
 	return slot.LockDigest(o.rows[address]), o.status[address]
 }
 
+// all is what is known of a lock.
+func (o *outbox) all(address string) ([]slot.Row, driver.Status) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.rows[address], o.status[address]
+}
+
 // generation is the desired generation whose code is known to sit in a slot, or 0.
 func (o *outbox) generation(address string, number uint32) uint64 {
 	o.mu.Lock()

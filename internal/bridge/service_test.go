@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -288,7 +289,7 @@ func enrolledRig(t *testing.T, s *service) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, service: s, house: house, dir: t.TempDir(), stop: func() {}}
+	r := &rig{t: t, service: s, house: house, dir: filepath.Join(t.TempDir(), "bridge"), stop: func() {}}
 	r.pace = pace{first: time.Millisecond, most: 20 * time.Millisecond, barred: 40 * time.Millisecond, healthy: time.Minute, silence: usualPace.silence}
 	if _, err := Enroll(t.Context(), Enrolment{Dir: r.dir, Address: s.public, JoinCode: s.joinCode(), Plaintext: true}); err != nil {
 		t.Fatal(err)

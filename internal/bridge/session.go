@@ -113,7 +113,7 @@ func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse) (
 	}
 	b := s.bridge
 	s.epoch = w.GetEpoch()
-	b.setEpoch(s.epoch)
+	b.setEpoch(s.epoch, nil)
 	b.heardTime(instant(w.GetServerTime()), true)
 	if err := b.store.acknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
