@@ -79,7 +79,7 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 // refuse makes one error of all wrong fields. A field that was wrong before is not told again.
 func refuse(wrong, more []fault.Field) error {
 	for _, f := range more {
-		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path }) {
+		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || stands(w, f) }) {
 			wrong = append(wrong, f)
 		}
 	}
@@ -91,6 +91,12 @@ func refuse(wrong, more []fault.Field) error {
 		err.Reason = fault.DatesNotValid
 	}
 	return err
+}
+
+// stands says whether a wrong day was meant for a moment that is found missing.
+func stands(day, missing fault.Field) bool {
+	return missing.Reason == fault.Required &&
+		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
 // older says whether the PMS made the patch before what is held.
