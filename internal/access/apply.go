@@ -74,7 +74,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 func load(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*work, error) {
 	w := &work{tx: tx, keys: keys, rules: r, property: s.Space.PropertyID, reservation: s.ReservationID}
 	var err error
-	if w.place, w.unplaced, err = space.Resolve(tx.Brief(), tx.Client, s.Space); err != nil {
+	if w.place, w.unplaced, err = placeOf(tx, s.Space); err != nil {
 		return nil, err
 	}
 	if !s.Fresh {
@@ -101,7 +101,7 @@ func (w *work) settle() (Plan, error) {
 	g := w.grant
 	w.right = standing(g, w.tx.Now())
 	if w.right.Open && g.SpaceID != "" {
-		place, _, err := space.Resolve(w.tx.Context(), w.tx.Client, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
+		place, _, err := placeOf(w.tx, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
 		if err != nil {
 			return Plan{}, err
 		}
@@ -190,7 +190,7 @@ func (w *work) spaceID() string {
 
 // facts are what is known before the codes are looked at.
 func (w *work) facts() (Facts, error) {
-	doors, locks, err := doorsOf(w.tx.Brief(), w.tx.Client, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
+	doors, locks, err := doorsOf(w.tx, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
 	w.locks = locks
 	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
 }
