@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -143,14 +142,14 @@ func TestBadInput(t *testing.T) {
 	if o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations", good("KEPT")); err != nil || !o.OK() {
 		t.Fatal(o, err)
 	}
-	before := stored(t, w)
+	before := e2etest.Stored(t, w)
 	for _, c := range slices.Concat(badReservations, badCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.send(t, w)
 			c.check(t, o)
 		})
 	}
-	if after := stored(t, w); after != before {
+	if after := e2etest.Stored(t, w); after != before {
 		t.Errorf("something was stored:\n%s\nbefore:\n%s", after, before)
 	}
 }
@@ -211,20 +210,6 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 	}
 }
 
-// stored is all that a partner has at a property.
-func stored(t *testing.T, w *e2etest.World) string {
-	t.Helper()
-	var out strings.Builder
-	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/integration"} {
-		o, err := w.Do(t.Context(), w.Partner(), "GET", path, nil)
-		if err != nil || !o.OK() {
-			t.Fatal(o, err)
-		}
-		fmt.Fprintf(&out, "%s\n", moment.ReplaceAll(o.Raw, []byte(`"TIME"`)))
-	}
-	return out.String()
-}
-
 // The same refusals reach callers of the other protocols.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
@@ -241,7 +226,7 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 		{"a mask of nothing", `{"reservation":{"pmsMeta":{"id":"B"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"},"updateMask":"doors,pmsMeta,pmsNumber,booker,state,fromDate,toDate"}`, "invalidFields", []string{"updateMask"}},
 	} {
 		for _, p := range []e2etest.Protocol{e2etest.GRPC, e2etest.Connect} {
-			o, err := w.Call(t.Context(), p, w.Partner(), r, parsed(t, r, c.body))
+			o, err := w.Call(t.Context(), p, w.Partner(), r, e2etest.Parsed(t, r, c.body))
 			if err != nil || o.Code != codes.InvalidArgument || o.Reason != c.reason || !slices.Equal(o.Named(), c.fields) {
 				t.Errorf("%s over %s: %v %v; want %s %v", c.name, p, o, err, c.reason, c.fields)
 			}
@@ -250,7 +235,7 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 			}
 		}
 	}
-	if text := stored(t, w); strings.Contains(text, `"B"`) {
+	if text := e2etest.Stored(t, w); strings.Contains(text, `"B"`) {
 		t.Error("something was stored:", text)
 	}
 }

@@ -1,4 +1,4 @@
-package e2e
+package doors
 
 import (
 	"context"
@@ -18,7 +18,10 @@ const front = sandbox.Front
 
 func both(t *testing.T, f func(t *testing.T, w *e2etest.World)) {
 	t.Helper()
-	dbtest.EachURL(t, func(t *testing.T, url string) { f(t, e2etest.Open(t, e2etest.Database(url))) })
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		t.Parallel()
+		f(t, e2etest.Open(t, e2etest.Database(url)))
+	})
 }
 
 func room(id string) map[string]any { return map[string]any{"roomId": id} }
@@ -38,8 +41,8 @@ func TestAStayFromBookingToCheckOut(t *testing.T) {
 		pin := g.pin()
 		g.opens(pin, "Room 101", front)
 
-		until := g.push(map[string]any{"toDate": today(5)})
-		if after := g.settles("issued"); until.to != today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
+		until := g.push(map[string]any{"toDate": e2etest.Today(5)})
+		if after := g.settles("issued"); until.to != e2etest.Today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
 			t.Errorf("longer: %+v, then %+v; the PIN was %s and is %s", until, after, pin, g.pin())
 		}
 		g.opens(pin, "Room 101", front)
@@ -291,7 +294,7 @@ func TestResetDrawsNewCodes(t *testing.T) {
 		if len(gates) != 1 {
 			t.Fatal(a)
 		}
-		g.opens(at(gates[0], "pin").(string), front)
+		g.opens(e2etest.At(gates[0], "pin").(string), front)
 		g.opens(now, "Room 101")
 	})
 }

@@ -1,4 +1,4 @@
-package e2e
+package doors
 
 import (
 	"context"
@@ -43,6 +43,7 @@ func (g *guest) truthful(status, pin string) {
 // The link is cut after every number of records, in both directions, twice in a row: nothing that is said of a door is
 // wrong meanwhile, and in the end every door is as it should be.
 func TestTheLinkCutAtEveryBoundary(t *testing.T) {
+	t.Parallel()
 	w, p := apart(t)
 	for n := range 10 {
 		for _, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
