@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -237,6 +238,50 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 	}
 	if text := e2etest.Stored(t, w); strings.Contains(text, `"B"`) {
 		t.Error("something was stored:", text)
+	}
+}
+
+func TestTooMuchOverEveryProtocol(t *testing.T) {
+	w := e2etest.Open(t)
+	one := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	batch := e2etest.Find("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
+	huge := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "BIG"}, PmsNumber: strings.Repeat("a", 1100<<10)}}
+	many := &partnerv1.BatchUpsertReservationsRequest{Reservations: slices.Repeat([]*partnerv1.Reservation{{PmsMeta: &partnerv1.PmsMeta{Id: "MANY"}}}, 101)}
+	for _, p := range e2etest.Protocols {
+		if o, err := w.Call(t.Context(), p, w.Partner(), one, huge); err != nil || o.Code != codes.ResourceExhausted || p == e2etest.REST && o.HTTP != 413 {
+			t.Errorf("1.1 MiB over %s: %v %v", p, o, err)
+		}
+		o, err := w.Call(t.Context(), p, w.Partner(), batch, many)
+		if err != nil || o.Code != codes.InvalidArgument || !maps.Equal(o.Fields, map[string]string{"reservations": "tooMany"}) {
+			t.Errorf("101 items over %s: %v %v", p, o, err)
+		}
+	}
+}
+
+// Protobuf that is none, and text in it that is none.
+func TestBrokenProtobuf(t *testing.T) {
+	w := e2etest.Open(t)
+	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	// reservation (1) { pms_number (5): "1\xff" }
+	text := []byte{0x0a, 0x04, 0x2a, 0x02, '1', 0xff}
+	for name, c := range map[string]struct {
+		raw   []byte
+		named []string
+	}{"broken UTF-8": {text, []string{"reservation.pmsNumber"}}, "half a message": {text[:3], []string{}}, "noise": {[]byte{0xff, 0xff, 0xff, 0xff}, []string{}}} {
+		over, err := w.Raw(t.Context(), w.Partner(), r, c.raw)
+		if err != nil || over.Code != codes.InvalidArgument || over.Reason != "invalidFields" || !slices.Equal(over.Named(), c.named) {
+			t.Errorf("%s over gRPC: %v %v; want %v", name, over, err, c.named)
+		}
+		o, err := w.HTTPCall(t.Context(), w.Partner(), http.MethodPost, "/"+r.Name, "application/proto", c.raw)
+		if err == nil {
+			err = o.ReadConnect(r)
+		}
+		if err != nil || o.Code != codes.InvalidArgument || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.named) {
+			t.Errorf("%s over Connect: %v %v; want %v", name, o, err, c.named)
+		}
+		if o, err := w.Raw(t.Context(), e2etest.Nobody(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
+			t.Errorf("%s of nobody: %v %v", name, o, err)
+		}
 	}
 }
 

@@ -304,6 +304,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: named(a.Partner().With("api-key", b.APIKey), "app of A with the api-key of B")},
 		{Caller: named(a.Partner().With("authorization", "Bearer "+b.AccessToken), "two access tokens")},
 		{Caller: named(e2etest.Nobody().With("authorization", "Basic "+owner), "another scheme")},
+		{Caller: named(e2etest.Nobody().With("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
 		{Caller: named(e2etest.Nobody().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
 		{Caller: named(a.Partner().With("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
 		{Caller: e2etest.Bearer("garbage", strings.Repeat("~", 4000))},

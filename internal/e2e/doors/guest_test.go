@@ -83,6 +83,12 @@ var proven = []string{"verified", "used"}
 // settles waits until a plan has a status and every door of it that is not going is proven.
 func (g *guest) settles(status string) plan {
 	g.t.Helper()
+	return g.settlesWith(status, proven)
+}
+
+// settlesWith is settles for locks that prove less.
+func (g *guest) settlesWith(status string, proof []string) plan {
+	g.t.Helper()
 	var p plan
 	g.w.Await(g.id+" is "+status, func(context.Context) (bool, error) {
 		p, _ = g.sees()
@@ -90,7 +96,7 @@ func (g *guest) settles(status string) plan {
 			return false, fmt.Errorf("%s is %+v", g.id, p)
 		}
 		for name, evidence := range p.doors {
-			if status == "issued" && !slices.Contains(proven, evidence) || status == "removed" && evidence != "removed" {
+			if status == "issued" && !slices.Contains(proof, evidence) || status == "removed" && evidence != "removed" {
 				return false, fmt.Errorf("%s at %s is %s (%s)", g.id, name, evidence, p.why[name])
 			}
 		}
