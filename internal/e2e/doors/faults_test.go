@@ -121,7 +121,7 @@ func TestABridgeThatIsAway(t *testing.T) {
 	unlock := func() e2etest.Outcome {
 		t.Helper()
 		// At once: long before the act's own deadline.
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		o, err := w.Do(ctx, w.Owner(), "POST", "/v1/property/locks/"+one.GetId()+":unlock", `{}`)
 		if err != nil {

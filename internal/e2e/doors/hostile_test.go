@@ -146,7 +146,7 @@ func TestHostilePartners(t *testing.T) {
 			done = true
 		default:
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		o, err := w.Do(ctx, w.Partner(), "POST", "/v1/endpoints/getSpaces:test", `{}`)
 		cancel()
 		if err != nil || o.Data()["ok"] != true {
