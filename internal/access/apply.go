@@ -137,7 +137,7 @@ const mostGrants = 20
 // code.
 func grantsOf(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Context())
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Brief())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
@@ -179,7 +179,8 @@ type work struct {
 	failed    bool // a lock has just refused a code
 }
 
-func (w *work) ctx() context.Context { return w.tx.Context() }
+// ctx is for statements of a stay, which find a few rows by an index.
+func (w *work) ctx() context.Context { return w.tx.Brief() }
 
 func (w *work) spaceID() string {
 	if w.place.Space == nil {
