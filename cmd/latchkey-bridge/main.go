@@ -21,7 +21,8 @@ type commands struct {
 
 	Enroll  enroll           `cmd:"" help:"Make this machine a property's bridge, with a join code from staff."`
 	Run     run              `cmd:"" help:"Drive the locks."`
-	Status  status           `cmd:"" help:"Say who this bridge is."`
+	Status  status           `cmd:"" help:"Say who this bridge is and how it does."`
+	Doctor  doctor           `cmd:"" help:"Look at all that a bridge needs, and say what to do about what is not well."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 

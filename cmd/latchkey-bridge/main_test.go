@@ -19,6 +19,9 @@ func TestABridgeThatIsNotEnrolledSaysSo(t *testing.T) {
 	if code := start([]string{"--dir", dir, "run", "--sim-locks", "front=zwave,back=nuki", "--sim-keypads", "127.0.0.1:0"}); code != 1 {
 		t.Errorf("run exits with %d", code)
 	}
+	if code := start([]string{"--dir", dir, "doctor"}); code != 1 {
+		t.Errorf("doctor exits with %d", code)
+	}
 	if code := start([]string{"--dir", dir, "run", "--sim-locks", "front=brass"}); code != 1 {
 		t.Errorf("run with an unknown profile exits with %d", code)
 	}

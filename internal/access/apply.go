@@ -74,7 +74,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 func load(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*work, error) {
 	w := &work{tx: tx, keys: keys, rules: r, property: s.Space.PropertyID, reservation: s.ReservationID}
 	var err error
-	if w.place, w.unplaced, err = space.Resolve(tx.Brief(), tx.Client, s.Space); err != nil {
+	if w.place, w.unplaced, err = placeOf(tx, s.Space); err != nil {
 		return nil, err
 	}
 	if !s.Fresh {
@@ -101,7 +101,7 @@ func (w *work) settle() (Plan, error) {
 	g := w.grant
 	w.right = standing(g, w.tx.Now())
 	if w.right.Open && g.SpaceID != "" {
-		place, _, err := space.Resolve(w.tx.Context(), w.tx.Client, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
+		place, _, err := placeOf(w.tx, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
 		if err != nil {
 			return Plan{}, err
 		}
@@ -137,7 +137,7 @@ const mostGrants = 20
 // code.
 func grantsOf(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Context())
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Brief())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
@@ -179,7 +179,8 @@ type work struct {
 	failed    bool // a lock has just refused a code
 }
 
-func (w *work) ctx() context.Context { return w.tx.Context() }
+// ctx is for statements of a stay, which find a few rows by an index.
+func (w *work) ctx() context.Context { return w.tx.Brief() }
 
 func (w *work) spaceID() string {
 	if w.place.Space == nil {
@@ -190,7 +191,7 @@ func (w *work) spaceID() string {
 
 // facts are what is known before the codes are looked at.
 func (w *work) facts() (Facts, error) {
-	doors, locks, err := doorsOf(w.tx.Brief(), w.tx.Client, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
+	doors, locks, err := doorsOf(w.tx, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
 	w.locks = locks
 	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
 }

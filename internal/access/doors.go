@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,22 +11,49 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/access/pin"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
-	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
 )
+
+// house are the tables that say which doors a stay has and what is on them. They change seldom, and each change of a
+// reservation asks.
+var house = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
+
+// placeOf finds the space that a stay is in, or says why there is none.
+func placeOf(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
+	type answer struct {
+		place    space.Place
+		unplaced fault.Reason
+	}
+	a, err := db.Remember(tx, house, r, func() (a answer, err error) {
+		a.place, a.unplaced, err = space.Resolve(tx.Brief(), tx.Client, r)
+		return a, err
+	})
+	return a.place, a.unplaced, err
+}
+
+// locksAt is locksFor, or what that said before.
+func locksAt(tx *db.Tx, propertyID string, p space.Place) ([]fitted, error) {
+	type place struct{ property, space, parent string }
+	key := place{property: propertyID, space: p.Space.ID}
+	if p.Parent != nil {
+		key.parent = p.Parent.ID
+	}
+	return db.Remember(tx, house, key, func() ([]fitted, error) { return locksFor(tx.Brief(), tx.Client, propertyID, p) })
+}
 
 // private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
 func private(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
 // doorsOf lists the doors of a place with their locks, by door: the room or bed, the dorm of a bed, and the gates that let
 // its guests in. Gates follow the lock of the room or bed, unless the property grants gates alone.
-func doorsOf(ctx context.Context, c *ent.Client, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, map[string]*ent.Lock, error) {
+func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, map[string]*ent.Lock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
-	found, err := locksFor(ctx, c, propertyID, p)
+	found, err := locksAt(tx, propertyID, p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,7 +74,8 @@ func doorsOf(ctx context.Context, c *ent.Client, propertyID string, p space.Plac
 		default:
 			continue
 		}
-		locks[id] = f.lock
+		own := *f.lock // what is remembered stays as it is
+		locks[id] = &own
 	}
 	return relevant(doors, gatesAlone), locks, nil
 }
@@ -145,16 +174,9 @@ func locksFor(ctx context.Context, c *ent.Client, propertyID string, p space.Pla
 	return out, nil
 }
 
-// said is what columns of JSON say, by their text.
-var said struct {
-	capabilities memo[slot.Capabilities]
-	status       memo[lock.Status]
-	spaces       memo[[]string]
-}
-
 func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	f := fitted{lock: &ent.Lock{PropertyID: propertyID}}
-	var capabilities, status, spaces sql.RawBytes
+	var capabilities, status, spaces []byte
 	var bridge, gate, gateName sql.NullString
 	var online sql.NullBool
 	var seen, revoked sql.NullTime
@@ -164,10 +186,10 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	if err != nil {
 		return f, err
 	}
-	if l.Capabilities, err = said.capabilities.of(capabilities); err != nil {
+	if err := json.Unmarshal(capabilities, &l.Capabilities); err != nil {
 		return f, err
 	}
-	if l.Status, err = said.status.of(status); err != nil {
+	if err := json.Unmarshal(status, &l.Status); err != nil {
 		return f, err
 	}
 	if bridge.Valid {
@@ -175,7 +197,7 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	}
 	if gate.Valid {
 		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
-		f.gate.SpaceIds, err = said.spaces.of(spaces)
+		err = json.Unmarshal(spaces, &f.gate.SpaceIds)
 	}
 	return f, err
 }

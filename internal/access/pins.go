@@ -43,7 +43,7 @@ func newCodes(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) *codes {
 // codesOf loads the codes of a grant.
 func codesOf(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, length int) (*codes, error) {
 	c := newCodes(tx, keys, g, length)
-	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Context())
+	rows, err := tx.Pin.Query().Where(entpin.PropertyID(g.PropertyID), entpin.GrantID(g.ID)).All(tx.Brief())
 	if err != nil {
 		return nil, fmt.Errorf("load the PINs of a grant: %w", err)
 	}
@@ -149,7 +149,7 @@ func (c *codes) draw(doorID string, rules []pin.Rules) (*ent.Pin, error) {
 
 // taken stores a PIN unless another of the property has its digits.
 func (c *codes) taken(p *ent.Pin, code string) (bool, error) {
-	ctx := c.tx.Context()
+	ctx := c.tx.Brief()
 	sealed, err := c.keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
 	if err != nil {
 		return false, fmt.Errorf("seal a PIN: %w", err)
@@ -206,7 +206,7 @@ func (c *codes) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil
 	}
-	if err := c.tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.tx.Context()); err != nil {
+	if err := c.tx.Pin.UpdateOne(p).SetRetired(true).Exec(c.tx.Brief()); err != nil {
 		return fmt.Errorf("retire a PIN: %w", err)
 	}
 	c.retired = true

@@ -93,7 +93,7 @@ func (w Settler) running(propertyID, reservationID string) (*running, error) {
 	}
 	run := &running{work: plain}
 	if g.SpaceID != "" {
-		if run.place, _, err = space.Resolve(w.Tx.Context(), w.Tx.Client, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
+		if run.place, _, err = placeOf(w.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
 			return nil, err
 		}
 	}

@@ -65,7 +65,7 @@ func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 		return nil
 	}
 	seen[c.GrantID] = true
-	g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Context())
+	g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Brief())
 	if ent.IsNotFound(err) {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (w Settler) settle(g *ent.Grant, failed bool) error {
 }
 
 func (w Settler) work(g *ent.Grant) (*work, error) {
-	p, err := w.Tx.Property.Get(w.Tx.Context(), g.PropertyID)
+	p, err := w.Tx.Property.Get(w.Tx.Brief(), g.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property of a grant: %w", err)
 	}

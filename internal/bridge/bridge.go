@@ -54,7 +54,8 @@ type Bridge struct {
 	pace   pace
 	events chan struct{} // holds one signal: the journal grew
 
-	skew atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
+	skew      atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
+	leastSkew atomic.Int64                  // as far as its last greeting can have lain on the way
 
 	mu        sync.Mutex
 	id        identity
@@ -215,11 +216,7 @@ func (b *Bridge) doubt(ctx context.Context, e driver.Event) {
 
 // happened journals an event and wakes the link.
 func (b *Bridge) happened(e driver.Event) error {
-	o := occurrence{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
-	if e.Slot != 0 {
-		o.Generation = b.out.generation(e.Address, e.Slot)
-	}
-	lost, err := b.store.journal(o)
+	lost, err := b.store.journal(b.occurred(e))
 	if err != nil {
 		return fmt.Errorf("journal an event: %w", err)
 	}
@@ -228,6 +225,15 @@ func (b *Bridge) happened(e driver.Event) error {
 	}
 	signal(b.events)
 	return nil
+}
+
+// occurred is an event as it is journaled.
+func (b *Bridge) occurred(e driver.Event) occurrence {
+	o := occurrence{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
+	if e.Slot != 0 {
+		o.Generation = b.out.generation(e.Address, e.Slot)
+	}
+	return o
 }
 
 // lookAround asks the locks how they do, now and then.
@@ -307,13 +313,16 @@ const (
 )
 
 // heardTime compares our clock with the service's. A message that lay on the way makes our clock
-// look fast, so the least difference counts; it may creep up, since clocks drift.
-func (b *Bridge) heardTime(theirs time.Time, first bool) {
+// look fast, so the least difference counts; it may creep up, since clocks drift. A greeting took so
+// long from our question to its arrival that it cannot have lain longer; 0 is not a greeting.
+func (b *Bridge) heardTime(theirs time.Time, greeting time.Duration) {
 	if theirs.IsZero() {
 		return
 	}
 	skew := b.clock.Now().Sub(theirs)
-	if was := b.skew.Load(); was != nil && !first {
+	if greeting > 0 {
+		b.leastSkew.Store(int64(skew - greeting))
+	} else if was := b.skew.Load(); was != nil {
 		skew = min(skew, *was+skewCreep)
 	}
 	b.skew.Store(&skew)
@@ -340,10 +349,11 @@ func (b *Bridge) clockQuality() string {
 	return "synchronized"
 }
 
-// ours is a time of the service's by our clock.
+// ours is a time of the service's by our clock: the earliest that it can be, since deadlines are
+// reckoned with it.
 func (b *Bridge) ours(theirs time.Time) time.Time {
 	if skew := b.skew.Load(); skew != nil {
-		return theirs.Add(*skew)
+		return theirs.Add(min(*skew, time.Duration(b.leastSkew.Load())))
 	}
 	return theirs
 }

@@ -31,28 +31,34 @@ func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n)
 // journal appends an event under the next sequence. It returns how many old events gave way.
 func (s *store) journal(o occurrence) (lost int, err error) {
 	err = s.db.Update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(journalBucket)
-		n, err := b.NextSequence()
-		if err != nil {
-			return err
-		}
-		raw, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		if err := b.Put(sequenceKey(n), raw); err != nil {
-			return err
-		}
-		c := b.Cursor()
-		for k, _ := c.First(); k != nil && n-binary.BigEndian.Uint64(k) >= s.maxJournal; k, _ = c.First() {
-			if err := c.Delete(); err != nil {
-				return err
-			}
-			lost++
-		}
-		return nil
+		lost, err = s.enter(tx, o)
+		return err
 	})
 	return lost, err
+}
+
+// enter is journal within a write.
+func (s *store) enter(tx *bbolt.Tx, o occurrence) (lost int, err error) {
+	b := tx.Bucket(journalBucket)
+	n, err := b.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return 0, err
+	}
+	if err := b.Put(sequenceKey(n), raw); err != nil {
+		return 0, err
+	}
+	c := b.Cursor()
+	for k, _ := c.First(); k != nil && n-binary.BigEndian.Uint64(k) >= s.maxJournal; k, _ = c.First() {
+		if err := c.Delete(); err != nil {
+			return lost, err
+		}
+		lost++
+	}
+	return lost, nil
 }
 
 // pending is up to most events after a sequence, in order.

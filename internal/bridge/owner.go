@@ -139,7 +139,7 @@ func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 	}
 	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
 	var start *slot.Op
-	var drifted []uint32
+	var drifted []occurrence
 	wake := never
 	tell := map[uint32]slot.Observed{}
 	for _, ev := range events {
@@ -154,22 +154,21 @@ func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 			case slot.Tell:
 				tell[a.Slot] = a.Observed
 			case slot.Drift:
-				drifted = append(drifted, a.Slot)
+				drifted = append(drifted, o.bridge.occurred(driver.Event{
+					Address: o.lock.Address(), Kind: driver.Tampered, Slot: a.Slot, Reason: "slotChanged", At: now,
+				}))
 			case slot.WakeAt:
 				wake = min(a.At.Sub(now), never)
 			}
 		}
 	}
-	if err := o.save(before, state); err != nil {
+	if err := o.save(before, state, drifted); err != nil {
 		return err
 	}
 	o.state = state
 	o.bridge.out.learn(o.lock.Address(), state.Rows(), tell)
-	for _, n := range drifted {
-		err := o.bridge.happened(driver.Event{Address: o.lock.Address(), Kind: driver.Tampered, Slot: n, Reason: "slotChanged", At: now})
-		if err != nil {
-			return err
-		}
+	if len(drifted) > 0 {
+		signal(o.bridge.events)
 	}
 	if start != nil {
 		o.busy = true
@@ -179,14 +178,15 @@ func (o *owner) advance(ctx context.Context, events []slot.Event) error {
 	return nil
 }
 
-// save stores what has changed.
-func (o *owner) save(before, after slot.Lock) error {
+// save stores what has changed, and what happened: in one write, or a power cut between two would
+// leave a change that is known and that nobody hears of.
+func (o *owner) save(before, after slot.Lock, happened []occurrence) error {
 	offset := o.clock.offset()
 	if offset == o.saved {
-		return o.bridge.store.saveLock(o.lock.Address(), before, after, offset)
+		return o.bridge.store.saveLock(o.lock.Address(), before, after, offset, happened...)
 	}
 	o.saved = offset
-	return o.bridge.store.writeLock(o.lock.Address(), after, changedSlots(before, after), offset)
+	return o.bridge.store.writeLock(o.lock.Address(), after, changedSlots(before, after), offset, happened...)
 }
 
 // carryOut makes one call and answers, always. Offset is the lock's clock minus ours.

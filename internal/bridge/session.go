@@ -59,6 +59,7 @@ func (s *session) run(parent context.Context) error {
 		return cause(ctx, err)
 	}
 	s.stream = stream
+	asked := b.clock.Now()
 	if err := stream.Send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: b.hello()}}); err != nil {
 		_, err = stream.Recv() // the reason is there
 		return cause(ctx, err)
@@ -68,7 +69,7 @@ func (s *session) run(parent context.Context) error {
 		return cause(ctx, err)
 	}
 	deadman.Reset(silence)
-	beat, err := s.welcomed(ctx, first)
+	beat, err := s.welcomed(ctx, first, b.clock.Now().Sub(asked))
 	if err != nil {
 		return err
 	}
@@ -102,8 +103,8 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 	}
 }
 
-// welcomed takes the first message, which must be Welcome.
-func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse) (beat time.Duration, err error) {
+// welcomed takes the first message, which must be Welcome and took so long to come.
+func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (beat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbye(g)
 	}
@@ -114,7 +115,7 @@ func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse) (
 	b := s.bridge
 	s.epoch = w.GetEpoch()
 	b.setEpoch(s.epoch, nil)
-	b.heardTime(instant(w.GetServerTime()), true)
+	b.heardTime(instant(w.GetServerTime()), max(took, 1))
 	if err := b.store.acknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
 	}
@@ -223,7 +224,7 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_EventAck:
 		return s.eventsStored(k.EventAck.GetSequence())
 	case *lockv1.ConnectResponse_Heartbeat:
-		b.heardTime(instant(k.Heartbeat.GetClock()), false)
+		b.heardTime(instant(k.Heartbeat.GetClock()), 0)
 	case *lockv1.ConnectResponse_Drain:
 		if err := s.tell(); err != nil {
 			return err

@@ -227,25 +227,30 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores what differs between two states of a lock.
-func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration) error {
+// saveLock stores what differs between two states of a lock, and journals what happened with it.
+func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, happened ...occurrence) error {
 	changed := changedSlots(before, after)
-	if len(changed) == 0 && harmless(before.Op) && harmless(after.Op) && before.Fence.Equal(after.Fence) {
+	if len(changed) == 0 && len(happened) == 0 && harmless(before.Op) && harmless(after.Op) && before.Fence.Equal(after.Fence) {
 		return nil
 	}
-	return s.writeLock(address, after, changed, clock)
+	return s.writeLock(address, after, changed, clock, happened...)
 }
 
 // harmless operations need not be remembered: a reading that a power cut ends has changed nothing.
 // Their sequence numbers mean something to one run only.
 func harmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
-func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration) error {
+func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, happened ...occurrence) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		err := s.put(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
 		for _, row := range changed {
 			if err == nil {
 				err = s.put(tx, slotsBucket, slotKey(address, row.Number), storeSlot(row))
+			}
+		}
+		for _, o := range happened {
+			if err == nil {
+				_, err = s.enter(tx, o)
 			}
 		}
 		return err

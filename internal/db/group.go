@@ -25,6 +25,7 @@ const (
 // so that a panic stays with the caller who caused it.
 type group struct {
 	pool    *sql.DB
+	changes *changes
 	timeout time.Duration
 	clock   clock.Clock
 	log     *slog.Logger
@@ -53,9 +54,9 @@ type ticket struct {
 	tx    *Tx           // of the last run
 }
 
-func newGroup(pool *sql.DB, cfg Config) *group {
+func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
-		pool: pool, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		pool: pool, changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
 		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
 	}
 	go g.loop()
@@ -105,6 +106,7 @@ func (g *group) run(t *ticket, tx *sql.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
 	t.tx = newTx(ctx, dialect.SQLite, tx, g.clock.Now())
+	t.tx.changes = g.changes
 	returned := false
 	defer func() {
 		if !returned { // a panic or runtime.Goexit passes through us to the caller
@@ -135,6 +137,7 @@ func (g *group) batch(first *ticket) {
 		}
 		return
 	}
+	g.changes.undo()
 	if len(members) > 1 {
 		g.log.Warn("shared commit failed; its changes run again one by one", "changes", len(members), "error", err)
 	}
@@ -151,6 +154,7 @@ func (g *group) shared(first *ticket) ([]*ticket, error) {
 	if err != nil {
 		return members, err
 	}
+	g.changes.begin(tx)
 	begun := time.Now()
 	for t := first; ; {
 		if err := g.guarded(tx, t); err != nil {
@@ -192,6 +196,7 @@ func (g *group) guarded(tx *sql.Tx, t *ticket) error {
 	t.turn <- tx
 	<-t.ran
 	if t.err != nil || t.state.Load() == gone {
+		g.changes.undo()
 		if _, err := tx.Exec("ROLLBACK TO change"); err != nil {
 			return err
 		}
@@ -214,6 +219,7 @@ func (g *group) alone(t *ticket, reason error) {
 		t.final <- errors.Join(err, reason)
 		return
 	}
+	g.changes.begin(tx)
 	t.err = nil
 	t.turn <- tx
 	<-t.ran

@@ -189,7 +189,7 @@ func ledger(ctx context.Context, tx *sql.Tx) ([]string, error) {
 // changes a table by making it anew and dropping the old one, which would delete what
 // refers to it; all references are checked before the commit.
 func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
-	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}})
+	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}}, nil)
 	if err != nil {
 		return err
 	}

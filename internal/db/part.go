@@ -15,6 +15,7 @@ func (t *Tx) Part(f func() error) (err error) {
 	hooks := len(t.after)
 	if err := f(); err != nil {
 		t.after = t.after[:hooks]
+		t.changes.undo()
 		ctx := context.WithoutCancel(t.ctx)
 		if _, undo := t.sql.ExecContext(ctx, "ROLLBACK TO part"); undo != nil {
 			t.conn.lost.Store(true) // on SQLite the savepoint is gone only with its transaction

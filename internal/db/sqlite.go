@@ -35,16 +35,17 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}})
+	changes := newChanges()
+	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}, "_cache_size": {"-16384"}}, changes)
 	if err != nil {
 		return nil, err
 	}
 	// The readers come second: a read-only connection cannot make the file or its log.
-	readers, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}})
+	readers, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}}, nil)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	return &sqlite{path: path, writer: writer, readers: readers, group: newGroup(writer, cfg)}, nil
+	return &sqlite{path: path, writer: writer, readers: readers, group: newGroup(writer, changes, cfg)}, nil
 }
 
 // createPrivate makes the file readable by its owner alone; the driver would follow the umask.
@@ -56,7 +57,8 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-func openPool(ctx context.Context, path string, conns int, more url.Values) (*sql.DB, error) {
+// openPool opens a pool of connections; changes, if there is any, is told what they change.
+func openPool(ctx context.Context, path string, conns int, more url.Values, changes *changes) (*sql.DB, error) {
 	params := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"256"},
 	}
@@ -66,10 +68,8 @@ func openPool(ctx context.Context, path string, conns int, more url.Values) (*sq
 	if params.Get("mode") == "ro" {
 		delete(params, "_journal_mode")
 	}
-	pool, err := sql.Open("sqlite3", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+params.Encode())
-	if err != nil {
-		return nil, err
-	}
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + params.Encode()
+	pool := sql.OpenDB(connector{dsn, changes})
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	if err := pool.PingContext(ctx); err != nil {

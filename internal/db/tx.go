@@ -24,6 +24,8 @@ type Tx struct {
 	now   time.Time
 	after []func()
 	conn  *txConn
+	// what Remember asks; nil: it always reads
+	changes *changes
 }
 
 // insideWrite marks contexts of closures, so that a nested Write is refused.

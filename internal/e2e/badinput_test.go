@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -143,14 +143,14 @@ func TestBadInput(t *testing.T) {
 	if o, err := w.Do(t.Context(), w.Partner(), "PATCH", "/v1/reservations", good("KEPT")); err != nil || !o.OK() {
 		t.Fatal(o, err)
 	}
-	before := stored(t, w)
+	before := e2etest.Stored(t, w)
 	for _, c := range slices.Concat(badReservations, badCalls) {
 		t.Run(c.name, func(t *testing.T) {
 			o := c.send(t, w)
 			c.check(t, o)
 		})
 	}
-	if after := stored(t, w); after != before {
+	if after := e2etest.Stored(t, w); after != before {
 		t.Errorf("something was stored:\n%s\nbefore:\n%s", after, before)
 	}
 }
@@ -211,20 +211,6 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 	}
 }
 
-// stored is all that a partner has at a property.
-func stored(t *testing.T, w *e2etest.World) string {
-	t.Helper()
-	var out strings.Builder
-	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/integration"} {
-		o, err := w.Do(t.Context(), w.Partner(), "GET", path, nil)
-		if err != nil || !o.OK() {
-			t.Fatal(o, err)
-		}
-		fmt.Fprintf(&out, "%s\n", moment.ReplaceAll(o.Raw, []byte(`"TIME"`)))
-	}
-	return out.String()
-}
-
 // The same refusals reach callers of the other protocols.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)
@@ -241,7 +227,7 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 		{"a mask of nothing", `{"reservation":{"pmsMeta":{"id":"B"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"},"updateMask":"doors,pmsMeta,pmsNumber,booker,state,fromDate,toDate"}`, "invalidFields", []string{"updateMask"}},
 	} {
 		for _, p := range []e2etest.Protocol{e2etest.GRPC, e2etest.Connect} {
-			o, err := w.Call(t.Context(), p, w.Partner(), r, parsed(t, r, c.body))
+			o, err := w.Call(t.Context(), p, w.Partner(), r, e2etest.Parsed(t, r, c.body))
 			if err != nil || o.Code != codes.InvalidArgument || o.Reason != c.reason || !slices.Equal(o.Named(), c.fields) {
 				t.Errorf("%s over %s: %v %v; want %s %v", c.name, p, o, err, c.reason, c.fields)
 			}
@@ -250,8 +236,52 @@ func TestBadInputOverEveryProtocol(t *testing.T) {
 			}
 		}
 	}
-	if text := stored(t, w); strings.Contains(text, `"B"`) {
+	if text := e2etest.Stored(t, w); strings.Contains(text, `"B"`) {
 		t.Error("something was stored:", text)
+	}
+}
+
+func TestTooMuchOverEveryProtocol(t *testing.T) {
+	w := e2etest.Open(t)
+	one := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	batch := e2etest.Find("latchkey.partner.v1.ReservationService/BatchUpsertReservations")
+	huge := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "BIG"}, PmsNumber: strings.Repeat("a", 1100<<10)}}
+	many := &partnerv1.BatchUpsertReservationsRequest{Reservations: slices.Repeat([]*partnerv1.Reservation{{PmsMeta: &partnerv1.PmsMeta{Id: "MANY"}}}, 101)}
+	for _, p := range e2etest.Protocols {
+		if o, err := w.Call(t.Context(), p, w.Partner(), one, huge); err != nil || o.Code != codes.ResourceExhausted || p == e2etest.REST && o.HTTP != 413 {
+			t.Errorf("1.1 MiB over %s: %v %v", p, o, err)
+		}
+		o, err := w.Call(t.Context(), p, w.Partner(), batch, many)
+		if err != nil || o.Code != codes.InvalidArgument || !maps.Equal(o.Fields, map[string]string{"reservations": "tooMany"}) {
+			t.Errorf("101 items over %s: %v %v", p, o, err)
+		}
+	}
+}
+
+// Protobuf that is none, and text in it that is none.
+func TestBrokenProtobuf(t *testing.T) {
+	w := e2etest.Open(t)
+	r := e2etest.Find("latchkey.partner.v1.ReservationService/UpsertReservation")
+	// reservation (1) { pms_number (5): "1\xff" }
+	text := []byte{0x0a, 0x04, 0x2a, 0x02, '1', 0xff}
+	for name, c := range map[string]struct {
+		raw   []byte
+		named []string
+	}{"broken UTF-8": {text, []string{"reservation.pmsNumber"}}, "half a message": {text[:3], []string{}}, "noise": {[]byte{0xff, 0xff, 0xff, 0xff}, []string{}}} {
+		over, err := w.Raw(t.Context(), w.Partner(), r, c.raw)
+		if err != nil || over.Code != codes.InvalidArgument || over.Reason != "invalidFields" || !slices.Equal(over.Named(), c.named) {
+			t.Errorf("%s over gRPC: %v %v; want %v", name, over, err, c.named)
+		}
+		o, err := w.HTTPCall(t.Context(), w.Partner(), http.MethodPost, "/"+r.Name, "application/proto", c.raw)
+		if err == nil {
+			err = o.ReadConnect(r)
+		}
+		if err != nil || o.Code != codes.InvalidArgument || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.named) {
+			t.Errorf("%s over Connect: %v %v; want %v", name, o, err, c.named)
+		}
+		if o, err := w.Raw(t.Context(), e2etest.Nobody(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
+			t.Errorf("%s of nobody: %v %v", name, o, err)
+		}
 	}
 }
 

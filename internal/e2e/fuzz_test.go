@@ -149,7 +149,7 @@ func TestOddInput(t *testing.T) {
 			}
 		})
 	}
-	stored(t, a.World) // and it all still works
+	e2etest.Stored(t, a.World) // and it all still works
 }
 
 // fuzzed is the world of a fuzzing process, which ends with it.

@@ -233,8 +233,6 @@ type offset struct{ by time.Duration }
 
 func (o *offset) Now() time.Time { return clock.System.Now().Add(o.by) }
 
-var allScopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
-
 // everybody makes one credential of every kind. The clock is moved past those that end.
 func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	t.Helper()
@@ -264,7 +262,7 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 	must(err)
 	third, err := apps.CreateApp(ctx, &adminv1.CreateAppRequest{Name: "Channel tool"})
 	must(err)
-	gone, err := integrations.ConnectApp(a.Staff(ctx), &propertyv1.ConnectAppRequest{AppId: third.GetData().GetId(), Scopes: allScopes})
+	gone, err := integrations.ConnectApp(a.Staff(ctx), &propertyv1.ConnectAppRequest{AppId: third.GetData().GetId(), Scopes: e2etest.Scopes})
 	must(err)
 	_, err = integrations.RevokeAccessToken(a.Staff(ctx), &propertyv1.RevokeAccessTokenRequest{Id: gone.GetData().GetId()})
 	must(err)
@@ -287,9 +285,9 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 
 	out := []who{
 		{Caller: e2etest.Nobody()},
-		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: allScopes},
-		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: allScopes},
-		{Caller: named(b.Partner(), "app of B"), area: "partner", scopes: allScopes},
+		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: e2etest.Scopes},
+		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: e2etest.Scopes},
+		{Caller: named(b.Partner(), "app of B"), area: "partner", scopes: e2etest.Scopes},
 		{Caller: e2etest.Bearer("narrow app of A", narrow.GetAccessToken()), area: "partner", scopes: []string{"webhooks:write"}},
 		{Caller: named(a.Scripts(), "api-key of A"), area: "partner", scopes: []string{"reservations:read", "pins:read", "guests:read"}},
 		{Caller: e2etest.Bearer("viewer of A", viewer), area: "property", role: 1},
@@ -299,13 +297,14 @@ func everybody(t *testing.T, a *e2etest.World, now *offset) []who {
 		{Caller: e2etest.Bearer("operator token", lasting), area: "admin"},
 		{Caller: e2etest.Operator(), area: "admin"},
 		{Caller: socket(e2etest.Bearer("owner over the socket", owner)), area: "property", role: 3},
-		{Caller: socket(a.Partner()), area: "partner", scopes: allScopes},
+		{Caller: socket(a.Partner()), area: "partner", scopes: e2etest.Scopes},
 		{Caller: named(a.Partner().With("client-token", second.GetClientToken()), "token of A with another app")},
 		{Caller: named(a.Partner().With("access-token", ""), "client token alone")},
 		{Caller: named(e2etest.Bearer("", a.ClientToken), "client token as bearer")},
 		{Caller: named(a.Partner().With("api-key", b.APIKey), "app of A with the api-key of B")},
 		{Caller: named(a.Partner().With("authorization", "Bearer "+b.AccessToken), "two access tokens")},
 		{Caller: named(e2etest.Nobody().With("authorization", "Basic "+owner), "another scheme")},
+		{Caller: named(e2etest.Nobody().With("grpc-metadata-authorization", "Bearer "+owner), "a header that the gateway would pass")},
 		{Caller: named(e2etest.Nobody().With("api-key", "lkk_"+strings.Repeat("0", 32)), "garbage as api-key")},
 		{Caller: named(a.Partner().With("access-token", a.AccessToken[:len(a.AccessToken)-1]+"0"), "mistyped access token")},
 		{Caller: e2etest.Bearer("garbage", strings.Repeat("~", 4000))},

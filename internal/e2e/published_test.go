@@ -16,7 +16,7 @@ func house(w *e2etest.World, text string) string {
 	for name, v := range w.Spaces {
 		text = strings.ReplaceAll(text, "{"+name+"}", v)
 	}
-	text = strings.NewReplacer("{today}", today(0), "{later}", today(2), "{property}", w.PropertyID, "{integration}", w.IntegrationID, "{pms}", w.PMSURL()).Replace(text)
+	text = strings.NewReplacer("{today}", e2etest.Today(0), "{later}", e2etest.Today(2), "{property}", w.PropertyID, "{integration}", w.IntegrationID, "{pms}", w.PMSURL()).Replace(text)
 	return text
 }
 
@@ -173,7 +173,7 @@ func TestFirstRegistrationShowsTheSigningSecretOnce(t *testing.T) {
 	if err != nil || !o.OK() || strings.Contains(string(o.Raw), "signingSecret") {
 		t.Error(o, err, string(o.Raw))
 	}
-	other := connectApp(t, w, "Second PMS")
+	other := e2etest.ConnectApp(t, w, "Second PMS")
 	o, err = w.Do(t.Context(), other, "PATCH", "/v1/endpoints", house(w, `{"action":"getSpaces","url":"{pms}/spaces","method":"GET","token":"pms-secret"}`))
 	if err != nil || !o.OK() {
 		t.Fatal(o, err)
@@ -214,18 +214,9 @@ func TestMergeOverJSON(t *testing.T) {
 			t.Fatalf("%s: %v %v", step.change, o, err)
 		}
 		for path, want := range step.want {
-			if got := at(o.Data(), path); got != want {
+			if got := e2etest.At(o.Data(), path); got != want {
 				t.Errorf("after %s, %s is %v; want %v", step.change, path, got, want)
 			}
 		}
 	}
-}
-
-// at reads a dotted path of a JSON object, nil if there is nothing.
-func at(v any, path string) any {
-	for name := range strings.SplitSeq(path, ".") {
-		m, _ := v.(map[string]any)
-		v = m[name]
-	}
-	return v
 }

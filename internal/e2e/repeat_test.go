@@ -54,9 +54,9 @@ func TestUpdatesAreOrdered(t *testing.T) {
 				t.Errorf("%s: %v %v", step.number, o, o.Data())
 			}
 		}
-		before := stored(t, w)
+		before := e2etest.Stored(t, w)
 		at(1, "older still")
-		if after := stored(t, w); after != before {
+		if after := e2etest.Stored(t, w); after != before {
 			t.Errorf("a stale update changed something:\n%s\n%s", before, after)
 		}
 		// Without a time of the PMS's, the order of arrival counts.
@@ -87,7 +87,7 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 			t.Errorf("another body: %v", o)
 		}
 		// The key is the integration's and the method's own.
-		if o := send(t, w, connectApp(t, w, "Another").With("Idempotency-Key", "k-1"), other); !o.OK() {
+		if o := send(t, w, e2etest.ConnectApp(t, w, "Another").With("Idempotency-Key", "k-1"), other); !o.OK() {
 			t.Errorf("another integration: %v", o)
 		}
 		if o, err := w.Do(t.Context(), keyed, "POST", "/v1/reservations/resetKeyChain", `{"pmsId":"I","reset":"pin"}`); err != nil || !o.OK() {
@@ -104,13 +104,13 @@ func TestARepeatedCallHasOneEffectAndOneAnswer(t *testing.T) {
 
 func TestARepeatedAnswerShowsSecretsAsTheyAreNow(t *testing.T) {
 	w := e2etest.Open(t)
-	push(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
+	e2etest.Push(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
 	reset := func(key string) string {
 		o, err := w.Do(t.Context(), w.Partner().With("Idempotency-Key", key), "POST", "/v1/reservations/resetKeyChain", `{"pmsId":"S","reset":"pin"}`)
 		if err != nil || !o.OK() {
 			t.Fatal(o, err)
 		}
-		return at(o.Data(), "reservation.pin").(string)
+		return e2etest.At(o.Data(), "reservation.pin").(string)
 	}
 	first := reset("r-1")
 	if again := reset("r-1"); again != first {
@@ -123,7 +123,7 @@ func TestARepeatedAnswerShowsSecretsAsTheyAreNow(t *testing.T) {
 	if again := reset("r-1"); again != second {
 		t.Errorf("the answer that was kept shows the PIN %s, which is %s now: PINs are not kept with answers", again, second)
 	}
-	app := connectApp(t, w, "With endpoints").With("Idempotency-Key", "e-1")
+	app := e2etest.ConnectApp(t, w, "With endpoints").With("Idempotency-Key", "e-1")
 	register := func() e2etest.Outcome {
 		o, err := w.Do(t.Context(), app, "PATCH", "/v1/endpoints", fmt.Sprintf(`{"action":"checkIn","url":"%s/check-in","token":"T"}`, w.PMSURL()))
 		if err != nil || !o.OK() {
@@ -179,7 +179,7 @@ func TestACallThatIsStillRunningIsNotRunTwice(t *testing.T) {
 
 func TestOneIntegrationUsesUpItsOwnLimitOnly(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Rate = config.Rate{PerMinute: 60, Burst: 5, BatchPerMinute: 2} })
-	greedy := connectApp(t, w, "Greedy")
+	greedy := e2etest.ConnectApp(t, w, "Greedy")
 	var o e2etest.Outcome
 	for range 20 {
 		var err error

@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -38,8 +36,8 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 		}
 	}
 	staff := w.Staff(ctx)
-	push(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101"})
-	push(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A"})
+	e2etest.Push(t, w, "SHARED-1", map[string]any{"state": "started", "roomId": "R101"})
+	e2etest.Push(t, w, "SHARED-2", map[string]any{"state": "confirmed", "bedId": "D4-A"})
 	one, err := w.PMS.Do(ctx, "GET", "/v1/reservations/find?pmsId=SHARED-1", nil)
 	must(err)
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
@@ -81,30 +79,6 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 		}
 	}
 	return &tenant{w, ids}
-}
-
-// push sends a reservation of the sandbox's PMS, with what every one needs.
-func push(t testing.TB, w *e2etest.World, pmsID string, fields map[string]any) sandbox.Answer {
-	t.Helper()
-	all := map[string]any{
-		"pmsNumber": "N-" + pmsID, "booker": map[string]any{"lastName": "Lovelace"},
-		"fromDate": today(0), "toDate": today(2),
-	}
-	maps.Copy(all, fields)
-	a, err := w.PMS.Push(t.Context(), pmsID, all)
-	if err != nil || a.Status != 200 {
-		t.Fatalf("push %s: %v %v", pmsID, a, err)
-	}
-	return a
-}
-
-// today is a day of the demo property's calendar, so many days ahead.
-func today(ahead int) string {
-	zone, err := time.LoadLocation("Europe/Lisbon")
-	if err != nil {
-		panic(err) // the zones are linked into the test
-	}
-	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
 }
 
 // probes are, for each RPC whose request can name something, a request that is right but for the field that is tried.
@@ -289,8 +263,6 @@ func (a *tenant) fill(t testing.TB, r e2etest.RPC, probe string) proto.Message {
 	return req
 }
 
-var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
-
 // plain is an answer without what differs from call to call, and without the id that was tried.
 func plain(o e2etest.Outcome, tried string) string {
 	if o.OK() {
@@ -332,7 +304,7 @@ func everything(t *testing.T, w *tenant) map[string][]byte {
 		if err != nil || !got.OK() {
 			t.Fatalf("%s: %v %v", name, got, err)
 		}
-		out[name+" as "+c.Name] = moment.ReplaceAll(got.Raw, []byte(`"TIME"`))
+		out[name+" as "+c.Name] = e2etest.Timeless(got.Raw)
 	}
 	for _, c := range []e2etest.Caller{w.Partner(), w.Scripts()} {
 		read(c, "latchkey.partner.v1.ReservationService/ListReservations", `{}`)

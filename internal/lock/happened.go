@@ -30,6 +30,7 @@ const ahead = 5 * time.Minute
 // lockEvents are the kinds that partners and staff hear of; others are counted and let go.
 var lockEvents = map[string]event.Kind{
 	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
+	"tampered": event.LockTampered, "jammed": event.LockJammed,
 }
 
 // Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
@@ -106,6 +107,9 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 		e.Body["grantId"] = row.GrantID
 	}
 	if err := event.Append(tx, e); err != nil {
+		return nil, err
+	}
+	if err := alarm(tx, lk, kind, h, at); err != nil {
 		return nil, err
 	}
 	if row == nil || kind != event.DoorOpened {

@@ -44,7 +44,7 @@ func Put(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p Place) (*ent.Slot, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID)).All(tx.Context())
+	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID)).All(tx.Brief())
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	}
 	changed, err := tx.Slot.Update().Where(unchanged(s)...).
 		SetGeneration(generation).SetPresent(false).ClearPin().SetEvidence(string(evidence)).
-		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Context())
+		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Brief())
 	if err != nil {
 		return nil, err
 	}
@@ -102,12 +102,12 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 		return nil, errSlotMoved
 	}
 	wake(tx, lk.BridgeID, lk.ID)
-	return tx.Slot.Get(tx.Context(), s.ID)
+	return tx.Slot.Get(tx.Brief(), s.ID)
 }
 
 // place stores what a slot shall hold. A row without an id is new.
 func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
-	ctx := tx.Context()
+	ctx := tx.Brief()
 	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter})
 	if !ok {
 		return nil, errSlotMoved
@@ -157,7 +157,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 
 // OfGrant is every slot of a grant, those emptied again included until another grant takes them.
 func OfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
-	return SlotsOf(tx.Context(), tx.Client, propertyID, grantID)
+	return SlotsOf(tx.Brief(), tx.Client, propertyID, grantID)
 }
 
 // SlotsOf is OfGrant for several grants and outside a change.
@@ -176,7 +176,7 @@ func SlotsOf(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...
 // draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
 // lock wait for each other.
 func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	next, err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).AddGeneration(1).Save(tx.Context())
+	next, err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).AddGeneration(1).Save(tx.Brief())
 	if err != nil {
 		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)
 	}
@@ -187,7 +187,7 @@ func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
 // listening is the enrolment of the lock's bridge if it is online, so that a code stored now will reach it at once and
 // may be marked as handed over in the same commit.
 func listening(tx *db.Tx, lk *ent.Lock) (string, error) {
-	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
+	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
 	if ent.IsNotFound(err) {
 		return "", nil
 	}

@@ -58,10 +58,14 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if br.Online {
 		before = br.Node
 	}
+	record, back := boots(br.BootID, h.BootID)
+	if err := watchDoubles(tx, br, record, back); err != nil {
+		return nil, err
+	}
 	update := tx.Bridge.Update().
 		Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch), entbridge.RevokedAtIsNil()).
 		AddEpoch(1).SetOnline(true).SetOfflineReason("").SetNode(h.Node).SetLastSeenAt(tx.Now()).
-		SetBootID(h.BootID).SetSoftware(h.Software)
+		SetBootID(record).SetSoftware(h.Software)
 	if !h.Clock.IsZero() {
 		update.SetClockOffsetMs(h.Clock.Sub(tx.Now()).Milliseconds())
 	}

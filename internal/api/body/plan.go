@@ -1,6 +1,7 @@
 package body
 
 import (
+	"strconv"
 	"sync"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -24,7 +25,9 @@ const (
 
 // plan is what reading a message needs of its descriptor, made once per type.
 type plan struct {
-	fields map[string]*field // by JSON name and by proto name
+	form    form              // of the message itself
+	fields  map[string]*field // by JSON name and by proto name
+	ordered []*field          // as the descriptor has them
 }
 
 type field struct {
@@ -32,6 +35,7 @@ type field struct {
 	form  form // of a single value, an entry of a list, or the value of a map
 	index int  // position in the descriptor, to notice a name sent twice
 	json  string
+	key   string // the JSON name between quotes, and a colon
 	proto string
 	oneof protoreflect.OneofDescriptor // nil for synthetic ones
 	value protoreflect.FieldDescriptor // what a single value is: fd itself, or the map's value
@@ -44,10 +48,10 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 		return p.(*plan)
 	}
 	fields := md.Fields()
-	p := &plan{fields: make(map[string]*field, 2*fields.Len())}
+	p := &plan{form: formOfMessage(md), fields: make(map[string]*field, 2*fields.Len()), ordered: make([]*field, fields.Len())}
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		f := &field{fd: fd, index: i, json: fd.JSONName(), proto: string(fd.Name()), value: fd}
+		f := &field{fd: fd, index: i, json: fd.JSONName(), key: strconv.Quote(fd.JSONName()) + ":", proto: string(fd.Name()), value: fd}
 		if fd.IsMap() {
 			f.value = fd.MapValue()
 		}
@@ -55,18 +59,25 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 		if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
 			f.oneof = od
 		}
+		p.ordered[i] = f
 		p.fields[f.proto] = f
 		p.fields[f.json] = f
+	}
+	if md.ExtensionRanges().Len() > 0 {
+		p.form = formOpaque
 	}
 	got, _ := plans.LoadOrStore(md, p)
 	return got.(*plan)
 }
 
 func formOf(fd protoreflect.FieldDescriptor) form {
-	md := fd.Message()
-	if md == nil {
-		return formScalar
+	if md := fd.Message(); md != nil {
+		return formOfMessage(md)
 	}
+	return formScalar
+}
+
+func formOfMessage(md protoreflect.MessageDescriptor) form {
 	switch md.FullName() {
 	case "google.protobuf.Timestamp":
 		return formTimestamp

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
 	"latchkey.dev/internal/api/body"
@@ -23,7 +22,8 @@ const maxDrain = 8 << 20
 // codec reads bodies and writes answers; it implements runtime.Marshaler.
 type codec struct{}
 
-var answers = protojson.MarshalOptions{EmitDefaultValues: true}
+// usualAnswer is the size of an answer that needs no second allocation.
+const usualAnswer = 2 << 10
 
 func (codec) ContentType(any) string { return jsonType[0] }
 
@@ -32,7 +32,7 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%T is no protobuf message", v)
 	}
-	return answers.Marshal(m)
+	return body.Append(make([]byte, 0, usualAnswer), m.ProtoReflect())
 }
 
 func (codec) Unmarshal([]byte, any) error {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
+	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault"
 )
@@ -71,11 +72,11 @@ func (h *Handler) refuse(w http.ResponseWriter, x *exchange, f *fault.Fault) {
 }
 
 func (h *Handler) write(w http.ResponseWriter, x *exchange, e *errorsv1.Error) {
-	text, err := answers.Marshal(e)
+	text, err := body.Append(nil, e.ProtoReflect())
 	if err != nil {
 		h.log.Error("error cannot be written", "requestId", x.id, "error", err.Error())
 		e.Details = nil
-		if text, err = answers.Marshal(e); err != nil {
+		if text, err = body.Append(nil, e.ProtoReflect()); err != nil {
 			text = []byte(`{}`)
 		}
 	}

@@ -1,4 +1,5 @@
-package e2e
+// Package doors tests the whole at its keypads: what a PIN opens, step by step of a stay, and while things fail.
+package doors
 
 import (
 	"context"
@@ -25,7 +26,7 @@ func arrives(t *testing.T, w *e2etest.World, id string, fields map[string]any) *
 	for k, v := range fields {
 		all[k] = v
 	}
-	push(t, w, id, all)
+	e2etest.Push(t, w, id, all)
 	return g
 }
 
@@ -50,17 +51,17 @@ type plan struct {
 
 func planOf(data map[string]any) plan {
 	p := plan{doors: map[string]string{}, why: map[string]string{}}
-	p.status, _ = at(data, "access.status").(string)
-	p.to, _ = at(data, "access.window.to").(string)
-	reasons, _ := at(data, "access.reasons").([]any)
+	p.status, _ = e2etest.At(data, "access.status").(string)
+	p.to, _ = e2etest.At(data, "access.window.to").(string)
+	reasons, _ := e2etest.At(data, "access.reasons").([]any)
 	for _, r := range reasons {
 		p.reasons = append(p.reasons, r.(string))
 	}
-	doors, _ := at(data, "access.doors").([]any)
+	doors, _ := e2etest.At(data, "access.doors").([]any)
 	for _, d := range doors {
-		name := at(d, "name").(string)
-		p.doors[name], _ = at(d, "pin").(string)
-		p.why[name], _ = at(d, "reason").(string)
+		name := e2etest.At(d, "name").(string)
+		p.doors[name], _ = e2etest.At(d, "pin").(string)
+		p.why[name], _ = e2etest.At(d, "reason").(string)
 	}
 	return p
 }
@@ -82,6 +83,12 @@ var proven = []string{"verified", "used"}
 // settles waits until a plan has a status and every door of it that is not going is proven.
 func (g *guest) settles(status string) plan {
 	g.t.Helper()
+	return g.settlesWith(status, proven)
+}
+
+// settlesWith is settles for locks that prove less.
+func (g *guest) settlesWith(status string, proof []string) plan {
+	g.t.Helper()
 	var p plan
 	g.w.Await(g.id+" is "+status, func(context.Context) (bool, error) {
 		p, _ = g.sees()
@@ -89,7 +96,7 @@ func (g *guest) settles(status string) plan {
 			return false, fmt.Errorf("%s is %+v", g.id, p)
 		}
 		for name, evidence := range p.doors {
-			if status == "issued" && !slices.Contains(proven, evidence) || status == "removed" && evidence != "removed" {
+			if status == "issued" && !slices.Contains(proof, evidence) || status == "removed" && evidence != "removed" {
 				return false, fmt.Errorf("%s at %s is %s (%s)", g.id, name, evidence, p.why[name])
 			}
 		}

@@ -1,4 +1,4 @@
-package e2e
+package doors
 
 import (
 	"context"
@@ -18,7 +18,10 @@ const front = sandbox.Front
 
 func both(t *testing.T, f func(t *testing.T, w *e2etest.World)) {
 	t.Helper()
-	dbtest.EachURL(t, func(t *testing.T, url string) { f(t, e2etest.Open(t, e2etest.Database(url))) })
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		t.Parallel()
+		f(t, e2etest.Open(t, e2etest.Database(url)))
+	})
 }
 
 func room(id string) map[string]any { return map[string]any{"roomId": id} }
@@ -38,8 +41,8 @@ func TestAStayFromBookingToCheckOut(t *testing.T) {
 		pin := g.pin()
 		g.opens(pin, "Room 101", front)
 
-		until := g.push(map[string]any{"toDate": today(5)})
-		if after := g.settles("issued"); until.to != today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
+		until := g.push(map[string]any{"toDate": e2etest.Today(5)})
+		if after := g.settles("issued"); until.to != e2etest.Today(5)+"T11:00:00Z" || after.to != until.to || g.pin() != pin {
 			t.Errorf("longer: %+v, then %+v; the PIN was %s and is %s", until, after, pin, g.pin())
 		}
 		g.opens(pin, "Room 101", front)
@@ -149,6 +152,77 @@ func TestARoomMoveMakesBeforeItBreaks(t *testing.T) {
 			t.Errorf("the move changed the PIN from %s to %s", pin, now)
 		}
 		g.opens(pin, "Room 102", front)
+	})
+}
+
+// Where nothing can be read back, the lock's word has to do, and the rest is the same.
+func TestLocksThatCannotBeRead(t *testing.T) {
+	for _, profile := range []string{sim.Zigbee2MQTT, sim.TTLock, sim.Nuki, sim.Matter} {
+		t.Run(profile, func(t *testing.T) {
+			t.Parallel()
+			w := e2etest.Open(t, func(c *sandbox.Config) { c.Profile = profile })
+			proof := append([]string{"accepted"}, proven...)
+			g := arrives(t, w, "S", room("R101"))
+			g.settlesWith("issued", proof)
+			pin := g.pin()
+			g.opens(pin, "Room 101", front)
+			g.push(room("R102"))
+			w.Await("the move is over", func(context.Context) (bool, error) {
+				old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
+				if !old && !moved {
+					t.Fatal("the guest stands before two locked doors")
+				}
+				return !old, nil
+			})
+			g.settlesWith("issued", proof)
+			g.opens(pin, "Room 102", front)
+			g.leaves()
+			g.opens(pin)
+		})
+	}
+}
+
+// Gates follow the room's lock; a setting grants them alone.
+func TestGatesAlone(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		locks := propertyv1.NewLockServiceClient(w.Public)
+		all, err := locks.ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{PageSize: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range all.GetData().GetList() {
+			if l.GetAddress() != "Room 103" {
+				continue
+			}
+			if _, err := locks.AssignLock(w.Staff(t.Context()), &propertyv1.AssignLockRequest{Id: l.GetId()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := arrives(t, w, "S", room("R103"))
+		if p, pin := g.sees(); p.status != "none" || pin != "" || len(p.doors) != 1 || p.why["Room 103"] != "noLock" {
+			t.Errorf("a room without a lock: %+v %q", p, pin)
+		}
+		alone := func(on bool) {
+			t.Helper()
+			_, err := propertyv1.NewPropertyServiceClient(w.Public).UpdateProperty(w.Staff(t.Context()), &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{GatesAlone: &on}})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		alone(true)
+		w.Await("the gate opens", func(context.Context) (bool, error) {
+			p, _ := g.sees()
+			return slices.Contains(proven, p.doors[front]), nil
+		})
+		pin := g.pin()
+		if !types(t, w, front, pin) {
+			t.Error("the gate stays shut")
+		}
+		alone(false)
+		w.Await("the gate is shut", func(context.Context) (bool, error) { return len(w.House.Slots(front)) == 0, nil })
+		if types(t, w, front, pin) {
+			t.Error("the gate opens still")
+		}
 	})
 }
 
@@ -291,7 +365,7 @@ func TestResetDrawsNewCodes(t *testing.T) {
 		if len(gates) != 1 {
 			t.Fatal(a)
 		}
-		g.opens(at(gates[0], "pin").(string), front)
+		g.opens(e2etest.At(gates[0], "pin").(string), front)
 		g.opens(now, "Room 101")
 	})
 }

@@ -1,4 +1,4 @@
-package e2e
+package doors
 
 import (
 	"bytes"
@@ -102,7 +102,7 @@ func pour(w io.Writer, n int64) (sent int64) {
 // calledBy is a partner of the property whose getSpaces is at one of the villain's paths.
 func calledBy(t *testing.T, w *e2etest.World, url string) e2etest.Caller {
 	t.Helper()
-	c := connectApp(t, w, "Villain "+url[strings.LastIndexByte(url, '/')+1:])
+	c := e2etest.ConnectApp(t, w, "Villain "+url[strings.LastIndexByte(url, '/')+1:])
 	o, err := w.Do(t.Context(), c, "PATCH", "/v1/endpoints", map[string]any{"action": "getSpaces", "url": url, "token": "T"})
 	if err != nil || !o.OK() {
 		t.Fatal(url, o, err)
@@ -111,6 +111,7 @@ func calledBy(t *testing.T, w *e2etest.World, url string) e2etest.Caller {
 }
 
 func TestHostilePartners(t *testing.T) {
+	t.Parallel()
 	v := newVillain(t)
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Partner.Allow = []string{strings.TrimPrefix(v.URL, "http://")} })
 	var all sync.WaitGroup
@@ -145,7 +146,7 @@ func TestHostilePartners(t *testing.T) {
 			done = true
 		default:
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		o, err := w.Do(ctx, w.Partner(), "POST", "/v1/endpoints/getSpaces:test", `{}`)
 		cancel()
 		if err != nil || o.Data()["ok"] != true {
@@ -183,7 +184,7 @@ func TestHostilePartners(t *testing.T) {
 // Where nothing was allowed, no spelling of an address of ours can be registered.
 func TestAddressesThatNoPartnerMayHave(t *testing.T) {
 	w := e2etest.Open(t)
-	before := stored(t, w)
+	before := e2etest.Stored(t, w)
 	for _, url := range []string{
 		"http://127.0.0.1/", "https://127.0.0.1/spaces", "https://127.0.0.1:8443/", "https://localhost/", "https://LOCALHOST./", "https://a.localhost/", "https://[::1]/", "https://0.0.0.0/",
 		"https://127.1/", "https://2130706433/", "https://0x7f.0.0.1/", "https://0177.0.0.1/", "https://[::ffff:127.0.0.1]/", "https://[::127.0.0.1]/", "https://10.1.2.3/", "https://192.168.0.1/", "https://172.16.0.1/",
@@ -196,7 +197,7 @@ func TestAddressesThatNoPartnerMayHave(t *testing.T) {
 			t.Errorf("%s: %v %v", url, o, err)
 		}
 	}
-	if after := stored(t, w); after != before {
+	if after := e2etest.Stored(t, w); after != before {
 		t.Errorf("something was stored: %s", after)
 	}
 }

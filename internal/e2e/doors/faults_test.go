@@ -1,4 +1,4 @@
-package e2e
+package doors
 
 import (
 	"context"
@@ -43,6 +43,7 @@ func (g *guest) truthful(status, pin string) {
 // The link is cut after every number of records, in both directions, twice in a row: nothing that is said of a door is
 // wrong meanwhile, and in the end every door is as it should be.
 func TestTheLinkCutAtEveryBoundary(t *testing.T) {
+	t.Parallel()
 	w, p := apart(t)
 	for n := range 10 {
 		for _, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
@@ -120,7 +121,7 @@ func TestABridgeThatIsAway(t *testing.T) {
 	unlock := func() e2etest.Outcome {
 		t.Helper()
 		// At once: long before the act's own deadline.
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
 		defer cancel()
 		o, err := w.Do(ctx, w.Owner(), "POST", "/v1/property/locks/"+one.GetId()+":unlock", `{}`)
 		if err != nil {

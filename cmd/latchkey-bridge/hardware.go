@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/bridge/driver/zigbee2mqtt"
+)
+
+// hardware says what talks to the locks; run and doctor share it.
+type hardware struct {
+	Driver string `help:"What talks to the locks: ${enum}." enum:"sim,zigbee2mqtt" default:"sim" env:"LATCHKEY_BRIDGE_DRIVER"`
+	MQTT   mqtt   `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
+	Sim    house  `embed:"" prefix:"sim-" group:"Simulated locks"`
+}
+
+type mqtt struct {
+	URL          string   `help:"The broker: mqtt://host:1883, or mqtts://host:8883 with TLS." default:"mqtt://localhost:1883" env:"URL"`
+	Base         string   `help:"Zigbee2MQTT's base_topic." default:"zigbee2mqtt" env:"BASE"`
+	User         string   `help:"The broker's user for this bridge." env:"USER"`
+	Password     string   `help:"Its password; better from the environment or a file, where other users of this machine do not see it." env:"PASSWORD" xor:"password"`
+	PasswordFile string   `help:"A file that holds the password." env:"PASSWORD_FILE" type:"path" xor:"password"`
+	CA           string   `help:"PEM file of the CA that signed the broker's certificate; empty: the machine's CAs." env:"CA" type:"path"`
+	Cert         string   `help:"PEM file of a client certificate for the broker." env:"CERT" type:"path" and:"pair"`
+	Key          string   `help:"PEM file of its key." env:"KEY" type:"path" and:"pair"`
+	Insecure     bool     `help:"Allow mqtt:// to another machine: PINs then cross the network in the clear." env:"INSECURE"`
+	Lock         []string `help:"What Zigbee2MQTT does not know of a lock, once for each: its address, the users it has, how long PINs may be, and read=no if it never answers when a slot is read." placeholder:"0x00158d0001a2b3c4:slots=30,pin=4-8,read=no" sep:";" env:"LOCK"`
+}
+
+type house struct {
+	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock." placeholder:"FRONT=zwave" mapsep:","`
+	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
+	Seed    uint64            `help:"Seed of the simulation." default:"1"`
+	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
+	Script  string            `help:"File of what befalls the simulated locks and when, a JSON object a line." type:"path"`
+}
+
+// open connects to what talks to the locks. Closing ends all that was begun; the driver itself is the
+// bridge's to close.
+func (h *hardware) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
+	if h.Driver == "zigbee2mqtt" {
+		d, err := h.MQTT.open(log)
+		return d, func() error { return nil }, err
+	}
+	return h.Sim.open(ctx, dir, log)
+}
+
+func (m *mqtt) open(log *slog.Logger) (driver.Driver, error) {
+	c := zigbee2mqtt.Config{
+		URL: m.URL, Base: m.Base, User: m.User, Password: m.Password, Insecure: m.Insecure, Log: log, Tunings: map[string]zigbee2mqtt.Tuning{},
+	}
+	if m.PasswordFile != "" {
+		raw, err := os.ReadFile(m.PasswordFile)
+		if err != nil {
+			return nil, fmt.Errorf("the broker's password: %w", err)
+		}
+		c.Password = strings.TrimRight(string(raw), "\r\n")
+	}
+	for _, line := range m.Lock {
+		address, t, err := zigbee2mqtt.ParseTuning(line)
+		if err != nil {
+			return nil, fmt.Errorf("--mqtt-lock: %w", err)
+		}
+		c.Tunings[address] = t
+	}
+	var err error
+	if c.TLS, err = m.tls(); err != nil {
+		return nil, err
+	}
+	return zigbee2mqtt.New(c)
+}
+
+func (m *mqtt) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if m.CA != "" {
+		raw, err := os.ReadFile(m.CA)
+		if err != nil {
+			return nil, fmt.Errorf("the broker's CA: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(raw) {
+			return nil, fmt.Errorf("the broker's CA: %s holds no certificate in PEM", m.CA)
+		}
+	}
+	if m.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(m.Cert, m.Key)
+		if err != nil {
+			return nil, fmt.Errorf("our certificate for the broker: %w", err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// open builds the simulated house in the bridge's directory.
+func (s *house) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	config := sim.Config{Seed: s.Seed, Memory: filepath.Join(dir, "sim-locks.json")}
+	for address, profile := range s.Locks {
+		config.Locks = append(config.Locks, sim.Spec{Address: address, Profile: profile, Latency: s.Latency})
+	}
+	built, err := sim.NewHouse(config)
+	if err != nil {
+		return nil, nil, err
+	}
+	closers := []func() error{built.Close}
+	closeAll := func() (err error) {
+		for _, c := range closers {
+			err = errors.Join(err, c())
+		}
+		return err
+	}
+	if s.Script != "" {
+		stop, err := s.play(ctx, built, log)
+		if err != nil {
+			return nil, nil, errors.Join(err, closeAll())
+		}
+		closers = append([]func() error{stop}, closers...)
+	}
+	if s.Keypads != "" {
+		stop, err := s.serve(ctx, built, log)
+		if err != nil {
+			return nil, nil, errors.Join(err, closeAll())
+		}
+		closers = append([]func() error{stop}, closers...)
+	}
+	return built.Driver(), closeAll, nil
+}
+
+func (s *house) play(ctx context.Context, built *sim.House, log *slog.Logger) (stop func() error, err error) {
+	f, err := os.Open(s.Script)
+	if err != nil {
+		return nil, fmt.Errorf("the script: %w", err)
+	}
+	moves, err := sim.ReadScript(f)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := built.Play(ctx, moves); err != nil && ctx.Err() == nil {
+			log.Error("script", "error", err)
+		}
+	}()
+	return func() error { cancel(); <-done; return nil }, nil
+}
+
+func (s *house) serve(ctx context.Context, built *sim.House, log *slog.Logger) (stop func() error, err error) {
+	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
+	if err != nil {
+		return nil, fmt.Errorf("keypads: %w", err)
+	}
+	srv := &http.Server{Handler: sim.Keypads(built), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := srv.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("keypads", "error", err)
+		}
+	}()
+	log.Info("keypads", "url", "http://"+lis.Addr().String()+"/{address}")
+	return func() error { err := srv.Close(); <-done; return err }, nil
+}

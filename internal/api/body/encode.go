@@ -1,0 +1,242 @@
+package body
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// rare writes what no answer is full of.
+var rare = protojson.MarshalOptions{EmitDefaultValues: true}
+
+// Append writes a message as JSON, as protojson does with EmitDefaultValues but for blanks, in a third of its time: every
+// answer over REST is written by it.
+func Append(b []byte, msg protoreflect.Message) ([]byte, error) {
+	p := planOf(msg.Descriptor())
+	if p.form != formMessage {
+		return appendRare(b, msg)
+	}
+	var err error
+	b = append(b, '{')
+	first := true
+	for _, f := range p.ordered {
+		has := msg.Has(f.fd)
+		if !has && f.fd.HasPresence() {
+			continue
+		}
+		if !first {
+			b = append(b, ',')
+		}
+		first = false
+		b = append(b, f.key...)
+		v := msg.Get(f.fd)
+		switch {
+		case f.fd.IsList():
+			b, err = appendList(b, f, v.List())
+		case f.fd.IsMap():
+			b, err = appendMap(b, f, v.Map())
+		default:
+			b, err = appendValue(b, f, v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendRare(b []byte, msg protoreflect.Message) ([]byte, error) {
+	text, err := rare.Marshal(msg.Interface())
+	return append(b, text...), err
+}
+
+func appendList(b []byte, f *field, list protoreflect.List) ([]byte, error) {
+	var err error
+	b = append(b, '[')
+	for i := range list.Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendValue(b, f, list.Get(i)); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendMap(b []byte, f *field, m protoreflect.Map) ([]byte, error) {
+	keys := make([]protoreflect.MapKey, 0, m.Len())
+	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool { keys = append(keys, k); return true })
+	slices.SortFunc(keys, compareKeys)
+	var err error
+	b = append(b, '{')
+	for i, k := range keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = appendText(b, k.String()); err != nil {
+			return nil, fieldError(f, err)
+		}
+		b = append(b, ':')
+		if b, err = appendValue(b, f, m.Get(k)); err != nil {
+			return nil, err
+		}
+	}
+	return append(b, '}'), nil
+}
+
+// appendValue writes a single value, an entry of a list or the value of a map.
+func appendValue(b []byte, f *field, v protoreflect.Value) (_ []byte, err error) {
+	switch f.value.Kind() {
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		switch f.form {
+		case formMessage:
+			return Append(b, v.Message())
+		case formTimestamp:
+			return appendTime(b, v.Message())
+		}
+		return appendRare(b, v.Message())
+	case protoreflect.StringKind:
+		if b, err = appendText(b, v.String()); err != nil {
+			return nil, fieldError(f, err)
+		}
+		return b, nil
+	case protoreflect.BoolKind:
+		return strconv.AppendBool(b, v.Bool()), nil
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
+		return strconv.AppendInt(b, v.Int(), 10), nil
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		return strconv.AppendUint(b, v.Uint(), 10), nil
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
+		return append(strconv.AppendInt(append(b, '"'), v.Int(), 10), '"'), nil
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return append(strconv.AppendUint(append(b, '"'), v.Uint(), 10), '"'), nil
+	case protoreflect.FloatKind:
+		return appendFloat(b, v.Float(), 32), nil
+	case protoreflect.DoubleKind:
+		return appendFloat(b, v.Float(), 64), nil
+	case protoreflect.BytesKind:
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), v.Bytes()), '"'), nil
+	case protoreflect.EnumKind:
+		return appendEnum(b, f, v.Enum()), nil
+	}
+	return nil, fieldError(f, fmt.Errorf("a %s cannot be written as JSON", f.value.Kind()))
+}
+
+func fieldError(f *field, err error) error { return fmt.Errorf("write %s: %w", f.fd.FullName(), err) }
+
+func appendEnum(b []byte, f *field, n protoreflect.EnumNumber) []byte {
+	e := f.value.Enum()
+	if e.FullName() == "google.protobuf.NullValue" {
+		return append(b, "null"...)
+	}
+	if v := e.Values().ByNumber(n); v != nil {
+		return append(append(append(b, '"'), v.Name()...), '"')
+	}
+	return strconv.AppendInt(b, int64(n), 10)
+}
+
+// appendFloat writes a number as JavaScript does.
+func appendFloat(b []byte, v float64, bits int) []byte {
+	switch {
+	case math.IsNaN(v):
+		return append(b, `"NaN"`...)
+	case math.IsInf(v, 1):
+		return append(b, `"Infinity"`...)
+	case math.IsInf(v, -1):
+		return append(b, `"-Infinity"`...)
+	}
+	format := byte('f')
+	if abs := math.Abs(v); abs != 0 &&
+		(bits == 64 && (abs < 1e-6 || abs >= 1e21) || bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
+		format = 'e'
+	}
+	b = strconv.AppendFloat(b, v, format, -1, bits)
+	if n := len(b); format == 'e' && n >= 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
+		b[n-2] = b[n-1] // e-09 is e-9
+		b = b[:n-1]
+	}
+	return b
+}
+
+const hexDigits = "0123456789abcdef"
+
+var errText = errors.New("a text is not valid UTF-8")
+
+// appendText writes a string between quotes.
+func appendText(b []byte, s string) ([]byte, error) {
+	if !utf8.ValidString(s) {
+		return nil, errText
+	}
+	b = append(b, '"')
+	from := 0
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[from:i]...)
+		from = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, '\\', 'b')
+		case '\f':
+			b = append(b, '\\', 'f')
+		case '\n':
+			b = append(b, '\\', 'n')
+		case '\r':
+			b = append(b, '\\', 'r')
+		case '\t':
+			b = append(b, '\\', 't')
+		default:
+			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+	return append(append(b, s[from:]...), '"'), nil
+}
+
+// appendTime writes a timestamp with 0, 3, 6 or 9 digits behind the point.
+func appendTime(b []byte, msg protoreflect.Message) ([]byte, error) {
+	t, ok := msg.Interface().(*timestamppb.Timestamp)
+	if !ok || !t.IsValid() {
+		return appendRare(b, msg)
+	}
+	b = t.AsTime().AppendFormat(append(b, '"'), "2006-01-02T15:04:05.000000000")
+	b = bytes.TrimSuffix(bytes.TrimSuffix(b, zeros), zeros)
+	b = bytes.TrimSuffix(b, []byte(".000"))
+	return append(b, 'Z', '"'), nil
+}
+
+var zeros = []byte("000")
+
+// compareKeys orders the keys of a map as protojson does.
+func compareKeys(a, b protoreflect.MapKey) int {
+	switch x := a.Interface().(type) {
+	case string:
+		return strings.Compare(x, b.String())
+	case bool:
+		switch {
+		case x == b.Bool():
+			return 0
+		case x:
+			return 1
+		}
+		return -1
+	case int32, int64:
+		return cmp.Compare(a.Int(), b.Int())
+	}
+	return cmp.Compare(a.Uint(), b.Uint())
+}

@@ -1,0 +1,136 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// Remember reads something that depends on some tables alone, or answers with what was read before under the same key if
+// no row of them has changed since. What it answers is shared and must not be changed.
+//
+// It is exact: on SQLite the one connection that writes counts the rows it changes, and is told at the beginning of each
+// transaction whether another process wrote. On PostgreSQL, and outside of Write, it always reads.
+func Remember[K comparable, V any](tx *Tx, tables []string, key K, read func() (V, error)) (V, error) {
+	c := tx.changes
+	if c == nil {
+		return read()
+	}
+	now := c.mark(tables)
+	if known, ok := c.find(key, now); ok {
+		if v, ok := known.(V); ok {
+			return v, nil
+		}
+	}
+	v, err := read()
+	if err == nil {
+		c.keep(key, now, v)
+	}
+	return v, err
+}
+
+// changes counts what changes on the connection that writes.
+type changes struct {
+	mu      sync.Mutex
+	rows    map[string]uint64 // changed, by table
+	undone  uint64            // how often anything may have changed without being counted
+	version int64             // SQLite's own word on whether another connection wrote
+	known   map[any]remembered
+}
+
+type remembered struct {
+	mark  mark
+	value any
+}
+
+// mark names a state of some tables. Neither number ever shrinks.
+type mark struct{ undone, rows uint64 }
+
+// mostRemembered bounds what is remembered; then it begins anew.
+const mostRemembered = 1 << 14
+
+func newChanges() *changes { return &changes{rows: map[string]uint64{}, known: map[any]remembered{}} }
+
+// watch has a new connection tell of every row that it changes.
+func (c *changes) watch(conn *sqlite3.SQLiteConn) {
+	c.undo()
+	conn.RegisterUpdateHook(func(_ int, _ string, table string, _ int64) {
+		c.mu.Lock()
+		c.rows[table]++
+		c.mu.Unlock()
+	})
+	conn.RegisterRollbackHook(c.undo)
+}
+
+// undo forgets everything: what was read may have been undone.
+func (c *changes) undo() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.undone++
+	clear(c.known)
+}
+
+// begin looks whether another connection wrote since the last transaction. From here on none can.
+func (c *changes) begin(tx *sql.Tx) {
+	var version int64
+	err := tx.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	c.mu.Lock()
+	same := err == nil && version == c.version
+	c.version = version
+	c.mu.Unlock()
+	if !same {
+		c.undo()
+	}
+}
+
+func (c *changes) mark(tables []string) mark {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := mark{undone: c.undone}
+	for _, t := range tables {
+		m.rows += c.rows[t]
+	}
+	return m
+}
+
+func (c *changes) find(key any, now mark) (any, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, ok := c.known[key]
+	return r.value, ok && r.mark == now
+}
+
+func (c *changes) keep(key any, now mark, value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) >= mostRemembered {
+		clear(c.known)
+	}
+	c.known[key] = remembered{now, value}
+}
+
+// connector opens connections, which changes, if there is any, watches.
+type connector struct {
+	dsn     string
+	changes *changes
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driver().Open(c.dsn) }
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver {
+	if c.changes == nil {
+		return &sqlite3.SQLiteDriver{}
+	}
+	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
+		c.changes.watch(conn)
+		return nil
+	}}
+}

@@ -1,0 +1,99 @@
+package e2etest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/sandbox"
+)
+
+// Scopes are all that an integration may have.
+var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
+
+// ConnectApp makes one more partner app of a property and calls as it. Without scopes it has all.
+func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
+	t.Helper()
+	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(t.Context(), &adminv1.CreateAppRequest{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(scopes) == 0 {
+		scopes = Scopes
+	}
+	i, err := propertyv1.NewIntegrationServiceClient(w.Public).ConnectApp(w.Staff(t.Context()), &propertyv1.ConnectAppRequest{AppId: app.GetData().GetId(), Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Caller{Name: name, Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": i.GetAccessToken()}}
+}
+
+// Push sends a reservation of the sandbox's PMS, with what every one needs.
+func Push(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
+	t.Helper()
+	all := map[string]any{
+		"pmsNumber": "N-" + pmsID, "booker": map[string]any{"lastName": "Lovelace"},
+		"fromDate": Today(0), "toDate": Today(2),
+	}
+	maps.Copy(all, fields)
+	a, err := w.PMS.Push(t.Context(), pmsID, all)
+	if err != nil || a.Status != 200 {
+		t.Fatalf("push %s: %v %v", pmsID, a, err)
+	}
+	return a
+}
+
+// Today is a day of the sandbox property's calendar, so many days ahead.
+func Today(ahead int) string {
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		panic(err) // the zones are on the machine that tests
+	}
+	return time.Now().In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
+}
+
+// At reads a dotted path of a JSON object, nil if there is nothing.
+func At(v any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	return v
+}
+
+// Parsed is a request written as JSON.
+func Parsed(t testing.TB, r RPC, text string) proto.Message {
+	t.Helper()
+	req := r.Request()
+	if err := protojson.Unmarshal([]byte(text), req); err != nil {
+		t.Fatal(err)
+	}
+	return req
+}
+
+var moment = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
+
+// Timeless is an answer without its times.
+func Timeless(raw []byte) []byte { return moment.ReplaceAll(raw, []byte(`"TIME"`)) }
+
+// Stored is all that a partner has at a property, without times.
+func Stored(t testing.TB, w *World) string {
+	t.Helper()
+	var out strings.Builder
+	for _, path := range []string{"/v1/reservations?pageSize=200", "/v1/endpoints", "/v1/integration"} {
+		o, err := w.Do(t.Context(), w.Partner(), "GET", path, nil)
+		if err != nil || !o.OK() {
+			t.Fatal(o, err)
+		}
+		fmt.Fprintf(&out, "%s\n", Timeless(o.Raw))
+	}
+	return out.String()
+}

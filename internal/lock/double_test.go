@@ -1,0 +1,43 @@
+package lock_test
+
+import (
+	"strings"
+	"testing"
+
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/lock"
+)
+
+func TestABridgeThatRunsTwiceIsNoticed(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		boots := func(ids ...string) {
+			t.Helper()
+			for _, id := range ids {
+				open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", BootID: id})
+				s.must(err)
+				s.epoch = open.Epoch
+			}
+		}
+		told := func() int {
+			n, err := s.db.Read().Notice.Query().Where(entnotice.Kind("bridgeDoubled"), entnotice.Subject(s.bridge.ID)).Count(t.Context())
+			s.must(err)
+			return n
+		}
+		boots("a", "a", "b", "b", "c", "d", strings.Repeat("long", 40), strings.Repeat("long", 40))
+		if n := told(); n != 0 {
+			t.Fatalf("restarts and broken lines alone are told %d times", n)
+		}
+		boots("one", "two", "one", "two", "one", "two")
+		if n := told(); n != 1 {
+			t.Errorf("two machines in turns are told %d times, want once", n)
+		}
+		boots("three", "three", "four")
+		if n := told(); n != 1 {
+			t.Errorf("after one has gone: told %d times", n)
+		}
+		boots("five", "four")
+		if n := told(); n != 2 {
+			t.Errorf("a double of later is told %d times in all, want twice", n)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package slot
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWindowsOfALockWithoutSchedule(t *testing.T) {
+	b := newBench(t, realLock())
+	b.err = 30 * time.Second
+	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(time.Hour), NotAfter: noon.Add(2 * time.Hour)})
+	b.idle()
+	b.observed(1, false, Sent, "")
+	b.pass(time.Hour + 30*time.Second - 1)
+	b.idle()
+	b.pass(1)
+	b.inFlight(OpSet, 1)
+	b.answer(OK)
+	if got := b.wake(); got != time.Hour-time.Minute {
+		t.Errorf("closes in %v, want the clock's error before the end", got)
+	}
+	b.pass(time.Hour - time.Minute)
+	b.inFlight(OpClear, 1)
+	b.answer(OK)
+	b.observed(1, false, Accepted, "")
+	if got := b.wake(); got != -1 {
+		t.Errorf("wakes in %v with nothing left to do", got)
+	}
+}
+
+func TestWindowsOfALockThatKeepsThem(t *testing.T) {
+	caps := realLock()
+	caps.Schedule = ScheduleWindow
+	from, to := noon.Add(100*time.Hour), noon.Add(120*time.Hour)
+	b := newBench(t, caps)
+	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: from, NotAfter: to})
+	b.idle()
+	if got := b.wake(); got != 28*time.Hour {
+		t.Errorf("preloads in %v, want 72h before the window", got)
+	}
+	b.pass(28 * time.Hour)
+	b.inFlight(OpSet, 1)
+	if op := b.lock.Op; op.NotBefore != from || op.NotAfter != to {
+		t.Errorf("window [%v, %v), want the stay's", op.NotBefore, op.NotAfter)
+	}
+}
+
+func TestWindowsOfALockThatKeepsWholeHours(t *testing.T) {
+	caps := realLock()
+	caps.Schedule, caps.Granularity = ScheduleWindow, time.Hour
+	b := newBench(t, caps)
+	b.want(1, Desired{Intent: Present, PIN: "0451", NotBefore: noon.Add(30 * time.Minute), NotAfter: noon.Add(5*time.Hour + 30*time.Minute)})
+	b.idle() // the lock would open at noon
+	b.pass(30 * time.Minute)
+	b.inFlight(OpSet, 1)
+	if op := b.lock.Op; !op.NotBefore.Equal(noon) || !op.NotAfter.Equal(noon.Add(5*time.Hour)) {
+		t.Errorf("window [%v, %v), want one that closes by itself in time", op.NotBefore, op.NotAfter)
+	}
+	b.answer(OK)
+	b.pass(4*time.Hour + 30*time.Minute - 10*time.Second)
+	b.inFlight(OpSet, 1)
+	if op := b.lock.Op; !op.NotAfter.Equal(noon.Add(6 * time.Hour)) {
+		t.Errorf("extended to %v, want over the last step", op.NotAfter)
+	}
+	b.answer(OK)
+	b.pass(30*time.Minute + 10*time.Second)
+	b.inFlight(OpClear, 1)
+}

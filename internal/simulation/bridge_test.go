@@ -1,0 +1,150 @@
+package simulation
+
+import (
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// bridge is a process with a clock that is wrong, and a link that is now and then there. What it
+// knows of locks is on its disk (lock.state); what is here is lost when it is killed.
+type bridge struct {
+	world *world
+	locks []*lock
+	alive bool
+	boot  int
+	skew  time.Duration // its clock minus the true one
+	drift float64       // how much faster its clock is
+
+	epoch   uint64    // of the session it believes in; 0: none
+	session uint64    // the server's
+	lastUp  time.Time // messages of one session keep their order
+	lastOut time.Time
+}
+
+// clock is what the bridge takes for now.
+func (b *bridge) clock() time.Time {
+	run := b.world.now.Sub(start)
+	return b.world.now.Add(b.skew + time.Duration(float64(run)*b.drift))
+}
+
+// until is how long it takes until the bridge's clock shows an instant.
+func (b *bridge) until(at time.Time) time.Duration {
+	return time.Duration(float64(at.Sub(b.clock()))/(1+b.drift)) + time.Nanosecond
+}
+
+// clockError is what the bridge's last session told it about its clock, rounded up.
+func (b *bridge) clockError() time.Duration {
+	return b.clock().Sub(b.world.now).Abs().Truncate(time.Second) + time.Second
+}
+
+func (b *bridge) kill() {
+	if !b.alive {
+		return
+	}
+	b.world.count.kills++
+	b.alive = false
+	b.boot++
+	b.cut()
+	b.world.after(b.world.between(time.Second, 5*time.Minute), b.restart)
+}
+
+func (b *bridge) restart() {
+	if b.alive {
+		return
+	}
+	b.alive = true
+	for _, l := range b.locks {
+		l.tell("bridge restarted")
+		l.step(slot.Event{Kind: slot.Booted})
+	}
+	b.reconnect()
+}
+
+// cut ends the session on the bridge's side. The server may not know for a while.
+func (b *bridge) cut() {
+	b.epoch = 0
+	for _, l := range b.locks {
+		l.tell("link cut")
+	}
+}
+
+func (b *bridge) reconnect() {
+	b.world.after(b.world.between(0, 10*time.Second), b.connect)
+}
+
+// connect is Hello, Welcome and the snapshots of the locks of which both do not know the same.
+func (b *bridge) connect() {
+	w := b.world
+	if !b.alive || b.epoch != 0 {
+		return
+	}
+	if w.odds(0.3) { // the network is still away
+		w.after(w.about(2*time.Minute), b.connect)
+		return
+	}
+	b.session++
+	b.epoch = b.session
+	b.lastUp, b.lastOut = w.now, w.now
+	for _, l := range b.locks {
+		l.tell("session %d", b.epoch)
+		if slot.LockDigest(l.rows()) != slot.LockDigest(l.state.Rows()) {
+			for i := 1; i <= slotsUsed; i++ {
+				l.push(i)
+			}
+		}
+	}
+}
+
+// report carries an observation to the server: late, twice, or, when the link is cut, perhaps never.
+func (b *bridge) report(l *lock, number uint32, o slot.Observed, seen int) {
+	w := b.world
+	if b.epoch == 0 {
+		return
+	}
+	epoch := b.epoch
+	at := w.now.Add(w.between(5*time.Millisecond, 300*time.Millisecond))
+	if w.odds(0.05) {
+		at = at.Add(w.about(40 * time.Second))
+	}
+	if at.Before(b.lastUp) {
+		at = b.lastUp
+	}
+	b.lastUp = at
+	arrives := func() {
+		if b.epoch != epoch && w.rng.IntN(2) == 0 { // lost with the session
+			return
+		}
+		l.hear(int(number), epoch, o, seen)
+	}
+	w.after(at.Sub(w.now), arrives)
+	if w.odds(0.05) {
+		w.after(at.Sub(w.now), arrives)
+	}
+}
+
+// deliver carries a desired state to the bridge.
+func (b *bridge) deliver(l *lock, number int, d slot.Desired) {
+	w := b.world
+	epoch := b.session
+	at := w.now.Add(w.between(5*time.Millisecond, 300*time.Millisecond))
+	if w.odds(0.05) {
+		at = at.Add(w.about(40 * time.Second))
+	}
+	if at.Before(b.lastOut) {
+		at = b.lastOut
+	}
+	b.lastOut = at
+	twice := w.odds(0.05)
+	w.after(at.Sub(w.now), func() {
+		if b.epoch != epoch { // what a session did not deliver is gone with it
+			return
+		}
+		ev := slot.Event{Kind: slot.Wanted, Slot: uint32(number), Desired: d}
+		l.tell("slot %d %v arrives", number, d)
+		l.step(ev)
+		if twice {
+			l.step(ev)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package simulation
+
+import (
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// check compares what the server says of a slot with what is there (properties 1 and 4).
+func (l *lock) check(i int) {
+	p, w := l.places[i], l.world
+	s, in := p.srv, p.cell
+	if in.generation > 0 && s.Grant != p.who[in.generation] {
+		w.fail(l, "property 4: slot %d holds a code of %s and belongs to %q", i, p.who[in.generation], s.Grant)
+	}
+	if p.heard < p.touches { // a hand did it, and nobody could know yet
+		return
+	}
+	switch word := called(s, w.now); word {
+	case slot.Accepted, slot.Verified:
+		closing := !s.Desired.NotAfter.IsZero() && !w.now.Before(s.Desired.NotAfter.Add(-2*l.bridge.clockError()-l.caps.Lifetime()))
+		if in.pin != s.Desired.PIN && !closing {
+			w.fail(l, "property 1: slot %d is called %s and its code is not on the lock", i, word)
+		}
+	case slot.Removed:
+		if in.generation > 0 {
+			w.fail(l, "property 1: slot %d is called removed and holds the code of generation %d", i, in.generation)
+		}
+	case slot.Failed:
+		if s.Observed.Result != slot.Occupied && p.refused != s.Desired.Generation {
+			w.fail(l, "property 1: slot %d is called failed and was not refused", i)
+		}
+	}
+}
+
+// watch checks the window of a code that has just landed (property 3).
+func (l *lock) watch(c cell) {
+	w := l.world
+	opens := w.now
+	if l.caps.Schedule == slot.ScheduleWindow && c.from.After(opens) {
+		opens = c.from
+	}
+	if opens.Before(c.opens) {
+		w.fail(l, "property 3: a code opens %v before its window", c.opens.Sub(opens))
+	}
+	if step := max(l.caps.Granularity, 1); l.caps.Schedule == slot.ScheduleWindow && !c.ends.IsZero() && c.to.After(c.ends.Add(step)) {
+		w.fail(l, "property 3: the lock was told to keep a code open %v after its window", c.to.Sub(c.ends))
+	}
+}
+
+// closed looks at a code after the end of its window, as far as the bridge heard of it: it no longer
+// opens, or the bridge is about to take it off, or it was killed.
+func (l *lock) closed(i int, generation uint64) {
+	w, p := l.world, l.places[i]
+	s, _ := l.state.Slot(uint32(i))
+	if s.Desired.Generation != generation || p.cell.generation == 0 || !l.bridge.alive || p.seen < p.touches {
+		return
+	}
+	if l.caps.Schedule == slot.ScheduleWindow && !w.now.Before(p.cell.to) {
+		return
+	}
+	if s.Held.Is == slot.Empty || s.Held.Is == slot.Foreign {
+		w.fail(l, "property 3: slot %d opens after its window and the bridge does not know", i)
+	}
+	if l.state.Op.Kind == "" && l.state.Fence.IsZero() && !s.RetryAt.After(l.bridge.clock()) {
+		w.fail(l, "property 3: slot %d opens after its window and the bridge does nothing about it", i)
+	}
+}
+
+// near says that a window has just begun or ended, or is about to, by a clock that may be wrong.
+func near(now, edge time.Time) bool { return now.Sub(edge).Abs() < 3*time.Minute }
+
+// settled says whether everything about a slot is as it shall be, and known to be.
+func (l *lock) settled(i int) bool {
+	p := l.places[i]
+	s, in := p.srv, p.cell
+	if s.Desired.Generation == 0 || (p.heard < p.touches && (!l.caps.ReadBack || l.hidden(p))) {
+		return true
+	}
+	if s.Desired.Intent == slot.Absent {
+		return s.Grant == "" && in.generation == 0
+	}
+	if near(l.world.now, s.Desired.NotBefore) || near(l.world.now, s.Desired.NotAfter) {
+		return true
+	}
+	if s.Observed.Generation != s.Desired.Generation {
+		return false
+	}
+	switch {
+	case s.Observed.Evidence == slot.Failed:
+		return in.generation == 0
+	case l.world.now.Before(s.Desired.NotBefore):
+		return s.Converged() || s.Observed.Evidence == slot.Sent
+	case !s.Desired.NotAfter.IsZero() && !l.world.now.Before(s.Desired.NotAfter):
+		return called(s, l.world.now) == slot.Removed && in.generation == 0
+	}
+	return s.Converged() && in.pin == s.Desired.PIN
+}

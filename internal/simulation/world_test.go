@@ -1,0 +1,129 @@
+// Package simulation plays large worlds in virtual time over the very step functions that server and
+// bridge run: hundreds of locks, a network that delays, repeats and cuts, bridges and servers that are
+// killed, operations that land late, and people at the locks. A seed replays a world, event for event.
+package simulation
+
+import (
+	"container/heap"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+)
+
+// start is when every world begins.
+var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// world is a service, its bridges and their locks, and what is going to happen.
+type world struct {
+	rng     *rand.Rand
+	now     time.Time
+	agenda  agenda
+	order   uint64 // events of one instant happen in the order they were planned
+	calm    bool   // nothing goes wrong any more, and nobody changes their mind
+	bridges []*bridge
+	locks   []*lock
+	grants  int
+	count   counts
+	broken  string
+}
+
+// counts say that a world was wild enough to prove something.
+type counts struct {
+	events, steps, operations, landed, late, silent, refused int
+	edits, cuts, kills, serverKills, oldReports, touches     int
+	verified, removed                                        int
+}
+
+// event is something that is going to happen.
+type event struct {
+	at    time.Time
+	order uint64
+	do    func()
+}
+
+type agenda []event
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	if a[i].at.Equal(a[j].at) {
+		return a[i].order < a[j].order
+	}
+	return a[i].at.Before(a[j].at)
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(event)) }
+func (a *agenda) Pop() any {
+	last := len(*a) - 1
+	e := (*a)[last]
+	(*a)[last].do = nil
+	*a = (*a)[:last]
+	return e
+}
+
+// after plans something for later.
+func (w *world) after(d time.Duration, do func()) {
+	w.order++
+	heap.Push(&w.agenda, event{w.now.Add(max(d, 0)), w.order, do})
+}
+
+// run lets time pass until an instant, or until a property is broken.
+func (w *world) run(until time.Time) {
+	for len(w.agenda) > 0 && w.broken == "" {
+		if w.agenda[0].at.After(until) {
+			break
+		}
+		e := heap.Pop(&w.agenda).(event)
+		w.now = e.at
+		w.count.events++
+		e.do()
+	}
+	w.now = until
+}
+
+// odds says yes so often, and never once it is calm.
+func (w *world) odds(p float64) bool { return !w.calm && w.rng.Float64() < p }
+
+// between draws a duration.
+func (w *world) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(w.rng.Int64N(int64(most-least)+1))
+}
+
+// about draws a duration that has a mean, as of things that happen by chance.
+func (w *world) about(mean time.Duration) time.Duration {
+	return min(time.Duration(w.rng.ExpFloat64()*float64(mean)), 20*mean)
+}
+
+func (w *world) fail(l *lock, format string, args ...any) {
+	if w.broken != "" {
+		return
+	}
+	w.broken = fmt.Sprintf("%s, lock %d (%s): %s\n%s", w.now.Sub(start), l.number, l.profile.Name, fmt.Sprintf(format, args...), &l.story)
+}
+
+// story is the last that happened around a lock. It is written only when it is read.
+type story struct {
+	lines [60]line
+	n     int
+}
+
+type line struct {
+	at     time.Time
+	format string
+	args   []any
+}
+
+func (s *story) add(now time.Time, format string, args ...any) {
+	s.lines[s.n%len(s.lines)] = line{now, format, args}
+	s.n++
+}
+
+func (s *story) String() string {
+	var out strings.Builder
+	for i := max(0, s.n-len(s.lines)); i < s.n; i++ {
+		l := s.lines[i%len(s.lines)]
+		fmt.Fprintf(&out, "  %14s  ", l.at.Sub(start).Round(time.Millisecond))
+		fmt.Fprintf(&out, l.format+"\n", l.args...)
+	}
+	return out.String()
+}
