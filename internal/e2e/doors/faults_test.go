@@ -40,6 +40,31 @@ func (g *guest) truthful(status, pin string) {
 	})
 }
 
+// moves arrives, changes rooms and leaves, while both of the next connections are cut at each of these steps.
+func moves(t *testing.T, w *e2etest.World, p *e2etest.Proxy, cut e2etest.Cut, id string) {
+	t.Helper()
+	p.Cut(cut, cut)
+	g := arrives(t, w, id, room("R101"))
+	pin := g.pin()
+	g.truthful("issued", pin)
+
+	p.Cut(cut, cut)
+	g.push(room("R102"))
+	w.Await("the move is over", func(context.Context) (bool, error) {
+		old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
+		if !old && !moved {
+			t.Fatal("the guest stands before two locked doors")
+		}
+		return !old, nil
+	})
+	g.truthful("issued", pin)
+
+	p.Cut(cut, cut)
+	g.push(state("processed"))
+	g.truthful("removed", pin)
+	g.opens(pin)
+}
+
 // The link is cut after every number of records, in both directions, twice in a row: nothing that is said of a door is
 // wrong meanwhile, and in the end every door is as it should be.
 func TestTheLinkCutAtEveryBoundary(t *testing.T) {
@@ -47,28 +72,16 @@ func TestTheLinkCutAtEveryBoundary(t *testing.T) {
 	w, p := apart(t)
 	for n := range 10 {
 		for _, way := range []e2etest.Direction{e2etest.Up, e2etest.Down} {
-			cut := e2etest.Cut{Way: way, After: n}
-			before := p.Cuts()
-			p.Cut(cut, cut)
-			g := arrives(t, w, fmt.Sprintf("CUT-%d-%d", n, way), room("R101"))
-			pin := g.pin()
-			g.truthful("issued", pin)
-
-			p.Cut(cut, cut)
-			g.push(room("R102"))
-			w.Await("the move is over", func(context.Context) (bool, error) {
-				old, moved := types(t, w, "Room 101", pin), types(t, w, "Room 102", pin)
-				if !old && !moved {
-					t.Fatal("the guest stands before two locked doors")
-				}
-				return !old, nil
-			})
-			g.truthful("issued", pin)
-
-			p.Cut(cut, cut)
-			g.push(state("processed"))
-			g.truthful("removed", pin)
-			g.opens(pin)
+			cut, before := e2etest.Cut{Way: way, After: n}, p.Cuts()
+			moves(t, w, p, cut, fmt.Sprintf("CUT-%d-%d", n, way))
+			// Each step may have taken fewer records than that: then the boundary is within the stays of those who follow.
+			for i := 0; p.Cuts() == before && i < 5; i++ {
+				g := arrives(t, w, fmt.Sprintf("CUT-%d-%d-%d", n, way, i), room("R101"))
+				pin := g.pin()
+				g.truthful("issued", pin)
+				g.push(state("processed"))
+				g.truthful("removed", pin)
+			}
 			if p.Cuts() == before {
 				t.Errorf("after %d records in direction %d nothing was cut", n, way)
 			}

@@ -115,21 +115,6 @@ func (l *ledger) close() error {
 	return l.file.Close()
 }
 
-// more waits until so many more changes were acknowledged.
-func (l *ledger) more(t *testing.T, n int64) {
-	t.Helper()
-	want := l.acks.Load() + n
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	for l.acks.Load() < want {
-		select {
-		case <-l.moved:
-		case <-limit.C:
-			t.Fatalf("%d changes were acknowledged in %s; want %d", n-(want-l.acks.Load()), patience, n)
-		}
-	}
-}
-
 // load is partners that go on sending until it is stopped.
 type load struct {
 	s      *site
@@ -139,10 +124,13 @@ type load struct {
 	all    sync.WaitGroup
 	wrong  atomic.Pointer[string]
 	sent   sync.Map // every id that was ever sent
+
+	mu      sync.Mutex
+	answers map[string]int // how often a call ended like that
 }
 
 func start(s *site) *load {
-	l := &load{s: s, ledger: newLedger(s.t)}
+	l := &load{s: s, ledger: newLedger(s.t), answers: map[string]int{}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	for i := range clients {
 		l.all.Go(func() {
@@ -190,6 +178,7 @@ func (l *load) send(id, version string, content map[string]any) bool {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
 		a, err := l.s.call(context.Background(), http.MethodPatch, "/v1/reservations", key, content)
+		l.count(a, err)
 		switch {
 		case err == nil && a.status == http.StatusOK:
 			ours, _ := a.data["id"].(string)
@@ -208,6 +197,42 @@ func (l *load) send(id, version string, content map[string]any) bool {
 			return false
 		}
 		<-time.After(pause)
+	}
+}
+
+// count keeps how calls end, for a run that fails.
+func (l *load) count(a answer, err error) {
+	how := strconv.Itoa(a.status)
+	var e struct {
+		Error struct {
+			Reason string `json:"reason"`
+		} `json:"error"`
+	}
+	switch {
+	case err != nil:
+		how = "no answer"
+	case a.status != http.StatusOK && json.Unmarshal(a.raw, &e) == nil:
+		how += " " + e.Error.Reason
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answers[how]++
+}
+
+// more waits until so many more changes were acknowledged.
+func (l *load) more(n int64) {
+	l.s.t.Helper()
+	want := l.ledger.acks.Load() + n
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	for l.ledger.acks.Load() < want {
+		select {
+		case <-l.ledger.moved:
+		case <-limit.C:
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.s.t.Fatalf("%d changes were acknowledged in %s; want %d; calls ended so far: %v", n-(want-l.ledger.acks.Load()), patience, n, l.answers)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ func killed(t *testing.T, which func(s *site, rng *rand.Rand) []*process) {
 		l := start(s)
 		rng := rand.New(rand.NewPCG(7, 7))
 		for range n {
-			l.ledger.more(t, 50+rng.Int64N(200))
+			l.more(50 + rng.Int64N(200))
 			all := which(s, rng)
 			for _, p := range all {
 				p.kill()
@@ -46,7 +46,7 @@ func killed(t *testing.T, which func(s *site, rng *rand.Rand) []*process) {
 				p.start()
 			}
 		}
-		l.ledger.more(t, 100)
+		l.more(100)
 		l.stop()
 		if t.Failed() {
 			return

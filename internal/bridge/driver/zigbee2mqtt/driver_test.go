@@ -148,9 +148,12 @@ func TestWhatZigbee2MQTTRemembersIsNotTakenForTheLock(t *testing.T) {
 	r.z2m.Deaf(front, true)
 	ctx, stop := context.WithCancel(r.within())
 	talk := make(chan struct{})
-	go func() { // other news, each with what is remembered of slot 1
+	go func() { // other news, each with what is remembered of slot 1; no more of it than a broker keeps for a slow reader
 		defer close(talk)
+		beat := time.NewTicker(5 * time.Millisecond)
+		defer beat.Stop()
 		for i := 0; ctx.Err() == nil; i++ {
+			<-beat.C
 			r.z2m.Report(front, map[string]any{"battery": 20 + i%50})
 			r.z2m.Report(front, map[string]any{"lock_state": []string{"locked", "unlocked"}[i%2]})
 		}
