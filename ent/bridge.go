@@ -55,6 +55,10 @@ type Bridge struct {
 	ClockOffsetMs int64 `json:"clock_offset_ms,omitempty"`
 	// Events of the bridge are stored up to here.
 	EventSequence int64 `json:"event_sequence,omitempty"`
+	// LinkAt holds the value of the "link_at" field.
+	LinkAt *time.Time `json:"link_at,omitempty"`
+	// OfflineToldAt holds the value of the "offline_told_at" field.
+	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -73,7 +77,7 @@ func (*Bridge) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case bridge.FieldID, bridge.FieldPropertyID, bridge.FieldName, bridge.FieldBootID, bridge.FieldSoftware, bridge.FieldNode, bridge.FieldOfflineReason:
 			values[i] = new(sql.NullString)
-		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldCreatedAt:
+		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldLinkAt, bridge.FieldOfflineToldAt, bridge.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -215,6 +219,20 @@ func (_m *Bridge) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.EventSequence = value.Int64
 			}
+		case bridge.FieldLinkAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field link_at", values[i])
+			} else if value.Valid {
+				_m.LinkAt = new(time.Time)
+				*_m.LinkAt = value.Time
+			}
+		case bridge.FieldOfflineToldAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field offline_told_at", values[i])
+			} else if value.Valid {
+				_m.OfflineToldAt = new(time.Time)
+				*_m.OfflineToldAt = value.Time
+			}
 		case bridge.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -325,6 +343,16 @@ func (_m *Bridge) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("event_sequence=")
 	builder.WriteString(fmt.Sprintf("%v", _m.EventSequence))
+	builder.WriteString(", ")
+	if v := _m.LinkAt; v != nil {
+		builder.WriteString("link_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.OfflineToldAt; v != nil {
+		builder.WriteString("offline_told_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

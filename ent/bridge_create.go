@@ -241,6 +241,34 @@ func (_c *BridgeCreate) SetNillableEventSequence(v *int64) *BridgeCreate {
 	return _c
 }
 
+// SetLinkAt sets the "link_at" field.
+func (_c *BridgeCreate) SetLinkAt(v time.Time) *BridgeCreate {
+	_c.mutation.SetLinkAt(v)
+	return _c
+}
+
+// SetNillableLinkAt sets the "link_at" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableLinkAt(v *time.Time) *BridgeCreate {
+	if v != nil {
+		_c.SetLinkAt(*v)
+	}
+	return _c
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_c *BridgeCreate) SetOfflineToldAt(v time.Time) *BridgeCreate {
+	_c.mutation.SetOfflineToldAt(v)
+	return _c
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableOfflineToldAt(v *time.Time) *BridgeCreate {
+	if v != nil {
+		_c.SetOfflineToldAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *BridgeCreate) SetCreatedAt(v time.Time) *BridgeCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -515,6 +543,14 @@ func (_c *BridgeCreate) createSpec() (*Bridge, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.EventSequence(); ok {
 		_spec.SetField(bridge.FieldEventSequence, field.TypeInt64, value)
 		_node.EventSequence = value
+	}
+	if value, ok := _c.mutation.LinkAt(); ok {
+		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
+		_node.LinkAt = &value
+	}
+	if value, ok := _c.mutation.OfflineToldAt(); ok {
+		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
+		_node.OfflineToldAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(bridge.FieldCreatedAt, field.TypeTime, value)
@@ -857,6 +893,42 @@ func (u *BridgeUpsert) UpdateEventSequence() *BridgeUpsert {
 // AddEventSequence adds v to the "event_sequence" field.
 func (u *BridgeUpsert) AddEventSequence(v int64) *BridgeUpsert {
 	u.Add(bridge.FieldEventSequence, v)
+	return u
+}
+
+// SetLinkAt sets the "link_at" field.
+func (u *BridgeUpsert) SetLinkAt(v time.Time) *BridgeUpsert {
+	u.Set(bridge.FieldLinkAt, v)
+	return u
+}
+
+// UpdateLinkAt sets the "link_at" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateLinkAt() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldLinkAt)
+	return u
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (u *BridgeUpsert) ClearLinkAt() *BridgeUpsert {
+	u.SetNull(bridge.FieldLinkAt)
+	return u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *BridgeUpsert) SetOfflineToldAt(v time.Time) *BridgeUpsert {
+	u.Set(bridge.FieldOfflineToldAt, v)
+	return u
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateOfflineToldAt() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldOfflineToldAt)
+	return u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *BridgeUpsert) ClearOfflineToldAt() *BridgeUpsert {
+	u.SetNull(bridge.FieldOfflineToldAt)
 	return u
 }
 
@@ -1247,6 +1319,48 @@ func (u *BridgeUpsertOne) AddEventSequence(v int64) *BridgeUpsertOne {
 func (u *BridgeUpsertOne) UpdateEventSequence() *BridgeUpsertOne {
 	return u.Update(func(s *BridgeUpsert) {
 		s.UpdateEventSequence()
+	})
+}
+
+// SetLinkAt sets the "link_at" field.
+func (u *BridgeUpsertOne) SetLinkAt(v time.Time) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetLinkAt(v)
+	})
+}
+
+// UpdateLinkAt sets the "link_at" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateLinkAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateLinkAt()
+	})
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (u *BridgeUpsertOne) ClearLinkAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearLinkAt()
+	})
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *BridgeUpsertOne) SetOfflineToldAt(v time.Time) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetOfflineToldAt(v)
+	})
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateOfflineToldAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateOfflineToldAt()
+	})
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *BridgeUpsertOne) ClearOfflineToldAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearOfflineToldAt()
 	})
 }
 
@@ -1804,6 +1918,48 @@ func (u *BridgeUpsertBulk) AddEventSequence(v int64) *BridgeUpsertBulk {
 func (u *BridgeUpsertBulk) UpdateEventSequence() *BridgeUpsertBulk {
 	return u.Update(func(s *BridgeUpsert) {
 		s.UpdateEventSequence()
+	})
+}
+
+// SetLinkAt sets the "link_at" field.
+func (u *BridgeUpsertBulk) SetLinkAt(v time.Time) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetLinkAt(v)
+	})
+}
+
+// UpdateLinkAt sets the "link_at" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateLinkAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateLinkAt()
+	})
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (u *BridgeUpsertBulk) ClearLinkAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearLinkAt()
+	})
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *BridgeUpsertBulk) SetOfflineToldAt(v time.Time) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetOfflineToldAt(v)
+	})
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateOfflineToldAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateOfflineToldAt()
+	})
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *BridgeUpsertBulk) ClearOfflineToldAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearOfflineToldAt()
 	})
 }
 

@@ -324,6 +324,46 @@ func (_u *BridgeUpdate) AddEventSequence(v int64) *BridgeUpdate {
 	return _u
 }
 
+// SetLinkAt sets the "link_at" field.
+func (_u *BridgeUpdate) SetLinkAt(v time.Time) *BridgeUpdate {
+	_u.mutation.SetLinkAt(v)
+	return _u
+}
+
+// SetNillableLinkAt sets the "link_at" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableLinkAt(v *time.Time) *BridgeUpdate {
+	if v != nil {
+		_u.SetLinkAt(*v)
+	}
+	return _u
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (_u *BridgeUpdate) ClearLinkAt() *BridgeUpdate {
+	_u.mutation.ClearLinkAt()
+	return _u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_u *BridgeUpdate) SetOfflineToldAt(v time.Time) *BridgeUpdate {
+	_u.mutation.SetOfflineToldAt(v)
+	return _u
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableOfflineToldAt(v *time.Time) *BridgeUpdate {
+	if v != nil {
+		_u.SetOfflineToldAt(*v)
+	}
+	return _u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (_u *BridgeUpdate) ClearOfflineToldAt() *BridgeUpdate {
+	_u.mutation.ClearOfflineToldAt()
+	return _u
+}
+
 // Mutation returns the BridgeMutation object of the builder.
 func (_u *BridgeUpdate) Mutation() *BridgeMutation {
 	return _u.mutation
@@ -493,6 +533,18 @@ func (_u *BridgeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedEventSequence(); ok {
 		_spec.AddField(bridge.FieldEventSequence, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.LinkAt(); ok {
+		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
+	}
+	if _u.mutation.LinkAtCleared() {
+		_spec.ClearField(bridge.FieldLinkAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OfflineToldAt(); ok {
+		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.OfflineToldAtCleared() {
+		_spec.ClearField(bridge.FieldOfflineToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -811,6 +863,46 @@ func (_u *BridgeUpdateOne) AddEventSequence(v int64) *BridgeUpdateOne {
 	return _u
 }
 
+// SetLinkAt sets the "link_at" field.
+func (_u *BridgeUpdateOne) SetLinkAt(v time.Time) *BridgeUpdateOne {
+	_u.mutation.SetLinkAt(v)
+	return _u
+}
+
+// SetNillableLinkAt sets the "link_at" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableLinkAt(v *time.Time) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetLinkAt(*v)
+	}
+	return _u
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (_u *BridgeUpdateOne) ClearLinkAt() *BridgeUpdateOne {
+	_u.mutation.ClearLinkAt()
+	return _u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_u *BridgeUpdateOne) SetOfflineToldAt(v time.Time) *BridgeUpdateOne {
+	_u.mutation.SetOfflineToldAt(v)
+	return _u
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableOfflineToldAt(v *time.Time) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetOfflineToldAt(*v)
+	}
+	return _u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (_u *BridgeUpdateOne) ClearOfflineToldAt() *BridgeUpdateOne {
+	_u.mutation.ClearOfflineToldAt()
+	return _u
+}
+
 // Mutation returns the BridgeMutation object of the builder.
 func (_u *BridgeUpdateOne) Mutation() *BridgeMutation {
 	return _u.mutation
@@ -1010,6 +1102,18 @@ func (_u *BridgeUpdateOne) sqlSave(ctx context.Context) (_node *Bridge, err erro
 	}
 	if value, ok := _u.mutation.AddedEventSequence(); ok {
 		_spec.AddField(bridge.FieldEventSequence, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.LinkAt(); ok {
+		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
+	}
+	if _u.mutation.LinkAtCleared() {
+		_spec.ClearField(bridge.FieldLinkAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OfflineToldAt(); ok {
+		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.OfflineToldAtCleared() {
+		_spec.ClearField(bridge.FieldOfflineToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Bridge{config: _u.config}

@@ -16,6 +16,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
+	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
@@ -49,6 +50,8 @@ type Client struct {
 	Act *ActClient
 	// App is the client for interacting with the App builders.
 	App *AppClient
+	// Arrival is the client for interacting with the Arrival builders.
+	Arrival *ArrivalClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
 	// Conflict is the client for interacting with the Conflict builders.
@@ -102,6 +105,7 @@ func (c *Client) init() {
 	c.Schema = migrate.NewSchema(c.driver)
 	c.Act = NewActClient(c.config)
 	c.App = NewAppClient(c.config)
+	c.Arrival = NewArrivalClient(c.config)
 	c.Bridge = NewBridgeClient(c.config)
 	c.Conflict = NewConflictClient(c.config)
 	c.Endpoint = NewEndpointClient(c.config)
@@ -216,6 +220,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		config:       cfg,
 		Act:          NewActClient(cfg),
 		App:          NewAppClient(cfg),
+		Arrival:      NewArrivalClient(cfg),
 		Bridge:       NewBridgeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
@@ -257,6 +262,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		config:       cfg,
 		Act:          NewActClient(cfg),
 		App:          NewAppClient(cfg),
+		Arrival:      NewArrivalClient(cfg),
 		Bridge:       NewBridgeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
@@ -306,10 +312,10 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Act, c.App, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate, c.Grant,
-		c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice, c.PartnerSpace,
-		c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret, c.Slot, c.Space,
-		c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate,
+		c.Grant, c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice,
+		c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret,
+		c.Slot, c.Space, c.Token,
 	} {
 		n.Use(hooks...)
 	}
@@ -319,10 +325,10 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Act, c.App, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate, c.Grant,
-		c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice, c.PartnerSpace,
-		c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret, c.Slot, c.Space,
-		c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate,
+		c.Grant, c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice,
+		c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret,
+		c.Slot, c.Space, c.Token,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -335,6 +341,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Act.mutate(ctx, m)
 	case *AppMutation:
 		return c.App.mutate(ctx, m)
+	case *ArrivalMutation:
+		return c.Arrival.mutate(ctx, m)
 	case *BridgeMutation:
 		return c.Bridge.mutate(ctx, m)
 	case *ConflictMutation:
@@ -643,6 +651,139 @@ func (c *AppClient) mutate(ctx context.Context, m *AppMutation) (Value, error) {
 		return (&AppDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown App mutation op: %q", m.Op())
+	}
+}
+
+// ArrivalClient is a client for the Arrival schema.
+type ArrivalClient struct {
+	config
+}
+
+// NewArrivalClient returns a client for the Arrival from the given config.
+func NewArrivalClient(c config) *ArrivalClient {
+	return &ArrivalClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `arrival.Hooks(f(g(h())))`.
+func (c *ArrivalClient) Use(hooks ...Hook) {
+	c.hooks.Arrival = append(c.hooks.Arrival, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `arrival.Intercept(f(g(h())))`.
+func (c *ArrivalClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Arrival = append(c.inters.Arrival, interceptors...)
+}
+
+// Create returns a builder for creating a Arrival entity.
+func (c *ArrivalClient) Create() *ArrivalCreate {
+	mutation := newArrivalMutation(c.config, OpCreate)
+	return &ArrivalCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Arrival entities.
+func (c *ArrivalClient) CreateBulk(builders ...*ArrivalCreate) *ArrivalCreateBulk {
+	return &ArrivalCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ArrivalClient) MapCreateBulk(slice any, setFunc func(*ArrivalCreate, int)) *ArrivalCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ArrivalCreateBulk{err: fmt.Errorf("calling to ArrivalClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ArrivalCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ArrivalCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Arrival.
+func (c *ArrivalClient) Update() *ArrivalUpdate {
+	mutation := newArrivalMutation(c.config, OpUpdate)
+	return &ArrivalUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ArrivalClient) UpdateOne(_m *Arrival) *ArrivalUpdateOne {
+	mutation := newArrivalMutation(c.config, OpUpdateOne, withArrival(_m))
+	return &ArrivalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ArrivalClient) UpdateOneID(id string) *ArrivalUpdateOne {
+	mutation := newArrivalMutation(c.config, OpUpdateOne, withArrivalID(id))
+	return &ArrivalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Arrival.
+func (c *ArrivalClient) Delete() *ArrivalDelete {
+	mutation := newArrivalMutation(c.config, OpDelete)
+	return &ArrivalDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ArrivalClient) DeleteOne(_m *Arrival) *ArrivalDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ArrivalClient) DeleteOneID(id string) *ArrivalDeleteOne {
+	builder := c.Delete().Where(arrival.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ArrivalDeleteOne{builder}
+}
+
+// Query returns a query builder for Arrival.
+func (c *ArrivalClient) Query() *ArrivalQuery {
+	return &ArrivalQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeArrival},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Arrival entity by its id.
+func (c *ArrivalClient) Get(ctx context.Context, id string) (*Arrival, error) {
+	return c.Query().Where(arrival.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ArrivalClient) GetX(ctx context.Context, id string) *Arrival {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ArrivalClient) Hooks() []Hook {
+	return c.hooks.Arrival
+}
+
+// Interceptors returns the client interceptors.
+func (c *ArrivalClient) Interceptors() []Interceptor {
+	return c.inters.Arrival
+}
+
+func (c *ArrivalClient) mutate(ctx context.Context, m *ArrivalMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ArrivalCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ArrivalUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ArrivalUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ArrivalDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Arrival mutation op: %q", m.Op())
 	}
 }
 
@@ -3309,12 +3450,12 @@ func (c *TokenClient) mutate(ctx context.Context, m *TokenMutation) (Value, erro
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
+		Act, App, Arrival, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
 		Integration, Lock, Mapping, Notice, PartnerSpace, Pin, Property, PropertyKey,
 		Reservation, Secret, Slot, Space, Token []ent.Hook
 	}
 	inters struct {
-		Act, App, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
+		Act, App, Arrival, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
 		Integration, Lock, Mapping, Notice, PartnerSpace, Pin, Property, PropertyKey,
 		Reservation, Secret, Slot, Space, Token []ent.Interceptor
 	}

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
+	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
@@ -96,6 +97,7 @@ func checkColumn(t, c string) error {
 		columnCheck = sql.NewColumnCheck(map[string]func(string) bool{
 			act.Table:          act.ValidColumn,
 			app.Table:          app.ValidColumn,
+			arrival.Table:      arrival.ValidColumn,
 			bridge.Table:       bridge.ValidColumn,
 			conflict.Table:     conflict.ValidColumn,
 			endpoint.Table:     endpoint.ValidColumn,

@@ -28,6 +28,8 @@ type Event struct {
 	Kind string `json:"kind,omitempty"`
 	// Body holds the value of the "body" field.
 	Body map[string]interface{} `json:"body,omitempty"`
+	// The access it was about, where that is not its subject.
+	GrantID *string `json:"grant_id,omitempty"`
 	// OccurredAt holds the value of the "occurred_at" field.
 	OccurredAt time.Time `json:"occurred_at,omitempty"`
 	// DispatchedAt holds the value of the "dispatched_at" field.
@@ -46,7 +48,7 @@ func (*Event) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case event.FieldID, event.FieldSubjectSequence:
 			values[i] = new(sql.NullInt64)
-		case event.FieldPropertyID, event.FieldSubject, event.FieldKind:
+		case event.FieldPropertyID, event.FieldSubject, event.FieldKind, event.FieldGrantID:
 			values[i] = new(sql.NullString)
 		case event.FieldOccurredAt, event.FieldDispatchedAt, event.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -102,6 +104,13 @@ func (_m *Event) assignValues(columns []string, values []any) error {
 				if err := json.Unmarshal(*value, &_m.Body); err != nil {
 					return fmt.Errorf("unmarshal field body: %w", err)
 				}
+			}
+		case event.FieldGrantID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field grant_id", values[i])
+			} else if value.Valid {
+				_m.GrantID = new(string)
+				*_m.GrantID = value.String
 			}
 		case event.FieldOccurredAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -172,6 +181,11 @@ func (_m *Event) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("body=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Body))
+	builder.WriteString(", ")
+	if v := _m.GrantID; v != nil {
+		builder.WriteString("grant_id=")
+		builder.WriteString(*v)
+	}
 	builder.WriteString(", ")
 	builder.WriteString("occurred_at=")
 	builder.WriteString(_m.OccurredAt.Format(time.ANSIC))

@@ -52,6 +52,20 @@ func (_c *EventCreate) SetBody(v map[string]interface{}) *EventCreate {
 	return _c
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_c *EventCreate) SetGrantID(v string) *EventCreate {
+	_c.mutation.SetGrantID(v)
+	return _c
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_c *EventCreate) SetNillableGrantID(v *string) *EventCreate {
+	if v != nil {
+		_c.SetGrantID(*v)
+	}
+	return _c
+}
+
 // SetOccurredAt sets the "occurred_at" field.
 func (_c *EventCreate) SetOccurredAt(v time.Time) *EventCreate {
 	_c.mutation.SetOccurredAt(v)
@@ -165,6 +179,11 @@ func (_c *EventCreate) check() error {
 	if _, ok := _c.mutation.Body(); !ok {
 		return &ValidationError{Name: "body", err: errors.New(`ent: missing required field "Event.body"`)}
 	}
+	if v, ok := _c.mutation.GrantID(); ok {
+		if err := event.GrantIDValidator(v); err != nil {
+			return &ValidationError{Name: "grant_id", err: fmt.Errorf(`ent: validator failed for field "Event.grant_id": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.OccurredAt(); !ok {
 		return &ValidationError{Name: "occurred_at", err: errors.New(`ent: missing required field "Event.occurred_at"`)}
 	}
@@ -223,6 +242,10 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Body(); ok {
 		_spec.SetField(event.FieldBody, field.TypeJSON, value)
 		_node.Body = value
+	}
+	if value, ok := _c.mutation.GrantID(); ok {
+		_spec.SetField(event.FieldGrantID, field.TypeString, value)
+		_node.GrantID = &value
 	}
 	if value, ok := _c.mutation.OccurredAt(); ok {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)
@@ -349,6 +372,9 @@ func (u *EventUpsertOne) UpdateNewValues() *EventUpsertOne {
 		}
 		if _, exists := u.create.mutation.Body(); exists {
 			s.SetIgnore(event.FieldBody)
+		}
+		if _, exists := u.create.mutation.GrantID(); exists {
+			s.SetIgnore(event.FieldGrantID)
 		}
 		if _, exists := u.create.mutation.CreatedAt(); exists {
 			s.SetIgnore(event.FieldCreatedAt)
@@ -615,6 +641,9 @@ func (u *EventUpsertBulk) UpdateNewValues() *EventUpsertBulk {
 			}
 			if _, exists := b.mutation.Body(); exists {
 				s.SetIgnore(event.FieldBody)
+			}
+			if _, exists := b.mutation.GrantID(); exists {
+				s.SetIgnore(event.FieldGrantID)
 			}
 			if _, exists := b.mutation.CreatedAt(); exists {
 				s.SetIgnore(event.FieldCreatedAt)

@@ -110,6 +110,9 @@ func (_u *EventUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.GrantIDCleared() {
+		_spec.ClearField(event.FieldGrantID, field.TypeString)
+	}
 	if value, ok := _u.mutation.OccurredAt(); ok {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)
 	}
@@ -251,6 +254,9 @@ func (_u *EventUpdateOne) sqlSave(ctx context.Context) (_node *Event, err error)
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.GrantIDCleared() {
+		_spec.ClearField(event.FieldGrantID, field.TypeString)
 	}
 	if value, ok := _u.mutation.OccurredAt(); ok {
 		_spec.SetField(event.FieldOccurredAt, field.TypeTime, value)

@@ -40,6 +40,14 @@ type Lock struct {
 	Status schema.LockStatus `json:"status,omitempty"`
 	// The last one drawn for a slot of this lock.
 	Generation int64 `json:"generation,omitempty"`
+	// UnreachedAt holds the value of the "unreached_at" field.
+	UnreachedAt *time.Time `json:"unreached_at,omitempty"`
+	// ReachedAt holds the value of the "reached_at" field.
+	ReachedAt *time.Time `json:"reached_at,omitempty"`
+	// OfflineToldAt holds the value of the "offline_told_at" field.
+	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
+	// BatteryToldAt holds the value of the "battery_told_at" field.
+	BatteryToldAt *time.Time `json:"battery_told_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -56,7 +64,7 @@ func (*Lock) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case lock.FieldID, lock.FieldPropertyID, lock.FieldName, lock.FieldKind, lock.FieldBridgeID, lock.FieldAddress, lock.FieldModel, lock.FieldDoorID:
 			values[i] = new(sql.NullString)
-		case lock.FieldCreatedAt:
+		case lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -144,6 +152,34 @@ func (_m *Lock) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Generation = value.Int64
 			}
+		case lock.FieldUnreachedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field unreached_at", values[i])
+			} else if value.Valid {
+				_m.UnreachedAt = new(time.Time)
+				*_m.UnreachedAt = value.Time
+			}
+		case lock.FieldReachedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field reached_at", values[i])
+			} else if value.Valid {
+				_m.ReachedAt = new(time.Time)
+				*_m.ReachedAt = value.Time
+			}
+		case lock.FieldOfflineToldAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field offline_told_at", values[i])
+			} else if value.Valid {
+				_m.OfflineToldAt = new(time.Time)
+				*_m.OfflineToldAt = value.Time
+			}
+		case lock.FieldBatteryToldAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field battery_told_at", values[i])
+			} else if value.Valid {
+				_m.BatteryToldAt = new(time.Time)
+				*_m.BatteryToldAt = value.Time
+			}
 		case lock.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -217,6 +253,26 @@ func (_m *Lock) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("generation=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Generation))
+	builder.WriteString(", ")
+	if v := _m.UnreachedAt; v != nil {
+		builder.WriteString("unreached_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ReachedAt; v != nil {
+		builder.WriteString("reached_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.OfflineToldAt; v != nil {
+		builder.WriteString("offline_told_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.BatteryToldAt; v != nil {
+		builder.WriteString("battery_told_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

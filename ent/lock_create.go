@@ -117,6 +117,62 @@ func (_c *LockCreate) SetNillableGeneration(v *int64) *LockCreate {
 	return _c
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_c *LockCreate) SetUnreachedAt(v time.Time) *LockCreate {
+	_c.mutation.SetUnreachedAt(v)
+	return _c
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableUnreachedAt(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetUnreachedAt(*v)
+	}
+	return _c
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_c *LockCreate) SetReachedAt(v time.Time) *LockCreate {
+	_c.mutation.SetReachedAt(v)
+	return _c
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableReachedAt(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetReachedAt(*v)
+	}
+	return _c
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_c *LockCreate) SetOfflineToldAt(v time.Time) *LockCreate {
+	_c.mutation.SetOfflineToldAt(v)
+	return _c
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableOfflineToldAt(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetOfflineToldAt(*v)
+	}
+	return _c
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (_c *LockCreate) SetBatteryToldAt(v time.Time) *LockCreate {
+	_c.mutation.SetBatteryToldAt(v)
+	return _c
+}
+
+// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableBatteryToldAt(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetBatteryToldAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *LockCreate) SetCreatedAt(v time.Time) *LockCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -338,6 +394,22 @@ func (_c *LockCreate) createSpec() (*Lock, *sqlgraph.CreateSpec) {
 		_spec.SetField(lock.FieldGeneration, field.TypeInt64, value)
 		_node.Generation = value
 	}
+	if value, ok := _c.mutation.UnreachedAt(); ok {
+		_spec.SetField(lock.FieldUnreachedAt, field.TypeTime, value)
+		_node.UnreachedAt = &value
+	}
+	if value, ok := _c.mutation.ReachedAt(); ok {
+		_spec.SetField(lock.FieldReachedAt, field.TypeTime, value)
+		_node.ReachedAt = &value
+	}
+	if value, ok := _c.mutation.OfflineToldAt(); ok {
+		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
+		_node.OfflineToldAt = &value
+	}
+	if value, ok := _c.mutation.BatteryToldAt(); ok {
+		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
+		_node.BatteryToldAt = &value
+	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(lock.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
@@ -487,6 +559,78 @@ func (u *LockUpsert) UpdateGeneration() *LockUpsert {
 // AddGeneration adds v to the "generation" field.
 func (u *LockUpsert) AddGeneration(v int64) *LockUpsert {
 	u.Add(lock.FieldGeneration, v)
+	return u
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *LockUpsert) SetUnreachedAt(v time.Time) *LockUpsert {
+	u.Set(lock.FieldUnreachedAt, v)
+	return u
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *LockUpsert) UpdateUnreachedAt() *LockUpsert {
+	u.SetExcluded(lock.FieldUnreachedAt)
+	return u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *LockUpsert) ClearUnreachedAt() *LockUpsert {
+	u.SetNull(lock.FieldUnreachedAt)
+	return u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *LockUpsert) SetReachedAt(v time.Time) *LockUpsert {
+	u.Set(lock.FieldReachedAt, v)
+	return u
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *LockUpsert) UpdateReachedAt() *LockUpsert {
+	u.SetExcluded(lock.FieldReachedAt)
+	return u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *LockUpsert) ClearReachedAt() *LockUpsert {
+	u.SetNull(lock.FieldReachedAt)
+	return u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *LockUpsert) SetOfflineToldAt(v time.Time) *LockUpsert {
+	u.Set(lock.FieldOfflineToldAt, v)
+	return u
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *LockUpsert) UpdateOfflineToldAt() *LockUpsert {
+	u.SetExcluded(lock.FieldOfflineToldAt)
+	return u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *LockUpsert) ClearOfflineToldAt() *LockUpsert {
+	u.SetNull(lock.FieldOfflineToldAt)
+	return u
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (u *LockUpsert) SetBatteryToldAt(v time.Time) *LockUpsert {
+	u.Set(lock.FieldBatteryToldAt, v)
+	return u
+}
+
+// UpdateBatteryToldAt sets the "battery_told_at" field to the value that was provided on create.
+func (u *LockUpsert) UpdateBatteryToldAt() *LockUpsert {
+	u.SetExcluded(lock.FieldBatteryToldAt)
+	return u
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (u *LockUpsert) ClearBatteryToldAt() *LockUpsert {
+	u.SetNull(lock.FieldBatteryToldAt)
 	return u
 }
 
@@ -659,6 +803,90 @@ func (u *LockUpsertOne) AddGeneration(v int64) *LockUpsertOne {
 func (u *LockUpsertOne) UpdateGeneration() *LockUpsertOne {
 	return u.Update(func(s *LockUpsert) {
 		s.UpdateGeneration()
+	})
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *LockUpsertOne) SetUnreachedAt(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetUnreachedAt(v)
+	})
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateUnreachedAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateUnreachedAt()
+	})
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *LockUpsertOne) ClearUnreachedAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearUnreachedAt()
+	})
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *LockUpsertOne) SetReachedAt(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetReachedAt(v)
+	})
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateReachedAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateReachedAt()
+	})
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *LockUpsertOne) ClearReachedAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearReachedAt()
+	})
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *LockUpsertOne) SetOfflineToldAt(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetOfflineToldAt(v)
+	})
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateOfflineToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateOfflineToldAt()
+	})
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *LockUpsertOne) ClearOfflineToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearOfflineToldAt()
+	})
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (u *LockUpsertOne) SetBatteryToldAt(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetBatteryToldAt(v)
+	})
+}
+
+// UpdateBatteryToldAt sets the "battery_told_at" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateBatteryToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateBatteryToldAt()
+	})
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (u *LockUpsertOne) ClearBatteryToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearBatteryToldAt()
 	})
 }
 
@@ -998,6 +1226,90 @@ func (u *LockUpsertBulk) AddGeneration(v int64) *LockUpsertBulk {
 func (u *LockUpsertBulk) UpdateGeneration() *LockUpsertBulk {
 	return u.Update(func(s *LockUpsert) {
 		s.UpdateGeneration()
+	})
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *LockUpsertBulk) SetUnreachedAt(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetUnreachedAt(v)
+	})
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateUnreachedAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateUnreachedAt()
+	})
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *LockUpsertBulk) ClearUnreachedAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearUnreachedAt()
+	})
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *LockUpsertBulk) SetReachedAt(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetReachedAt(v)
+	})
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateReachedAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateReachedAt()
+	})
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *LockUpsertBulk) ClearReachedAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearReachedAt()
+	})
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (u *LockUpsertBulk) SetOfflineToldAt(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetOfflineToldAt(v)
+	})
+}
+
+// UpdateOfflineToldAt sets the "offline_told_at" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateOfflineToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateOfflineToldAt()
+	})
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (u *LockUpsertBulk) ClearOfflineToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearOfflineToldAt()
+	})
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (u *LockUpsertBulk) SetBatteryToldAt(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetBatteryToldAt(v)
+	})
+}
+
+// UpdateBatteryToldAt sets the "battery_told_at" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateBatteryToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateBatteryToldAt()
+	})
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (u *LockUpsertBulk) ClearBatteryToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearBatteryToldAt()
 	})
 }
 

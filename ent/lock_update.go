@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
@@ -141,6 +142,86 @@ func (_u *LockUpdate) AddGeneration(v int64) *LockUpdate {
 	return _u
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_u *LockUpdate) SetUnreachedAt(v time.Time) *LockUpdate {
+	_u.mutation.SetUnreachedAt(v)
+	return _u
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableUnreachedAt(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetUnreachedAt(*v)
+	}
+	return _u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (_u *LockUpdate) ClearUnreachedAt() *LockUpdate {
+	_u.mutation.ClearUnreachedAt()
+	return _u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_u *LockUpdate) SetReachedAt(v time.Time) *LockUpdate {
+	_u.mutation.SetReachedAt(v)
+	return _u
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableReachedAt(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetReachedAt(*v)
+	}
+	return _u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (_u *LockUpdate) ClearReachedAt() *LockUpdate {
+	_u.mutation.ClearReachedAt()
+	return _u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_u *LockUpdate) SetOfflineToldAt(v time.Time) *LockUpdate {
+	_u.mutation.SetOfflineToldAt(v)
+	return _u
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableOfflineToldAt(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetOfflineToldAt(*v)
+	}
+	return _u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (_u *LockUpdate) ClearOfflineToldAt() *LockUpdate {
+	_u.mutation.ClearOfflineToldAt()
+	return _u
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (_u *LockUpdate) SetBatteryToldAt(v time.Time) *LockUpdate {
+	_u.mutation.SetBatteryToldAt(v)
+	return _u
+}
+
+// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableBatteryToldAt(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetBatteryToldAt(*v)
+	}
+	return _u
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (_u *LockUpdate) ClearBatteryToldAt() *LockUpdate {
+	_u.mutation.ClearBatteryToldAt()
+	return _u
+}
+
 // Mutation returns the LockMutation object of the builder.
 func (_u *LockUpdate) Mutation() *LockMutation {
 	return _u.mutation
@@ -242,6 +323,30 @@ func (_u *LockUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedGeneration(); ok {
 		_spec.AddField(lock.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.UnreachedAt(); ok {
+		_spec.SetField(lock.FieldUnreachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UnreachedAtCleared() {
+		_spec.ClearField(lock.FieldUnreachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReachedAt(); ok {
+		_spec.SetField(lock.FieldReachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReachedAtCleared() {
+		_spec.ClearField(lock.FieldReachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OfflineToldAt(); ok {
+		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.OfflineToldAtCleared() {
+		_spec.ClearField(lock.FieldOfflineToldAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.BatteryToldAt(); ok {
+		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.BatteryToldAtCleared() {
+		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -376,6 +481,86 @@ func (_u *LockUpdateOne) AddGeneration(v int64) *LockUpdateOne {
 	return _u
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_u *LockUpdateOne) SetUnreachedAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetUnreachedAt(v)
+	return _u
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableUnreachedAt(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetUnreachedAt(*v)
+	}
+	return _u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (_u *LockUpdateOne) ClearUnreachedAt() *LockUpdateOne {
+	_u.mutation.ClearUnreachedAt()
+	return _u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_u *LockUpdateOne) SetReachedAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetReachedAt(v)
+	return _u
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableReachedAt(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetReachedAt(*v)
+	}
+	return _u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (_u *LockUpdateOne) ClearReachedAt() *LockUpdateOne {
+	_u.mutation.ClearReachedAt()
+	return _u
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (_u *LockUpdateOne) SetOfflineToldAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetOfflineToldAt(v)
+	return _u
+}
+
+// SetNillableOfflineToldAt sets the "offline_told_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableOfflineToldAt(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetOfflineToldAt(*v)
+	}
+	return _u
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (_u *LockUpdateOne) ClearOfflineToldAt() *LockUpdateOne {
+	_u.mutation.ClearOfflineToldAt()
+	return _u
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (_u *LockUpdateOne) SetBatteryToldAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetBatteryToldAt(v)
+	return _u
+}
+
+// SetNillableBatteryToldAt sets the "battery_told_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableBatteryToldAt(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetBatteryToldAt(*v)
+	}
+	return _u
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (_u *LockUpdateOne) ClearBatteryToldAt() *LockUpdateOne {
+	_u.mutation.ClearBatteryToldAt()
+	return _u
+}
+
 // Mutation returns the LockMutation object of the builder.
 func (_u *LockUpdateOne) Mutation() *LockMutation {
 	return _u.mutation
@@ -507,6 +692,30 @@ func (_u *LockUpdateOne) sqlSave(ctx context.Context) (_node *Lock, err error) {
 	}
 	if value, ok := _u.mutation.AddedGeneration(); ok {
 		_spec.AddField(lock.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.UnreachedAt(); ok {
+		_spec.SetField(lock.FieldUnreachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UnreachedAtCleared() {
+		_spec.ClearField(lock.FieldUnreachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReachedAt(); ok {
+		_spec.SetField(lock.FieldReachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReachedAtCleared() {
+		_spec.ClearField(lock.FieldReachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.OfflineToldAt(); ok {
+		_spec.SetField(lock.FieldOfflineToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.OfflineToldAtCleared() {
+		_spec.ClearField(lock.FieldOfflineToldAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.BatteryToldAt(); ok {
+		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.BatteryToldAtCleared() {
+		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Lock{config: _u.config}

@@ -13,6 +13,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
+	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
@@ -49,6 +50,7 @@ const (
 	// Node types.
 	TypeAct          = "Act"
 	TypeApp          = "App"
+	TypeArrival      = "Arrival"
 	TypeBridge       = "Bridge"
 	TypeConflict     = "Conflict"
 	TypeEndpoint     = "Endpoint"
@@ -1243,6 +1245,666 @@ func (m *AppMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown App edge %s", name)
 }
 
+// ArrivalMutation represents an operation that mutates the Arrival nodes in the graph.
+type ArrivalMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	from_at       *time.Time
+	minutes       *int
+	addminutes    *int
+	verdict       *string
+	judged_at     *time.Time
+	again_at      *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Arrival, error)
+	predicates    []predicate.Arrival
+}
+
+var _ ent.Mutation = (*ArrivalMutation)(nil)
+
+// arrivalOption allows management of the mutation configuration using functional options.
+type arrivalOption func(*ArrivalMutation)
+
+// newArrivalMutation creates new mutation for the Arrival entity.
+func newArrivalMutation(c config, op Op, opts ...arrivalOption) *ArrivalMutation {
+	m := &ArrivalMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeArrival,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withArrivalID sets the ID field of the mutation.
+func withArrivalID(id string) arrivalOption {
+	return func(m *ArrivalMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Arrival
+		)
+		m.oldValue = func(ctx context.Context) (*Arrival, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Arrival.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withArrival sets the old Arrival of the mutation.
+func withArrival(node *Arrival) arrivalOption {
+	return func(m *ArrivalMutation) {
+		m.oldValue = func(context.Context) (*Arrival, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ArrivalMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ArrivalMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Arrival entities.
+func (m *ArrivalMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ArrivalMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ArrivalMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Arrival.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *ArrivalMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *ArrivalMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *ArrivalMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetFromAt sets the "from_at" field.
+func (m *ArrivalMutation) SetFromAt(t time.Time) {
+	m.from_at = &t
+}
+
+// FromAt returns the value of the "from_at" field in the mutation.
+func (m *ArrivalMutation) FromAt() (r time.Time, exists bool) {
+	v := m.from_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromAt returns the old "from_at" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldFromAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromAt: %w", err)
+	}
+	return oldValue.FromAt, nil
+}
+
+// ResetFromAt resets all changes to the "from_at" field.
+func (m *ArrivalMutation) ResetFromAt() {
+	m.from_at = nil
+}
+
+// SetMinutes sets the "minutes" field.
+func (m *ArrivalMutation) SetMinutes(i int) {
+	m.minutes = &i
+	m.addminutes = nil
+}
+
+// Minutes returns the value of the "minutes" field in the mutation.
+func (m *ArrivalMutation) Minutes() (r int, exists bool) {
+	v := m.minutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMinutes returns the old "minutes" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldMinutes(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMinutes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMinutes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMinutes: %w", err)
+	}
+	return oldValue.Minutes, nil
+}
+
+// AddMinutes adds i to the "minutes" field.
+func (m *ArrivalMutation) AddMinutes(i int) {
+	if m.addminutes != nil {
+		*m.addminutes += i
+	} else {
+		m.addminutes = &i
+	}
+}
+
+// AddedMinutes returns the value that was added to the "minutes" field in this mutation.
+func (m *ArrivalMutation) AddedMinutes() (r int, exists bool) {
+	v := m.addminutes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetMinutes resets all changes to the "minutes" field.
+func (m *ArrivalMutation) ResetMinutes() {
+	m.minutes = nil
+	m.addminutes = nil
+}
+
+// SetVerdict sets the "verdict" field.
+func (m *ArrivalMutation) SetVerdict(s string) {
+	m.verdict = &s
+}
+
+// Verdict returns the value of the "verdict" field in the mutation.
+func (m *ArrivalMutation) Verdict() (r string, exists bool) {
+	v := m.verdict
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVerdict returns the old "verdict" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldVerdict(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVerdict is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVerdict requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVerdict: %w", err)
+	}
+	return oldValue.Verdict, nil
+}
+
+// ResetVerdict resets all changes to the "verdict" field.
+func (m *ArrivalMutation) ResetVerdict() {
+	m.verdict = nil
+}
+
+// SetJudgedAt sets the "judged_at" field.
+func (m *ArrivalMutation) SetJudgedAt(t time.Time) {
+	m.judged_at = &t
+}
+
+// JudgedAt returns the value of the "judged_at" field in the mutation.
+func (m *ArrivalMutation) JudgedAt() (r time.Time, exists bool) {
+	v := m.judged_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldJudgedAt returns the old "judged_at" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldJudgedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldJudgedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldJudgedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldJudgedAt: %w", err)
+	}
+	return oldValue.JudgedAt, nil
+}
+
+// ResetJudgedAt resets all changes to the "judged_at" field.
+func (m *ArrivalMutation) ResetJudgedAt() {
+	m.judged_at = nil
+}
+
+// SetAgainAt sets the "again_at" field.
+func (m *ArrivalMutation) SetAgainAt(t time.Time) {
+	m.again_at = &t
+}
+
+// AgainAt returns the value of the "again_at" field in the mutation.
+func (m *ArrivalMutation) AgainAt() (r time.Time, exists bool) {
+	v := m.again_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAgainAt returns the old "again_at" field's value of the Arrival entity.
+// If the Arrival object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ArrivalMutation) OldAgainAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAgainAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAgainAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAgainAt: %w", err)
+	}
+	return oldValue.AgainAt, nil
+}
+
+// ClearAgainAt clears the value of the "again_at" field.
+func (m *ArrivalMutation) ClearAgainAt() {
+	m.again_at = nil
+	m.clearedFields[arrival.FieldAgainAt] = struct{}{}
+}
+
+// AgainAtCleared returns if the "again_at" field was cleared in this mutation.
+func (m *ArrivalMutation) AgainAtCleared() bool {
+	_, ok := m.clearedFields[arrival.FieldAgainAt]
+	return ok
+}
+
+// ResetAgainAt resets all changes to the "again_at" field.
+func (m *ArrivalMutation) ResetAgainAt() {
+	m.again_at = nil
+	delete(m.clearedFields, arrival.FieldAgainAt)
+}
+
+// Where appends a list predicates to the ArrivalMutation builder.
+func (m *ArrivalMutation) Where(ps ...predicate.Arrival) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ArrivalMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ArrivalMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Arrival, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ArrivalMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ArrivalMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Arrival).
+func (m *ArrivalMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ArrivalMutation) Fields() []string {
+	fields := make([]string, 0, 6)
+	if m.property_id != nil {
+		fields = append(fields, arrival.FieldPropertyID)
+	}
+	if m.from_at != nil {
+		fields = append(fields, arrival.FieldFromAt)
+	}
+	if m.minutes != nil {
+		fields = append(fields, arrival.FieldMinutes)
+	}
+	if m.verdict != nil {
+		fields = append(fields, arrival.FieldVerdict)
+	}
+	if m.judged_at != nil {
+		fields = append(fields, arrival.FieldJudgedAt)
+	}
+	if m.again_at != nil {
+		fields = append(fields, arrival.FieldAgainAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ArrivalMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case arrival.FieldPropertyID:
+		return m.PropertyID()
+	case arrival.FieldFromAt:
+		return m.FromAt()
+	case arrival.FieldMinutes:
+		return m.Minutes()
+	case arrival.FieldVerdict:
+		return m.Verdict()
+	case arrival.FieldJudgedAt:
+		return m.JudgedAt()
+	case arrival.FieldAgainAt:
+		return m.AgainAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ArrivalMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case arrival.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case arrival.FieldFromAt:
+		return m.OldFromAt(ctx)
+	case arrival.FieldMinutes:
+		return m.OldMinutes(ctx)
+	case arrival.FieldVerdict:
+		return m.OldVerdict(ctx)
+	case arrival.FieldJudgedAt:
+		return m.OldJudgedAt(ctx)
+	case arrival.FieldAgainAt:
+		return m.OldAgainAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Arrival field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ArrivalMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case arrival.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case arrival.FieldFromAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromAt(v)
+		return nil
+	case arrival.FieldMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMinutes(v)
+		return nil
+	case arrival.FieldVerdict:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVerdict(v)
+		return nil
+	case arrival.FieldJudgedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetJudgedAt(v)
+		return nil
+	case arrival.FieldAgainAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAgainAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Arrival field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ArrivalMutation) AddedFields() []string {
+	var fields []string
+	if m.addminutes != nil {
+		fields = append(fields, arrival.FieldMinutes)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ArrivalMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case arrival.FieldMinutes:
+		return m.AddedMinutes()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ArrivalMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case arrival.FieldMinutes:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddMinutes(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Arrival numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ArrivalMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(arrival.FieldAgainAt) {
+		fields = append(fields, arrival.FieldAgainAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ArrivalMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ArrivalMutation) ClearField(name string) error {
+	switch name {
+	case arrival.FieldAgainAt:
+		m.ClearAgainAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Arrival nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ArrivalMutation) ResetField(name string) error {
+	switch name {
+	case arrival.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case arrival.FieldFromAt:
+		m.ResetFromAt()
+		return nil
+	case arrival.FieldMinutes:
+		m.ResetMinutes()
+		return nil
+	case arrival.FieldVerdict:
+		m.ResetVerdict()
+		return nil
+	case arrival.FieldJudgedAt:
+		m.ResetJudgedAt()
+		return nil
+	case arrival.FieldAgainAt:
+		m.ResetAgainAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Arrival field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ArrivalMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ArrivalMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ArrivalMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ArrivalMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ArrivalMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ArrivalMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ArrivalMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Arrival unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ArrivalMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Arrival edge %s", name)
+}
+
 // BridgeMutation represents an operation that mutates the Bridge nodes in the graph.
 type BridgeMutation struct {
 	config
@@ -1271,6 +1933,8 @@ type BridgeMutation struct {
 	addclock_offset_ms     *int64
 	event_sequence         *int64
 	addevent_sequence      *int64
+	link_at                *time.Time
+	offline_told_at        *time.Time
 	created_at             *time.Time
 	clearedFields          map[string]struct{}
 	done                   bool
@@ -2243,6 +2907,104 @@ func (m *BridgeMutation) ResetEventSequence() {
 	m.addevent_sequence = nil
 }
 
+// SetLinkAt sets the "link_at" field.
+func (m *BridgeMutation) SetLinkAt(t time.Time) {
+	m.link_at = &t
+}
+
+// LinkAt returns the value of the "link_at" field in the mutation.
+func (m *BridgeMutation) LinkAt() (r time.Time, exists bool) {
+	v := m.link_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLinkAt returns the old "link_at" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldLinkAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLinkAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLinkAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLinkAt: %w", err)
+	}
+	return oldValue.LinkAt, nil
+}
+
+// ClearLinkAt clears the value of the "link_at" field.
+func (m *BridgeMutation) ClearLinkAt() {
+	m.link_at = nil
+	m.clearedFields[bridge.FieldLinkAt] = struct{}{}
+}
+
+// LinkAtCleared returns if the "link_at" field was cleared in this mutation.
+func (m *BridgeMutation) LinkAtCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldLinkAt]
+	return ok
+}
+
+// ResetLinkAt resets all changes to the "link_at" field.
+func (m *BridgeMutation) ResetLinkAt() {
+	m.link_at = nil
+	delete(m.clearedFields, bridge.FieldLinkAt)
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (m *BridgeMutation) SetOfflineToldAt(t time.Time) {
+	m.offline_told_at = &t
+}
+
+// OfflineToldAt returns the value of the "offline_told_at" field in the mutation.
+func (m *BridgeMutation) OfflineToldAt() (r time.Time, exists bool) {
+	v := m.offline_told_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOfflineToldAt returns the old "offline_told_at" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldOfflineToldAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOfflineToldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOfflineToldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOfflineToldAt: %w", err)
+	}
+	return oldValue.OfflineToldAt, nil
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (m *BridgeMutation) ClearOfflineToldAt() {
+	m.offline_told_at = nil
+	m.clearedFields[bridge.FieldOfflineToldAt] = struct{}{}
+}
+
+// OfflineToldAtCleared returns if the "offline_told_at" field was cleared in this mutation.
+func (m *BridgeMutation) OfflineToldAtCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldOfflineToldAt]
+	return ok
+}
+
+// ResetOfflineToldAt resets all changes to the "offline_told_at" field.
+func (m *BridgeMutation) ResetOfflineToldAt() {
+	m.offline_told_at = nil
+	delete(m.clearedFields, bridge.FieldOfflineToldAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *BridgeMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -2313,7 +3075,7 @@ func (m *BridgeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *BridgeMutation) Fields() []string {
-	fields := make([]string, 0, 20)
+	fields := make([]string, 0, 22)
 	if m.property_id != nil {
 		fields = append(fields, bridge.FieldPropertyID)
 	}
@@ -2371,6 +3133,12 @@ func (m *BridgeMutation) Fields() []string {
 	if m.event_sequence != nil {
 		fields = append(fields, bridge.FieldEventSequence)
 	}
+	if m.link_at != nil {
+		fields = append(fields, bridge.FieldLinkAt)
+	}
+	if m.offline_told_at != nil {
+		fields = append(fields, bridge.FieldOfflineToldAt)
+	}
 	if m.created_at != nil {
 		fields = append(fields, bridge.FieldCreatedAt)
 	}
@@ -2420,6 +3188,10 @@ func (m *BridgeMutation) Field(name string) (ent.Value, bool) {
 		return m.ClockOffsetMs()
 	case bridge.FieldEventSequence:
 		return m.EventSequence()
+	case bridge.FieldLinkAt:
+		return m.LinkAt()
+	case bridge.FieldOfflineToldAt:
+		return m.OfflineToldAt()
 	case bridge.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -2469,6 +3241,10 @@ func (m *BridgeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldClockOffsetMs(ctx)
 	case bridge.FieldEventSequence:
 		return m.OldEventSequence(ctx)
+	case bridge.FieldLinkAt:
+		return m.OldLinkAt(ctx)
+	case bridge.FieldOfflineToldAt:
+		return m.OldOfflineToldAt(ctx)
 	case bridge.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -2613,6 +3389,20 @@ func (m *BridgeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEventSequence(v)
 		return nil
+	case bridge.FieldLinkAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLinkAt(v)
+		return nil
+	case bridge.FieldOfflineToldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOfflineToldAt(v)
+		return nil
 	case bridge.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -2716,6 +3506,12 @@ func (m *BridgeMutation) ClearedFields() []string {
 	if m.FieldCleared(bridge.FieldLastSeenAt) {
 		fields = append(fields, bridge.FieldLastSeenAt)
 	}
+	if m.FieldCleared(bridge.FieldLinkAt) {
+		fields = append(fields, bridge.FieldLinkAt)
+	}
+	if m.FieldCleared(bridge.FieldOfflineToldAt) {
+		fields = append(fields, bridge.FieldOfflineToldAt)
+	}
 	return fields
 }
 
@@ -2756,6 +3552,12 @@ func (m *BridgeMutation) ClearField(name string) error {
 		return nil
 	case bridge.FieldLastSeenAt:
 		m.ClearLastSeenAt()
+		return nil
+	case bridge.FieldLinkAt:
+		m.ClearLinkAt()
+		return nil
+	case bridge.FieldOfflineToldAt:
+		m.ClearOfflineToldAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Bridge nullable field %s", name)
@@ -2821,6 +3623,12 @@ func (m *BridgeMutation) ResetField(name string) error {
 		return nil
 	case bridge.FieldEventSequence:
 		m.ResetEventSequence()
+		return nil
+	case bridge.FieldLinkAt:
+		m.ResetLinkAt()
+		return nil
+	case bridge.FieldOfflineToldAt:
+		m.ResetOfflineToldAt()
 		return nil
 	case bridge.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -4713,6 +5521,7 @@ type EventMutation struct {
 	addsubject_sequence *int64
 	kind                *string
 	body                *map[string]interface{}
+	grant_id            *string
 	occurred_at         *time.Time
 	dispatched_at       *time.Time
 	created_at          *time.Time
@@ -5026,6 +5835,55 @@ func (m *EventMutation) ResetBody() {
 	m.body = nil
 }
 
+// SetGrantID sets the "grant_id" field.
+func (m *EventMutation) SetGrantID(s string) {
+	m.grant_id = &s
+}
+
+// GrantID returns the value of the "grant_id" field in the mutation.
+func (m *EventMutation) GrantID() (r string, exists bool) {
+	v := m.grant_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrantID returns the old "grant_id" field's value of the Event entity.
+// If the Event object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EventMutation) OldGrantID(ctx context.Context) (v *string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrantID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrantID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrantID: %w", err)
+	}
+	return oldValue.GrantID, nil
+}
+
+// ClearGrantID clears the value of the "grant_id" field.
+func (m *EventMutation) ClearGrantID() {
+	m.grant_id = nil
+	m.clearedFields[event.FieldGrantID] = struct{}{}
+}
+
+// GrantIDCleared returns if the "grant_id" field was cleared in this mutation.
+func (m *EventMutation) GrantIDCleared() bool {
+	_, ok := m.clearedFields[event.FieldGrantID]
+	return ok
+}
+
+// ResetGrantID resets all changes to the "grant_id" field.
+func (m *EventMutation) ResetGrantID() {
+	m.grant_id = nil
+	delete(m.clearedFields, event.FieldGrantID)
+}
+
 // SetOccurredAt sets the "occurred_at" field.
 func (m *EventMutation) SetOccurredAt(t time.Time) {
 	m.occurred_at = &t
@@ -5181,7 +6039,7 @@ func (m *EventMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *EventMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.property_id != nil {
 		fields = append(fields, event.FieldPropertyID)
 	}
@@ -5196,6 +6054,9 @@ func (m *EventMutation) Fields() []string {
 	}
 	if m.body != nil {
 		fields = append(fields, event.FieldBody)
+	}
+	if m.grant_id != nil {
+		fields = append(fields, event.FieldGrantID)
 	}
 	if m.occurred_at != nil {
 		fields = append(fields, event.FieldOccurredAt)
@@ -5224,6 +6085,8 @@ func (m *EventMutation) Field(name string) (ent.Value, bool) {
 		return m.Kind()
 	case event.FieldBody:
 		return m.Body()
+	case event.FieldGrantID:
+		return m.GrantID()
 	case event.FieldOccurredAt:
 		return m.OccurredAt()
 	case event.FieldDispatchedAt:
@@ -5249,6 +6112,8 @@ func (m *EventMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldKind(ctx)
 	case event.FieldBody:
 		return m.OldBody(ctx)
+	case event.FieldGrantID:
+		return m.OldGrantID(ctx)
 	case event.FieldOccurredAt:
 		return m.OldOccurredAt(ctx)
 	case event.FieldDispatchedAt:
@@ -5298,6 +6163,13 @@ func (m *EventMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetBody(v)
+		return nil
+	case event.FieldGrantID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrantID(v)
 		return nil
 	case event.FieldOccurredAt:
 		v, ok := value.(time.Time)
@@ -5365,6 +6237,9 @@ func (m *EventMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *EventMutation) ClearedFields() []string {
 	var fields []string
+	if m.FieldCleared(event.FieldGrantID) {
+		fields = append(fields, event.FieldGrantID)
+	}
 	if m.FieldCleared(event.FieldDispatchedAt) {
 		fields = append(fields, event.FieldDispatchedAt)
 	}
@@ -5382,6 +6257,9 @@ func (m *EventMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *EventMutation) ClearField(name string) error {
 	switch name {
+	case event.FieldGrantID:
+		m.ClearGrantID()
+		return nil
 	case event.FieldDispatchedAt:
 		m.ClearDispatchedAt()
 		return nil
@@ -5407,6 +6285,9 @@ func (m *EventMutation) ResetField(name string) error {
 		return nil
 	case event.FieldBody:
 		m.ResetBody()
+		return nil
+	case event.FieldGrantID:
+		m.ResetGrantID()
 		return nil
 	case event.FieldOccurredAt:
 		m.ResetOccurredAt()
@@ -8896,25 +9777,29 @@ func (m *IntegrationMutation) ResetEdge(name string) error {
 // LockMutation represents an operation that mutates the Lock nodes in the graph.
 type LockMutation struct {
 	config
-	op            Op
-	typ           string
-	id            *string
-	property_id   *string
-	name          *string
-	kind          *string
-	bridge_id     *string
-	address       *string
-	model         *string
-	door_id       *string
-	capabilities  *slot.Capabilities
-	status        *schema.LockStatus
-	generation    *int64
-	addgeneration *int64
-	created_at    *time.Time
-	clearedFields map[string]struct{}
-	done          bool
-	oldValue      func(context.Context) (*Lock, error)
-	predicates    []predicate.Lock
+	op              Op
+	typ             string
+	id              *string
+	property_id     *string
+	name            *string
+	kind            *string
+	bridge_id       *string
+	address         *string
+	model           *string
+	door_id         *string
+	capabilities    *slot.Capabilities
+	status          *schema.LockStatus
+	generation      *int64
+	addgeneration   *int64
+	unreached_at    *time.Time
+	reached_at      *time.Time
+	offline_told_at *time.Time
+	battery_told_at *time.Time
+	created_at      *time.Time
+	clearedFields   map[string]struct{}
+	done            bool
+	oldValue        func(context.Context) (*Lock, error)
+	predicates      []predicate.Lock
 }
 
 var _ ent.Mutation = (*LockMutation)(nil)
@@ -9414,6 +10299,202 @@ func (m *LockMutation) ResetGeneration() {
 	m.addgeneration = nil
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (m *LockMutation) SetUnreachedAt(t time.Time) {
+	m.unreached_at = &t
+}
+
+// UnreachedAt returns the value of the "unreached_at" field in the mutation.
+func (m *LockMutation) UnreachedAt() (r time.Time, exists bool) {
+	v := m.unreached_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnreachedAt returns the old "unreached_at" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldUnreachedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnreachedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnreachedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnreachedAt: %w", err)
+	}
+	return oldValue.UnreachedAt, nil
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (m *LockMutation) ClearUnreachedAt() {
+	m.unreached_at = nil
+	m.clearedFields[lock.FieldUnreachedAt] = struct{}{}
+}
+
+// UnreachedAtCleared returns if the "unreached_at" field was cleared in this mutation.
+func (m *LockMutation) UnreachedAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldUnreachedAt]
+	return ok
+}
+
+// ResetUnreachedAt resets all changes to the "unreached_at" field.
+func (m *LockMutation) ResetUnreachedAt() {
+	m.unreached_at = nil
+	delete(m.clearedFields, lock.FieldUnreachedAt)
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (m *LockMutation) SetReachedAt(t time.Time) {
+	m.reached_at = &t
+}
+
+// ReachedAt returns the value of the "reached_at" field in the mutation.
+func (m *LockMutation) ReachedAt() (r time.Time, exists bool) {
+	v := m.reached_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReachedAt returns the old "reached_at" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldReachedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReachedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReachedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReachedAt: %w", err)
+	}
+	return oldValue.ReachedAt, nil
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (m *LockMutation) ClearReachedAt() {
+	m.reached_at = nil
+	m.clearedFields[lock.FieldReachedAt] = struct{}{}
+}
+
+// ReachedAtCleared returns if the "reached_at" field was cleared in this mutation.
+func (m *LockMutation) ReachedAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldReachedAt]
+	return ok
+}
+
+// ResetReachedAt resets all changes to the "reached_at" field.
+func (m *LockMutation) ResetReachedAt() {
+	m.reached_at = nil
+	delete(m.clearedFields, lock.FieldReachedAt)
+}
+
+// SetOfflineToldAt sets the "offline_told_at" field.
+func (m *LockMutation) SetOfflineToldAt(t time.Time) {
+	m.offline_told_at = &t
+}
+
+// OfflineToldAt returns the value of the "offline_told_at" field in the mutation.
+func (m *LockMutation) OfflineToldAt() (r time.Time, exists bool) {
+	v := m.offline_told_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOfflineToldAt returns the old "offline_told_at" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldOfflineToldAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOfflineToldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOfflineToldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOfflineToldAt: %w", err)
+	}
+	return oldValue.OfflineToldAt, nil
+}
+
+// ClearOfflineToldAt clears the value of the "offline_told_at" field.
+func (m *LockMutation) ClearOfflineToldAt() {
+	m.offline_told_at = nil
+	m.clearedFields[lock.FieldOfflineToldAt] = struct{}{}
+}
+
+// OfflineToldAtCleared returns if the "offline_told_at" field was cleared in this mutation.
+func (m *LockMutation) OfflineToldAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldOfflineToldAt]
+	return ok
+}
+
+// ResetOfflineToldAt resets all changes to the "offline_told_at" field.
+func (m *LockMutation) ResetOfflineToldAt() {
+	m.offline_told_at = nil
+	delete(m.clearedFields, lock.FieldOfflineToldAt)
+}
+
+// SetBatteryToldAt sets the "battery_told_at" field.
+func (m *LockMutation) SetBatteryToldAt(t time.Time) {
+	m.battery_told_at = &t
+}
+
+// BatteryToldAt returns the value of the "battery_told_at" field in the mutation.
+func (m *LockMutation) BatteryToldAt() (r time.Time, exists bool) {
+	v := m.battery_told_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBatteryToldAt returns the old "battery_told_at" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldBatteryToldAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBatteryToldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBatteryToldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBatteryToldAt: %w", err)
+	}
+	return oldValue.BatteryToldAt, nil
+}
+
+// ClearBatteryToldAt clears the value of the "battery_told_at" field.
+func (m *LockMutation) ClearBatteryToldAt() {
+	m.battery_told_at = nil
+	m.clearedFields[lock.FieldBatteryToldAt] = struct{}{}
+}
+
+// BatteryToldAtCleared returns if the "battery_told_at" field was cleared in this mutation.
+func (m *LockMutation) BatteryToldAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldBatteryToldAt]
+	return ok
+}
+
+// ResetBatteryToldAt resets all changes to the "battery_told_at" field.
+func (m *LockMutation) ResetBatteryToldAt() {
+	m.battery_told_at = nil
+	delete(m.clearedFields, lock.FieldBatteryToldAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *LockMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -9484,7 +10565,7 @@ func (m *LockMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *LockMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 15)
 	if m.property_id != nil {
 		fields = append(fields, lock.FieldPropertyID)
 	}
@@ -9514,6 +10595,18 @@ func (m *LockMutation) Fields() []string {
 	}
 	if m.generation != nil {
 		fields = append(fields, lock.FieldGeneration)
+	}
+	if m.unreached_at != nil {
+		fields = append(fields, lock.FieldUnreachedAt)
+	}
+	if m.reached_at != nil {
+		fields = append(fields, lock.FieldReachedAt)
+	}
+	if m.offline_told_at != nil {
+		fields = append(fields, lock.FieldOfflineToldAt)
+	}
+	if m.battery_told_at != nil {
+		fields = append(fields, lock.FieldBatteryToldAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, lock.FieldCreatedAt)
@@ -9546,6 +10639,14 @@ func (m *LockMutation) Field(name string) (ent.Value, bool) {
 		return m.Status()
 	case lock.FieldGeneration:
 		return m.Generation()
+	case lock.FieldUnreachedAt:
+		return m.UnreachedAt()
+	case lock.FieldReachedAt:
+		return m.ReachedAt()
+	case lock.FieldOfflineToldAt:
+		return m.OfflineToldAt()
+	case lock.FieldBatteryToldAt:
+		return m.BatteryToldAt()
 	case lock.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -9577,6 +10678,14 @@ func (m *LockMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldStatus(ctx)
 	case lock.FieldGeneration:
 		return m.OldGeneration(ctx)
+	case lock.FieldUnreachedAt:
+		return m.OldUnreachedAt(ctx)
+	case lock.FieldReachedAt:
+		return m.OldReachedAt(ctx)
+	case lock.FieldOfflineToldAt:
+		return m.OldOfflineToldAt(ctx)
+	case lock.FieldBatteryToldAt:
+		return m.OldBatteryToldAt(ctx)
 	case lock.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -9658,6 +10767,34 @@ func (m *LockMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetGeneration(v)
 		return nil
+	case lock.FieldUnreachedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnreachedAt(v)
+		return nil
+	case lock.FieldReachedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReachedAt(v)
+		return nil
+	case lock.FieldOfflineToldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOfflineToldAt(v)
+		return nil
+	case lock.FieldBatteryToldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBatteryToldAt(v)
+		return nil
 	case lock.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -9713,6 +10850,18 @@ func (m *LockMutation) ClearedFields() []string {
 	if m.FieldCleared(lock.FieldDoorID) {
 		fields = append(fields, lock.FieldDoorID)
 	}
+	if m.FieldCleared(lock.FieldUnreachedAt) {
+		fields = append(fields, lock.FieldUnreachedAt)
+	}
+	if m.FieldCleared(lock.FieldReachedAt) {
+		fields = append(fields, lock.FieldReachedAt)
+	}
+	if m.FieldCleared(lock.FieldOfflineToldAt) {
+		fields = append(fields, lock.FieldOfflineToldAt)
+	}
+	if m.FieldCleared(lock.FieldBatteryToldAt) {
+		fields = append(fields, lock.FieldBatteryToldAt)
+	}
 	return fields
 }
 
@@ -9729,6 +10878,18 @@ func (m *LockMutation) ClearField(name string) error {
 	switch name {
 	case lock.FieldDoorID:
 		m.ClearDoorID()
+		return nil
+	case lock.FieldUnreachedAt:
+		m.ClearUnreachedAt()
+		return nil
+	case lock.FieldReachedAt:
+		m.ClearReachedAt()
+		return nil
+	case lock.FieldOfflineToldAt:
+		m.ClearOfflineToldAt()
+		return nil
+	case lock.FieldBatteryToldAt:
+		m.ClearBatteryToldAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Lock nullable field %s", name)
@@ -9767,6 +10928,18 @@ func (m *LockMutation) ResetField(name string) error {
 		return nil
 	case lock.FieldGeneration:
 		m.ResetGeneration()
+		return nil
+	case lock.FieldUnreachedAt:
+		m.ResetUnreachedAt()
+		return nil
+	case lock.FieldReachedAt:
+		m.ResetReachedAt()
+		return nil
+	case lock.FieldOfflineToldAt:
+		m.ResetOfflineToldAt()
+		return nil
+	case lock.FieldBatteryToldAt:
+		m.ResetBatteryToldAt()
 		return nil
 	case lock.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
+	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
@@ -84,6 +85,20 @@ func init() {
 	appDescID := appFields[0].Descriptor()
 	// app.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	app.IDValidator = appDescID.Validators[0].(func(string) error)
+	arrivalFields := schema.Arrival{}.Fields()
+	_ = arrivalFields
+	// arrivalDescPropertyID is the schema descriptor for property_id field.
+	arrivalDescPropertyID := arrivalFields[1].Descriptor()
+	// arrival.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	arrival.PropertyIDValidator = arrivalDescPropertyID.Validators[0].(func(string) error)
+	// arrivalDescVerdict is the schema descriptor for verdict field.
+	arrivalDescVerdict := arrivalFields[4].Descriptor()
+	// arrival.VerdictValidator is a validator for the "verdict" field. It is called by the builders before save.
+	arrival.VerdictValidator = arrivalDescVerdict.Validators[0].(func(string) error)
+	// arrivalDescID is the schema descriptor for id field.
+	arrivalDescID := arrivalFields[0].Descriptor()
+	// arrival.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	arrival.IDValidator = arrivalDescID.Validators[0].(func(string) error)
 	bridgeFields := schema.Bridge{}.Fields()
 	_ = bridgeFields
 	// bridgeDescPropertyID is the schema descriptor for property_id field.
@@ -135,7 +150,7 @@ func init() {
 	// bridge.DefaultEventSequence holds the default value on creation for the event_sequence field.
 	bridge.DefaultEventSequence = bridgeDescEventSequence.Default.(int64)
 	// bridgeDescCreatedAt is the schema descriptor for created_at field.
-	bridgeDescCreatedAt := bridgeFields[20].Descriptor()
+	bridgeDescCreatedAt := bridgeFields[22].Descriptor()
 	// bridge.DefaultCreatedAt holds the default value on creation for the created_at field.
 	bridge.DefaultCreatedAt = bridgeDescCreatedAt.Default.(func() time.Time)
 	// bridgeDescID is the schema descriptor for id field.
@@ -232,8 +247,12 @@ func init() {
 	eventDescKind := eventFields[4].Descriptor()
 	// event.KindValidator is a validator for the "kind" field. It is called by the builders before save.
 	event.KindValidator = eventDescKind.Validators[0].(func(string) error)
+	// eventDescGrantID is the schema descriptor for grant_id field.
+	eventDescGrantID := eventFields[6].Descriptor()
+	// event.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
+	event.GrantIDValidator = eventDescGrantID.Validators[0].(func(string) error)
 	// eventDescCreatedAt is the schema descriptor for created_at field.
-	eventDescCreatedAt := eventFields[8].Descriptor()
+	eventDescCreatedAt := eventFields[9].Descriptor()
 	// event.DefaultCreatedAt holds the default value on creation for the created_at field.
 	event.DefaultCreatedAt = eventDescCreatedAt.Default.(func() time.Time)
 	gateFields := schema.Gate{}.Fields()
@@ -397,7 +416,7 @@ func init() {
 	// lock.DefaultGeneration holds the default value on creation for the generation field.
 	lock.DefaultGeneration = lockDescGeneration.Default.(int64)
 	// lockDescCreatedAt is the schema descriptor for created_at field.
-	lockDescCreatedAt := lockFields[11].Descriptor()
+	lockDescCreatedAt := lockFields[15].Descriptor()
 	// lock.DefaultCreatedAt holds the default value on creation for the created_at field.
 	lock.DefaultCreatedAt = lockDescCreatedAt.Default.(func() time.Time)
 	// lockDescID is the schema descriptor for id field.

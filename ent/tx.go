@@ -18,6 +18,8 @@ type Tx struct {
 	Act *ActClient
 	// App is the client for interacting with the App builders.
 	App *AppClient
+	// Arrival is the client for interacting with the Arrival builders.
+	Arrival *ArrivalClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
 	// Conflict is the client for interacting with the Conflict builders.
@@ -191,6 +193,7 @@ func (tx *Tx) Client() *Client {
 func (tx *Tx) init() {
 	tx.Act = NewActClient(tx.config)
 	tx.App = NewAppClient(tx.config)
+	tx.Arrival = NewArrivalClient(tx.config)
 	tx.Bridge = NewBridgeClient(tx.config)
 	tx.Conflict = NewConflictClient(tx.config)
 	tx.Endpoint = NewEndpointClient(tx.config)

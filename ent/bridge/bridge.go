@@ -51,6 +51,10 @@ const (
 	FieldClockOffsetMs = "clock_offset_ms"
 	// FieldEventSequence holds the string denoting the event_sequence field in the database.
 	FieldEventSequence = "event_sequence"
+	// FieldLinkAt holds the string denoting the link_at field in the database.
+	FieldLinkAt = "link_at"
+	// FieldOfflineToldAt holds the string denoting the offline_told_at field in the database.
+	FieldOfflineToldAt = "offline_told_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the bridge in the database.
@@ -79,6 +83,8 @@ var Columns = []string{
 	FieldLastSeenAt,
 	FieldClockOffsetMs,
 	FieldEventSequence,
+	FieldLinkAt,
+	FieldOfflineToldAt,
 	FieldCreatedAt,
 }
 
@@ -208,6 +214,16 @@ func ByClockOffsetMs(opts ...sql.OrderTermOption) OrderOption {
 // ByEventSequence orders the results by the event_sequence field.
 func ByEventSequence(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEventSequence, opts...).ToFunc()
+}
+
+// ByLinkAt orders the results by the link_at field.
+func ByLinkAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLinkAt, opts...).ToFunc()
+}
+
+// ByOfflineToldAt orders the results by the offline_told_at field.
+func ByOfflineToldAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOfflineToldAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

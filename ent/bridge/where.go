@@ -159,6 +159,16 @@ func EventSequence(v int64) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldEventSequence, v))
 }
 
+// LinkAt applies equality check predicate on the "link_at" field. It's identical to LinkAtEQ.
+func LinkAt(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldLinkAt, v))
+}
+
+// OfflineToldAt applies equality check predicate on the "offline_told_at" field. It's identical to OfflineToldAtEQ.
+func OfflineToldAt(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldOfflineToldAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldCreatedAt, v))
@@ -1132,6 +1142,106 @@ func EventSequenceLT(v int64) predicate.Bridge {
 // EventSequenceLTE applies the LTE predicate on the "event_sequence" field.
 func EventSequenceLTE(v int64) predicate.Bridge {
 	return predicate.Bridge(sql.FieldLTE(FieldEventSequence, v))
+}
+
+// LinkAtEQ applies the EQ predicate on the "link_at" field.
+func LinkAtEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldLinkAt, v))
+}
+
+// LinkAtNEQ applies the NEQ predicate on the "link_at" field.
+func LinkAtNEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldLinkAt, v))
+}
+
+// LinkAtIn applies the In predicate on the "link_at" field.
+func LinkAtIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldLinkAt, vs...))
+}
+
+// LinkAtNotIn applies the NotIn predicate on the "link_at" field.
+func LinkAtNotIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldLinkAt, vs...))
+}
+
+// LinkAtGT applies the GT predicate on the "link_at" field.
+func LinkAtGT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldLinkAt, v))
+}
+
+// LinkAtGTE applies the GTE predicate on the "link_at" field.
+func LinkAtGTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldLinkAt, v))
+}
+
+// LinkAtLT applies the LT predicate on the "link_at" field.
+func LinkAtLT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldLinkAt, v))
+}
+
+// LinkAtLTE applies the LTE predicate on the "link_at" field.
+func LinkAtLTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldLinkAt, v))
+}
+
+// LinkAtIsNil applies the IsNil predicate on the "link_at" field.
+func LinkAtIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldLinkAt))
+}
+
+// LinkAtNotNil applies the NotNil predicate on the "link_at" field.
+func LinkAtNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldLinkAt))
+}
+
+// OfflineToldAtEQ applies the EQ predicate on the "offline_told_at" field.
+func OfflineToldAtEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtNEQ applies the NEQ predicate on the "offline_told_at" field.
+func OfflineToldAtNEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtIn applies the In predicate on the "offline_told_at" field.
+func OfflineToldAtIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldOfflineToldAt, vs...))
+}
+
+// OfflineToldAtNotIn applies the NotIn predicate on the "offline_told_at" field.
+func OfflineToldAtNotIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldOfflineToldAt, vs...))
+}
+
+// OfflineToldAtGT applies the GT predicate on the "offline_told_at" field.
+func OfflineToldAtGT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtGTE applies the GTE predicate on the "offline_told_at" field.
+func OfflineToldAtGTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtLT applies the LT predicate on the "offline_told_at" field.
+func OfflineToldAtLT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtLTE applies the LTE predicate on the "offline_told_at" field.
+func OfflineToldAtLTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtIsNil applies the IsNil predicate on the "offline_told_at" field.
+func OfflineToldAtIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldOfflineToldAt))
+}
+
+// OfflineToldAtNotNil applies the NotNil predicate on the "offline_told_at" field.
+func OfflineToldAtNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldOfflineToldAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

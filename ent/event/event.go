@@ -23,6 +23,8 @@ const (
 	FieldKind = "kind"
 	// FieldBody holds the string denoting the body field in the database.
 	FieldBody = "body"
+	// FieldGrantID holds the string denoting the grant_id field in the database.
+	FieldGrantID = "grant_id"
 	// FieldOccurredAt holds the string denoting the occurred_at field in the database.
 	FieldOccurredAt = "occurred_at"
 	// FieldDispatchedAt holds the string denoting the dispatched_at field in the database.
@@ -41,6 +43,7 @@ var Columns = []string{
 	FieldSubjectSequence,
 	FieldKind,
 	FieldBody,
+	FieldGrantID,
 	FieldOccurredAt,
 	FieldDispatchedAt,
 	FieldCreatedAt,
@@ -63,6 +66,8 @@ var (
 	SubjectValidator func(string) error
 	// KindValidator is a validator for the "kind" field. It is called by the builders before save.
 	KindValidator func(string) error
+	// GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
+	GrantIDValidator func(string) error
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 )
@@ -93,6 +98,11 @@ func BySubjectSequence(opts ...sql.OrderTermOption) OrderOption {
 // ByKind orders the results by the kind field.
 func ByKind(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKind, opts...).ToFunc()
+}
+
+// ByGrantID orders the results by the grant_id field.
+func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGrantID, opts...).ToFunc()
 }
 
 // ByOccurredAt orders the results by the occurred_at field.

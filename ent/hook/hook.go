@@ -33,6 +33,18 @@ func (f AppFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) 
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.AppMutation", m)
 }
 
+// The ArrivalFunc type is an adapter to allow the use of ordinary
+// function as Arrival mutator.
+type ArrivalFunc func(context.Context, *ent.ArrivalMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ArrivalFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ArrivalMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ArrivalMutation", m)
+}
+
 // The BridgeFunc type is an adapter to allow the use of ordinary
 // function as Bridge mutator.
 type BridgeFunc func(context.Context, *ent.BridgeMutation) (ent.Value, error)

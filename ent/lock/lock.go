@@ -33,6 +33,14 @@ const (
 	FieldStatus = "status"
 	// FieldGeneration holds the string denoting the generation field in the database.
 	FieldGeneration = "generation"
+	// FieldUnreachedAt holds the string denoting the unreached_at field in the database.
+	FieldUnreachedAt = "unreached_at"
+	// FieldReachedAt holds the string denoting the reached_at field in the database.
+	FieldReachedAt = "reached_at"
+	// FieldOfflineToldAt holds the string denoting the offline_told_at field in the database.
+	FieldOfflineToldAt = "offline_told_at"
+	// FieldBatteryToldAt holds the string denoting the battery_told_at field in the database.
+	FieldBatteryToldAt = "battery_told_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the lock in the database.
@@ -52,6 +60,10 @@ var Columns = []string{
 	FieldCapabilities,
 	FieldStatus,
 	FieldGeneration,
+	FieldUnreachedAt,
+	FieldReachedAt,
+	FieldOfflineToldAt,
+	FieldBatteryToldAt,
 	FieldCreatedAt,
 }
 
@@ -138,6 +150,26 @@ func ByDoorID(opts ...sql.OrderTermOption) OrderOption {
 // ByGeneration orders the results by the generation field.
 func ByGeneration(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGeneration, opts...).ToFunc()
+}
+
+// ByUnreachedAt orders the results by the unreached_at field.
+func ByUnreachedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUnreachedAt, opts...).ToFunc()
+}
+
+// ByReachedAt orders the results by the reached_at field.
+func ByReachedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReachedAt, opts...).ToFunc()
+}
+
+// ByOfflineToldAt orders the results by the offline_told_at field.
+func ByOfflineToldAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOfflineToldAt, opts...).ToFunc()
+}
+
+// ByBatteryToldAt orders the results by the battery_told_at field.
+func ByBatteryToldAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBatteryToldAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -104,6 +104,26 @@ func Generation(v int64) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldGeneration, v))
 }
 
+// UnreachedAt applies equality check predicate on the "unreached_at" field. It's identical to UnreachedAtEQ.
+func UnreachedAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldUnreachedAt, v))
+}
+
+// ReachedAt applies equality check predicate on the "reached_at" field. It's identical to ReachedAtEQ.
+func ReachedAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldReachedAt, v))
+}
+
+// OfflineToldAt applies equality check predicate on the "offline_told_at" field. It's identical to OfflineToldAtEQ.
+func OfflineToldAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldOfflineToldAt, v))
+}
+
+// BatteryToldAt applies equality check predicate on the "battery_told_at" field. It's identical to BatteryToldAtEQ.
+func BatteryToldAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldBatteryToldAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldCreatedAt, v))
@@ -612,6 +632,206 @@ func GenerationLT(v int64) predicate.Lock {
 // GenerationLTE applies the LTE predicate on the "generation" field.
 func GenerationLTE(v int64) predicate.Lock {
 	return predicate.Lock(sql.FieldLTE(FieldGeneration, v))
+}
+
+// UnreachedAtEQ applies the EQ predicate on the "unreached_at" field.
+func UnreachedAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldUnreachedAt, v))
+}
+
+// UnreachedAtNEQ applies the NEQ predicate on the "unreached_at" field.
+func UnreachedAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldUnreachedAt, v))
+}
+
+// UnreachedAtIn applies the In predicate on the "unreached_at" field.
+func UnreachedAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldUnreachedAt, vs...))
+}
+
+// UnreachedAtNotIn applies the NotIn predicate on the "unreached_at" field.
+func UnreachedAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldUnreachedAt, vs...))
+}
+
+// UnreachedAtGT applies the GT predicate on the "unreached_at" field.
+func UnreachedAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldUnreachedAt, v))
+}
+
+// UnreachedAtGTE applies the GTE predicate on the "unreached_at" field.
+func UnreachedAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldUnreachedAt, v))
+}
+
+// UnreachedAtLT applies the LT predicate on the "unreached_at" field.
+func UnreachedAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldUnreachedAt, v))
+}
+
+// UnreachedAtLTE applies the LTE predicate on the "unreached_at" field.
+func UnreachedAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldUnreachedAt, v))
+}
+
+// UnreachedAtIsNil applies the IsNil predicate on the "unreached_at" field.
+func UnreachedAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldUnreachedAt))
+}
+
+// UnreachedAtNotNil applies the NotNil predicate on the "unreached_at" field.
+func UnreachedAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldUnreachedAt))
+}
+
+// ReachedAtEQ applies the EQ predicate on the "reached_at" field.
+func ReachedAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldReachedAt, v))
+}
+
+// ReachedAtNEQ applies the NEQ predicate on the "reached_at" field.
+func ReachedAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldReachedAt, v))
+}
+
+// ReachedAtIn applies the In predicate on the "reached_at" field.
+func ReachedAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldReachedAt, vs...))
+}
+
+// ReachedAtNotIn applies the NotIn predicate on the "reached_at" field.
+func ReachedAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldReachedAt, vs...))
+}
+
+// ReachedAtGT applies the GT predicate on the "reached_at" field.
+func ReachedAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldReachedAt, v))
+}
+
+// ReachedAtGTE applies the GTE predicate on the "reached_at" field.
+func ReachedAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldReachedAt, v))
+}
+
+// ReachedAtLT applies the LT predicate on the "reached_at" field.
+func ReachedAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldReachedAt, v))
+}
+
+// ReachedAtLTE applies the LTE predicate on the "reached_at" field.
+func ReachedAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldReachedAt, v))
+}
+
+// ReachedAtIsNil applies the IsNil predicate on the "reached_at" field.
+func ReachedAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldReachedAt))
+}
+
+// ReachedAtNotNil applies the NotNil predicate on the "reached_at" field.
+func ReachedAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldReachedAt))
+}
+
+// OfflineToldAtEQ applies the EQ predicate on the "offline_told_at" field.
+func OfflineToldAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtNEQ applies the NEQ predicate on the "offline_told_at" field.
+func OfflineToldAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtIn applies the In predicate on the "offline_told_at" field.
+func OfflineToldAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldOfflineToldAt, vs...))
+}
+
+// OfflineToldAtNotIn applies the NotIn predicate on the "offline_told_at" field.
+func OfflineToldAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldOfflineToldAt, vs...))
+}
+
+// OfflineToldAtGT applies the GT predicate on the "offline_told_at" field.
+func OfflineToldAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtGTE applies the GTE predicate on the "offline_told_at" field.
+func OfflineToldAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtLT applies the LT predicate on the "offline_told_at" field.
+func OfflineToldAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtLTE applies the LTE predicate on the "offline_told_at" field.
+func OfflineToldAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldOfflineToldAt, v))
+}
+
+// OfflineToldAtIsNil applies the IsNil predicate on the "offline_told_at" field.
+func OfflineToldAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldOfflineToldAt))
+}
+
+// OfflineToldAtNotNil applies the NotNil predicate on the "offline_told_at" field.
+func OfflineToldAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldOfflineToldAt))
+}
+
+// BatteryToldAtEQ applies the EQ predicate on the "battery_told_at" field.
+func BatteryToldAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtNEQ applies the NEQ predicate on the "battery_told_at" field.
+func BatteryToldAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtIn applies the In predicate on the "battery_told_at" field.
+func BatteryToldAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldBatteryToldAt, vs...))
+}
+
+// BatteryToldAtNotIn applies the NotIn predicate on the "battery_told_at" field.
+func BatteryToldAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldBatteryToldAt, vs...))
+}
+
+// BatteryToldAtGT applies the GT predicate on the "battery_told_at" field.
+func BatteryToldAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtGTE applies the GTE predicate on the "battery_told_at" field.
+func BatteryToldAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtLT applies the LT predicate on the "battery_told_at" field.
+func BatteryToldAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtLTE applies the LTE predicate on the "battery_told_at" field.
+func BatteryToldAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldBatteryToldAt, v))
+}
+
+// BatteryToldAtIsNil applies the IsNil predicate on the "battery_told_at" field.
+func BatteryToldAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldBatteryToldAt))
+}
+
+// BatteryToldAtNotNil applies the NotNil predicate on the "battery_told_at" field.
+func BatteryToldAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldBatteryToldAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

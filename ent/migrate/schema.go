@@ -57,6 +57,37 @@ var (
 		Columns:    AppsColumns,
 		PrimaryKey: []*schema.Column{AppsColumns[0]},
 	}
+	// ArrivalsColumns holds the columns for the "arrivals" table.
+	ArrivalsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "from_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "minutes", Type: field.TypeInt},
+		{Name: "verdict", Type: field.TypeString, Size: 16},
+		{Name: "judged_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "again_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// ArrivalsTable holds the schema information for the "arrivals" table.
+	ArrivalsTable = &schema.Table{
+		Name:       "arrivals",
+		Columns:    ArrivalsColumns,
+		PrimaryKey: []*schema.Column{ArrivalsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "arrival_from_at",
+				Unique:  false,
+				Columns: []*schema.Column{ArrivalsColumns[2]},
+			},
+			{
+				Name:    "arrival_again_at",
+				Unique:  false,
+				Columns: []*schema.Column{ArrivalsColumns[6]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "again_at IS NOT NULL",
+				},
+			},
+		},
+	}
 	// BridgesColumns holds the columns for the "bridges" table.
 	BridgesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -79,6 +110,8 @@ var (
 		{Name: "last_seen_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "clock_offset_ms", Type: field.TypeInt64, Default: 0},
 		{Name: "event_sequence", Type: field.TypeInt64, Default: 0},
+		{Name: "link_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "offline_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// BridgesTable holds the schema information for the "bridges" table.
@@ -91,6 +124,14 @@ var (
 				Name:    "bridge_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{BridgesColumns[1]},
+			},
+			{
+				Name:    "bridge_link_at",
+				Unique:  false,
+				Columns: []*schema.Column{BridgesColumns[20]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "NOT online AND offline_told_at IS NULL",
+				},
 			},
 		},
 	}
@@ -162,6 +203,7 @@ var (
 		{Name: "subject_sequence", Type: field.TypeInt64},
 		{Name: "kind", Type: field.TypeString, Size: 64},
 		{Name: "body", Type: field.TypeJSON},
+		{Name: "grant_id", Type: field.TypeString, Nullable: true, Size: 40},
 		{Name: "occurred_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "dispatched_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -185,7 +227,15 @@ var (
 			{
 				Name:    "event_dispatched_at_id",
 				Unique:  false,
-				Columns: []*schema.Column{EventsColumns[7], EventsColumns[0]},
+				Columns: []*schema.Column{EventsColumns[8], EventsColumns[0]},
+			},
+			{
+				Name:    "event_grant_id_id",
+				Unique:  false,
+				Columns: []*schema.Column{EventsColumns[6], EventsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "grant_id IS NOT NULL",
+				},
 			},
 		},
 	}
@@ -322,6 +372,10 @@ var (
 		{Name: "capabilities", Type: field.TypeJSON},
 		{Name: "status", Type: field.TypeJSON},
 		{Name: "generation", Type: field.TypeInt64, Default: 0},
+		{Name: "unreached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "offline_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "battery_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// LocksTable holds the schema information for the "locks" table.
@@ -339,6 +393,22 @@ var (
 				Name:    "lock_bridge_id_address",
 				Unique:  true,
 				Columns: []*schema.Column{LocksColumns[4], LocksColumns[5]},
+			},
+			{
+				Name:    "lock_unreached_at",
+				Unique:  false,
+				Columns: []*schema.Column{LocksColumns[11]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "unreached_at IS NOT NULL",
+				},
+			},
+			{
+				Name:    "lock_offline_told_at",
+				Unique:  false,
+				Columns: []*schema.Column{LocksColumns[13]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "offline_told_at IS NOT NULL",
+				},
 			},
 		},
 	}
@@ -553,6 +623,14 @@ var (
 				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[28]},
 			},
 			{
+				Name:    "reservation_from_at_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[17], ReservationsColumns[1]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "state IN ('confirmed', 'started')",
+				},
+			},
+			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[14]},
@@ -698,6 +776,7 @@ var (
 	Tables = []*schema.Table{
 		ActsTable,
 		AppsTable,
+		ArrivalsTable,
 		BridgesTable,
 		ConflictsTable,
 		EndpointsTable,
@@ -727,6 +806,9 @@ func init() {
 	}
 	AppsTable.Annotation = &entsql.Annotation{
 		Table: "apps",
+	}
+	ArrivalsTable.Annotation = &entsql.Annotation{
+		Table: "arrivals",
 	}
 	BridgesTable.Annotation = &entsql.Annotation{
 		Table: "bridges",

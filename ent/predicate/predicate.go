@@ -12,6 +12,9 @@ type Act func(*sql.Selector)
 // App is the predicate function for app builders.
 type App func(*sql.Selector)
 
+// Arrival is the predicate function for arrival builders.
+type Arrival func(*sql.Selector)
+
 // Bridge is the predicate function for bridge builders.
 type Bridge func(*sql.Selector)
 

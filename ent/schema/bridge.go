@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -35,6 +36,8 @@ func (Bridge) Fields() []ent.Field {
 		maybe("last_seen_at"),
 		field.Int64("clock_offset_ms").Default(0),
 		field.Int64("event_sequence").Default(0).Comment("Events of the bridge are stored up to here."),
+		maybe("link_at"),
+		maybe("offline_told_at"),
 		created(),
 	}
 }
@@ -42,5 +45,6 @@ func (Bridge) Fields() []ent.Field {
 func (Bridge) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id"),
+		index.Fields("link_at").Annotations(entsql.IndexWhere("NOT online AND offline_told_at IS NULL")),
 	}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -21,6 +22,7 @@ func (Event) Fields() []ent.Field {
 		field.Int64("subject_sequence").Immutable(),
 		field.String("kind").MaxRuneLen(64).Immutable(),
 		field.JSON("body", map[string]any{}).Immutable(),
+		field.String("grant_id").MaxLen(40).Optional().Nillable().Immutable().Comment("The access it was about, where that is not its subject."),
 		moment("occurred_at"),
 		maybe("dispatched_at"),
 		created(),
@@ -30,5 +32,6 @@ func (Event) Fields() []ent.Field {
 func (Event) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"), index.Fields("dispatched_at", "id"),
+		index.Fields("grant_id", "id").Annotations(entsql.IndexWhere("grant_id IS NOT NULL")),
 	}
 }

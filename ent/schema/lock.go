@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -28,6 +29,10 @@ func (Lock) Fields() []ent.Field {
 		field.JSON("capabilities", slot.Capabilities{}),
 		field.JSON("status", LockStatus{}),
 		field.Int64("generation").Default(0).Comment("The last one drawn for a slot of this lock."),
+		maybe("unreached_at"),
+		maybe("reached_at"),
+		maybe("offline_told_at"),
+		maybe("battery_told_at"),
 		created(),
 	}
 }
@@ -35,5 +40,7 @@ func (Lock) Fields() []ent.Field {
 func (Lock) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id"), index.Fields("bridge_id", "address").Unique(),
+		index.Fields("unreached_at").Annotations(entsql.IndexWhere("unreached_at IS NOT NULL")),
+		index.Fields("offline_told_at").Annotations(entsql.IndexWhere("offline_told_at IS NOT NULL")),
 	}
 }

@@ -146,6 +146,7 @@ func (b Ingest) result(floor, empty, full *site) *Result {
 	if full != nil {
 		rate := median(full.rates)
 		r.note(fmt.Sprintf("with %d reservations stored", b.Rows), rate, r.Unit)
+		r.note(fmt.Sprintf("server's CPU for a change with %d reservations stored", b.Rows), median(full.costs), "µs")
 		r.note(fmt.Sprintf("p99 with %d reservations stored", b.Rows), quantile(full.took, 0.99), "ms")
 		r.atLeast(fmt.Sprintf("with %d reservations stored, of with none", b.Rows), rate/r.Value, 0.9)
 	}

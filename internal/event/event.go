@@ -41,6 +41,7 @@ type Event struct {
 	Kind       Kind
 	Body       map[string]any // no PIN, no token, no personal data
 	OccurredAt time.Time      // zero: now
+	GrantID    string         // the access it was about, where that is not the subject
 }
 
 type wakerKey struct{}
@@ -59,7 +60,7 @@ func Append(tx *db.Tx, e Event) error {
 		e.Body = map[string]any{}
 	}
 	last, err := tx.Event.Query().Where(event.Subject(e.Subject)).
-		Order(event.BySubjectSequence(sql.OrderDesc())).Limit(1).Select(event.FieldSubjectSequence).Ints(tx.Context())
+		Order(event.BySubjectSequence(sql.OrderDesc())).Limit(1).Select(event.FieldSubjectSequence).Ints(tx.Brief())
 	if err != nil {
 		return fmt.Errorf("number an event: %w", err)
 	}
@@ -67,14 +68,21 @@ func Append(tx *db.Tx, e Event) error {
 	if len(last) > 0 {
 		next += int64(last[0])
 	}
-	err = tx.Event.Create().SetPropertyID(e.PropertyID).SetSubject(e.Subject).SetSubjectSequence(next).
+	create := tx.Event.Create()
+	if e.GrantID != "" {
+		create.SetGrantID(e.GrantID)
+	}
+	if e.Kind.Internal() {
+		create.SetDispatchedAt(tx.Now())
+	}
+	err = create.SetPropertyID(e.PropertyID).SetSubject(e.Subject).SetSubjectSequence(next).
 		SetKind(string(e.Kind)).SetBody(e.Body).SetOccurredAt(e.OccurredAt.UTC()).SetCreatedAt(tx.Now()).
 		OnConflict(sql.ConflictColumns(event.FieldSubject, event.FieldSubjectSequence), sql.DoNothing()). // in two at once, PostgreSQL has one begin anew
-		Exec(tx.Context())
+		Exec(tx.Brief())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}
-	if w, ok := tx.Context().Value(wakerKey{}).(func()); ok && w != nil {
+	if w, ok := tx.Context().Value(wakerKey{}).(func()); ok && w != nil && !e.Kind.Internal() {
 		tx.After(w)
 	}
 	return nil

@@ -104,7 +104,7 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 		return nil, err
 	}
 	if row != nil && row.GrantID != "" {
-		e.Body["grantId"] = row.GrantID
+		e.Body["grantId"], e.GrantID = row.GrantID, row.GrantID
 	}
 	if err := event.Append(tx, e); err != nil {
 		return nil, err

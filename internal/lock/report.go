@@ -7,6 +7,7 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -63,10 +64,29 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 		if err != nil {
 			return nil, err
 		}
-		changes = append(changes, Learned{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)})
+		l := Learned{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
+		if err := tellEvidence(tx, l, *stored.SeenAt); err != nil {
+			return nil, err
+		}
+		changes = append(changes, l)
 		by[s.Number] = stored
 	}
 	return changes, nil
+}
+
+// tellEvidence writes down that more, or less, is known of a stay's code.
+func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
+	s := l.Slot
+	if s.GrantID == "" || l.Before == l.After {
+		return nil
+	}
+	body := map[string]any{"lockId": s.LockID, "doorId": s.DoorID, "grantId": s.GrantID, "from": string(l.Before), "to": string(l.After)}
+	if s.Result != "" {
+		body["result"] = s.Result
+	}
+	return event.Append(tx, event.Event{
+		PropertyID: s.PropertyID, Subject: event.Inside(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
+	})
 }
 
 func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {

@@ -69,6 +69,9 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 	case !reflect.DeepEqual(*held, merged):
 		row, err = update(tx, row, merged)
 	}
+	if err == nil {
+		err = note(tx, row, held, merged, found.granted)
+	}
 	if err != nil {
 		return Stored{}, err
 	}

@@ -46,7 +46,11 @@ func (b *bridge) kill() {
 	b.alive = false
 	b.boot++
 	b.cut()
-	b.world.after(b.world.between(time.Second, 5*time.Minute), b.restart)
+	off := 5 * time.Minute
+	if b.world.rng.IntN(2) == 0 {
+		off = 3 * time.Second
+	}
+	b.world.after(b.world.between(time.Millisecond, off), b.restart)
 }
 
 func (b *bridge) restart() {

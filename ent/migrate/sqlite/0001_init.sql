@@ -10,12 +10,20 @@ CREATE INDEX `act_state_deadline` ON `acts` (`state`, `deadline`);
 CREATE TABLE `apps` (`id` text NOT NULL, `name` text NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "apps_name_key" to table: "apps"
 CREATE UNIQUE INDEX `apps_name_key` ON `apps` (`name`);
+-- create "arrivals" table
+CREATE TABLE `arrivals` (`id` text NOT NULL, `property_id` text NOT NULL, `from_at` datetime NOT NULL, `minutes` integer NOT NULL, `verdict` text NOT NULL, `judged_at` datetime NOT NULL, `again_at` datetime NULL, PRIMARY KEY (`id`));
+-- create index "arrival_from_at" to table: "arrivals"
+CREATE INDEX `arrival_from_at` ON `arrivals` (`from_at`);
+-- create index "arrival_again_at" to table: "arrivals"
+CREATE INDEX `arrival_again_at` ON `arrivals` (`again_at`) WHERE again_at IS NOT NULL;
 -- create "bridges" table
-CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "bridges_join_mac_key" to table: "bridges"
 CREATE UNIQUE INDEX `bridges_join_mac_key` ON `bridges` (`join_mac`);
 -- create index "bridge_property_id" to table: "bridges"
 CREATE INDEX `bridge_property_id` ON `bridges` (`property_id`);
+-- create index "bridge_link_at" to table: "bridges"
+CREATE INDEX `bridge_link_at` ON `bridges` (`link_at`) WHERE NOT online AND offline_told_at IS NULL;
 -- create "conflicts" table
 CREATE TABLE `conflicts` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `kind` text NOT NULL, `external_id` text NOT NULL, `detail` text NOT NULL DEFAULT (''), `reservation_ids` json NOT NULL, `opened_at` datetime NOT NULL, `closed_at` datetime NULL, `open_key` text NULL, PRIMARY KEY (`id`));
 -- create index "conflicts_open_key_key" to table: "conflicts"
@@ -29,13 +37,15 @@ CREATE TABLE `endpoints` (`id` text NOT NULL, `property_id` text NOT NULL, `inte
 -- create index "endpoint_integration_id_action" to table: "endpoints"
 CREATE UNIQUE INDEX `endpoint_integration_id_action` ON `endpoints` (`integration_id`, `action`);
 -- create "events" table
-CREATE TABLE `events` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `subject` text NOT NULL, `subject_sequence` integer NOT NULL, `kind` text NOT NULL, `body` json NOT NULL, `occurred_at` datetime NOT NULL, `dispatched_at` datetime NULL, `created_at` datetime NOT NULL);
+CREATE TABLE `events` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `subject` text NOT NULL, `subject_sequence` integer NOT NULL, `kind` text NOT NULL, `body` json NOT NULL, `grant_id` text NULL, `occurred_at` datetime NOT NULL, `dispatched_at` datetime NULL, `created_at` datetime NOT NULL);
 -- create index "event_subject_subject_sequence" to table: "events"
 CREATE UNIQUE INDEX `event_subject_subject_sequence` ON `events` (`subject`, `subject_sequence`);
 -- create index "event_property_id_id" to table: "events"
 CREATE INDEX `event_property_id_id` ON `events` (`property_id`, `id`);
 -- create index "event_dispatched_at_id" to table: "events"
 CREATE INDEX `event_dispatched_at_id` ON `events` (`dispatched_at`, `id`);
+-- create index "event_grant_id_id" to table: "events"
+CREATE INDEX `event_grant_id_id` ON `events` (`grant_id`, `id`) WHERE grant_id IS NOT NULL;
 -- create "gates" table
 CREATE TABLE `gates` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `floor` text NOT NULL DEFAULT (''), `space_ids` json NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "gate_property_id_name" to table: "gates"
@@ -61,13 +71,17 @@ CREATE TABLE `integrations` (`id` text NOT NULL, `property_id` text NOT NULL, `a
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX `integration_property_id_app_id` ON `integrations` (`property_id`, `app_id`);
 -- create "locks" table
-CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "locks_door_id_key" to table: "locks"
 CREATE UNIQUE INDEX `locks_door_id_key` ON `locks` (`door_id`);
 -- create index "lock_property_id" to table: "locks"
 CREATE INDEX `lock_property_id` ON `locks` (`property_id`);
 -- create index "lock_bridge_id_address" to table: "locks"
 CREATE UNIQUE INDEX `lock_bridge_id_address` ON `locks` (`bridge_id`, `address`);
+-- create index "lock_unreached_at" to table: "locks"
+CREATE INDEX `lock_unreached_at` ON `locks` (`unreached_at`) WHERE unreached_at IS NOT NULL;
+-- create index "lock_offline_told_at" to table: "locks"
+CREATE INDEX `lock_offline_told_at` ON `locks` (`offline_told_at`) WHERE offline_told_at IS NOT NULL;
 -- create "mappings" table
 CREATE TABLE `mappings` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `integration_id` text NOT NULL, `external_id` text NOT NULL, `space_id` text NOT NULL, `name` text NOT NULL, `type` text NOT NULL, `created_at` datetime NOT NULL);
 -- create index "mapping_integration_id_external_id" to table: "mappings"
@@ -106,6 +120,8 @@ CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`inte
 CREATE INDEX `reservation_integration_id_updated_at_id` ON `reservations` (`integration_id`, `updated_at`, `id`);
 -- create index "reservation_integration_id_space_key" to table: "reservations"
 CREATE INDEX `reservation_integration_id_space_key` ON `reservations` (`integration_id`, `space_key`);
+-- create index "reservation_from_at_property_id" to table: "reservations"
+CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`) WHERE state IN ('confirmed', 'started');
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "secrets" table

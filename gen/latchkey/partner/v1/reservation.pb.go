@@ -1641,7 +1641,7 @@ var File_latchkey_partner_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\f\n" +
+	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\f\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -1797,13 +1797,14 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.partner.v1.KeyChainResetR\x04data\"o\n" +
 	"\rKeyChainReset\x12B\n" +
 	"\vreservation\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\vreservation\x12\x1a\n" +
-	"\bfailures\x18\x02 \x03(\tR\bfailures2\xa8\b\n" +
+	"\bfailures\x18\x02 \x03(\tR\bfailures2\xde\t\n" +
 	"\x12ReservationService\x12\xb3\x01\n" +
 	"\x11UpsertReservation\x12-.latchkey.partner.v1.UpsertReservationRequest\x1a..latchkey.partner.v1.UpsertReservationResponse\"?\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02\x1f:\vreservation2\x10/v1/reservations\x12\xc3\x01\n" +
 	"\x17BatchUpsertReservations\x123.latchkey.partner.v1.BatchUpsertReservationsRequest\x1a4.latchkey.partner.v1.BatchUpsertReservationsResponse\"=\xaa\xbc\x18\x18\x12\x12reservations:write \x01(\x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/reservations/batch\x12\xa0\x01\n" +
 	"\x10ListReservations\x12,.latchkey.partner.v1.ListReservationsRequest\x1a-.latchkey.partner.v1.ListReservationsResponse\"/\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/reservations\x12\x9f\x01\n" +
 	"\x0eGetReservation\x12*.latchkey.partner.v1.GetReservationRequest\x1a+.latchkey.partner.v1.GetReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/{id}\x12\xa2\x01\n" +
-	"\x0fFindReservation\x12+.latchkey.partner.v1.FindReservationRequest\x1a,.latchkey.partner.v1.FindReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/find\x12\xab\x01\n" +
+	"\x0fFindReservation\x12+.latchkey.partner.v1.FindReservationRequest\x1a,.latchkey.partner.v1.FindReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/find\x12\xb3\x01\n" +
+	"\x12ExplainReservation\x12..latchkey.partner.v1.ExplainReservationRequest\x1a/.latchkey.partner.v1.ExplainReservationResponse\"<\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/reservations/{id}/explain\x12\xab\x01\n" +
 	"\rResetKeyChain\x12).latchkey.partner.v1.ResetKeyChainRequest\x1a*.latchkey.partner.v1.ResetKeyChainResponse\"C\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/reservations/resetKeyChainB0Z.latchkey.dev/gen/latchkey/partner/v1;partnerv1b\x06proto3"
 
 var (
@@ -1848,6 +1849,8 @@ var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*fieldmaskpb.FieldMask)(nil),           // 25: google.protobuf.FieldMask
 	(*structpb.Struct)(nil),                 // 26: google.protobuf.Struct
 	(*v1.Error)(nil),                        // 27: latchkey.errors.v1.Error
+	(*ExplainReservationRequest)(nil),       // 28: latchkey.partner.v1.ExplainReservationRequest
+	(*ExplainReservationResponse)(nil),      // 29: latchkey.partner.v1.ExplainReservationResponse
 }
 var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	1,  // 0: latchkey.partner.v1.Reservation.pms_meta:type_name -> latchkey.partner.v1.PmsMeta
@@ -1882,15 +1885,17 @@ var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	17, // 29: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
 	13, // 30: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
 	15, // 31: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
-	20, // 32: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
-	8,  // 33: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
-	10, // 34: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
-	18, // 35: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
-	14, // 36: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
-	16, // 37: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
-	21, // 38: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
-	33, // [33:39] is the sub-list for method output_type
-	27, // [27:33] is the sub-list for method input_type
+	28, // 32: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
+	20, // 33: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
+	8,  // 34: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
+	10, // 35: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
+	18, // 36: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
+	14, // 37: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
+	16, // 38: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
+	29, // 39: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
+	21, // 40: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
+	34, // [34:41] is the sub-list for method output_type
+	27, // [27:34] is the sub-list for method input_type
 	27, // [27:27] is the sub-list for extension type_name
 	27, // [27:27] is the sub-list for extension extendee
 	0,  // [0:27] is the sub-list for field type_name
@@ -1901,6 +1906,7 @@ func file_latchkey_partner_v1_reservation_proto_init() {
 	if File_latchkey_partner_v1_reservation_proto != nil {
 		return
 	}
+	file_latchkey_partner_v1_explain_proto_init()
 	file_latchkey_partner_v1_space_proto_init()
 	file_latchkey_partner_v1_reservation_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_reservation_proto_msgTypes[1].OneofWrappers = []any{}

@@ -24,6 +24,7 @@ const (
 	ReservationService_ListReservations_FullMethodName        = "/latchkey.partner.v1.ReservationService/ListReservations"
 	ReservationService_GetReservation_FullMethodName          = "/latchkey.partner.v1.ReservationService/GetReservation"
 	ReservationService_FindReservation_FullMethodName         = "/latchkey.partner.v1.ReservationService/FindReservation"
+	ReservationService_ExplainReservation_FullMethodName      = "/latchkey.partner.v1.ReservationService/ExplainReservation"
 	ReservationService_ResetKeyChain_FullMethodName           = "/latchkey.partner.v1.ReservationService/ResetKeyChain"
 )
 
@@ -44,6 +45,8 @@ type ReservationServiceClient interface {
 	GetReservation(ctx context.Context, in *GetReservationRequest, opts ...grpc.CallOption) (*GetReservationResponse, error)
 	// Reads one by the partner's id.
 	FindReservation(ctx context.Context, in *FindReservationRequest, opts ...grpc.CallOption) (*FindReservationResponse, error)
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
 	ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error)
 }
@@ -106,6 +109,16 @@ func (c *reservationServiceClient) FindReservation(ctx context.Context, in *Find
 	return out, nil
 }
 
+func (c *reservationServiceClient) ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainReservationResponse)
+	err := c.cc.Invoke(ctx, ReservationService_ExplainReservation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResetKeyChainResponse)
@@ -133,6 +146,8 @@ type ReservationServiceServer interface {
 	GetReservation(context.Context, *GetReservationRequest) (*GetReservationResponse, error)
 	// Reads one by the partner's id.
 	FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error)
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
 	ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
@@ -159,6 +174,9 @@ func (UnimplementedReservationServiceServer) GetReservation(context.Context, *Ge
 }
 func (UnimplementedReservationServiceServer) FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method FindReservation not implemented")
+}
+func (UnimplementedReservationServiceServer) ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExplainReservation not implemented")
 }
 func (UnimplementedReservationServiceServer) ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResetKeyChain not implemented")
@@ -274,6 +292,24 @@ func _ReservationService_FindReservation_Handler(srv interface{}, ctx context.Co
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReservationService_ExplainReservation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainReservationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).ExplainReservation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_ExplainReservation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).ExplainReservation(ctx, req.(*ExplainReservationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReservationService_ResetKeyChain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResetKeyChainRequest)
 	if err := dec(in); err != nil {
@@ -318,6 +354,10 @@ var ReservationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "FindReservation",
 			Handler:    _ReservationService_FindReservation_Handler,
+		},
+		{
+			MethodName: "ExplainReservation",
+			Handler:    _ReservationService_ExplainReservation_Handler,
 		},
 		{
 			MethodName: "ResetKeyChain",

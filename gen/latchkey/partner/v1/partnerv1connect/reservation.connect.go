@@ -48,6 +48,9 @@ const (
 	// ReservationServiceFindReservationProcedure is the fully-qualified name of the
 	// ReservationService's FindReservation RPC.
 	ReservationServiceFindReservationProcedure = "/latchkey.partner.v1.ReservationService/FindReservation"
+	// ReservationServiceExplainReservationProcedure is the fully-qualified name of the
+	// ReservationService's ExplainReservation RPC.
+	ReservationServiceExplainReservationProcedure = "/latchkey.partner.v1.ReservationService/ExplainReservation"
 	// ReservationServiceResetKeyChainProcedure is the fully-qualified name of the ReservationService's
 	// ResetKeyChain RPC.
 	ReservationServiceResetKeyChainProcedure = "/latchkey.partner.v1.ReservationService/ResetKeyChain"
@@ -66,6 +69,8 @@ type ReservationServiceClient interface {
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
 	// Reads one by the partner's id.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
@@ -111,6 +116,12 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(reservationServiceMethods.ByName("FindReservation")),
 			connect.WithClientOptions(opts...),
 		),
+		explainReservation: connect.NewClient[v1.ExplainReservationRequest, v1.ExplainReservationResponse](
+			httpClient,
+			baseURL+ReservationServiceExplainReservationProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
+			connect.WithClientOptions(opts...),
+		),
 		resetKeyChain: connect.NewClient[v1.ResetKeyChainRequest, v1.ResetKeyChainResponse](
 			httpClient,
 			baseURL+ReservationServiceResetKeyChainProcedure,
@@ -127,6 +138,7 @@ type reservationServiceClient struct {
 	listReservations        *connect.Client[v1.ListReservationsRequest, v1.ListReservationsResponse]
 	getReservation          *connect.Client[v1.GetReservationRequest, v1.GetReservationResponse]
 	findReservation         *connect.Client[v1.FindReservationRequest, v1.FindReservationResponse]
+	explainReservation      *connect.Client[v1.ExplainReservationRequest, v1.ExplainReservationResponse]
 	resetKeyChain           *connect.Client[v1.ResetKeyChainRequest, v1.ResetKeyChainResponse]
 }
 
@@ -175,6 +187,15 @@ func (c *reservationServiceClient) FindReservation(ctx context.Context, req *v1.
 	return nil, err
 }
 
+// ExplainReservation calls latchkey.partner.v1.ReservationService.ExplainReservation.
+func (c *reservationServiceClient) ExplainReservation(ctx context.Context, req *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {
+	response, err := c.explainReservation.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ResetKeyChain calls latchkey.partner.v1.ReservationService.ResetKeyChain.
 func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, req *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error) {
 	response, err := c.resetKeyChain.CallUnary(ctx, connect.NewRequest(req))
@@ -198,6 +219,8 @@ type ReservationServiceHandler interface {
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
 	// Reads one by the partner's id.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
@@ -239,6 +262,12 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		connect.WithSchema(reservationServiceMethods.ByName("FindReservation")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reservationServiceExplainReservationHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceExplainReservationProcedure,
+		svc.ExplainReservation,
+		connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
+		connect.WithHandlerOptions(opts...),
+	)
 	reservationServiceResetKeyChainHandler := connect.NewUnaryHandlerSimple(
 		ReservationServiceResetKeyChainProcedure,
 		svc.ResetKeyChain,
@@ -257,6 +286,8 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 			reservationServiceGetReservationHandler.ServeHTTP(w, r)
 		case ReservationServiceFindReservationProcedure:
 			reservationServiceFindReservationHandler.ServeHTTP(w, r)
+		case ReservationServiceExplainReservationProcedure:
+			reservationServiceExplainReservationHandler.ServeHTTP(w, r)
 		case ReservationServiceResetKeyChainProcedure:
 			reservationServiceResetKeyChainHandler.ServeHTTP(w, r)
 		default:
@@ -286,6 +317,10 @@ func (UnimplementedReservationServiceHandler) GetReservation(context.Context, *v
 
 func (UnimplementedReservationServiceHandler) FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.FindReservation is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.ExplainReservation is not implemented"))
 }
 
 func (UnimplementedReservationServiceHandler) ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error) {

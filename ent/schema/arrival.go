@@ -1,0 +1,33 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Arrival is what the look ahead at a stay's beginning found. Its id is the reservation's.
+type Arrival struct{ ent.Schema }
+
+func (Arrival) Annotations() []schema.Annotation { return table("arrivals") }
+
+func (Arrival) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		moment("from_at"),
+		field.Int("minutes").Comment("The last moment that was looked at: minutes before from_at."),
+		field.String("verdict").MaxLen(16).Comment("ready, atRisk or notReady."),
+		moment("judged_at"),
+		maybe("again_at"),
+	}
+}
+
+func (Arrival) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("from_at"), index.Fields("again_at").Annotations(entsql.IndexWhere("again_at IS NOT NULL")),
+	}
+}

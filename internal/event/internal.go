@@ -1,0 +1,19 @@
+package event
+
+import "slices"
+
+// Kinds that tell of steps inside the service: they explain a stay and are no business of webhooks. Their subject is
+// [Inside] of what they are about, so that the numbers of a subject that partners see have no gaps.
+const (
+	ReservationChanged Kind = "reservation.changed" // a change by the PMS that touches access
+	CredentialChanged  Kind = "credential.changed"  // more, or less, is known of a code on a lock
+	LockOnline         Kind = "lock.online"         // after a lock.offline
+)
+
+var internal = []Kind{ReservationChanged, CredentialChanged, LockOnline}
+
+// Internal says that the kind is not for webhooks: its events count as delivered from the beginning.
+func (k Kind) Internal() bool { return slices.Contains(internal, k) }
+
+// Inside is the subject of internal events about something with an id.
+func Inside(id string) string { return "in:" + id }

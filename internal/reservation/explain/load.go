@@ -1,0 +1,229 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	entgate "latchkey.dev/ent/gate"
+	entgrant "latchkey.dev/ent/grant"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// Bounds of what is loaded.
+const (
+	mostEvents = MostSteps // of the stay, and of its codes, each
+	mostGrants = 20
+	mostLocks  = 12  // whose own events are looked at
+	mostOfLock = 100 // events of each
+)
+
+// Of explains a reservation.
+func Of(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID string) (Explanation, error) {
+	f, err := Load(tx, k, s, reservationID)
+	if err != nil {
+		return Explanation{}, err
+	}
+	return Tell(f), nil
+}
+
+// Load gathers what an explanation is made of.
+func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID string) (Facts, error) {
+	row, err := reservation.Get(tx, s, reservationID)
+	if err != nil {
+		return Facts{}, err
+	}
+	house, err := tx.Property.Get(tx.Context(), row.PropertyID)
+	if err != nil {
+		return Facts{}, fmt.Errorf("load the property: %w", err)
+	}
+	l := loader{tx: tx, row: row}
+	l.f = Facts{Now: tx.Now(), ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt}
+	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
+		return Facts{}, err
+	}
+	for _, step := range []func() error{l.grants, l.doors, l.stay, l.codes, l.locks, l.names} {
+		if err := step(); err != nil {
+			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
+		}
+	}
+	slices.SortFunc(l.rows, func(a, b *ent.Event) int { return int(a.ID - b.ID) })
+	for _, e := range slices.CompactFunc(l.rows, func(a, b *ent.Event) bool { return a.ID == b.ID }) {
+		l.f.Happenings = append(l.f.Happenings, l.read(e))
+	}
+	return l.f, nil
+}
+
+type loader struct {
+	tx     *db.Tx
+	row    *ent.Reservation
+	f      Facts
+	grant  []string          // of the stay, the latest first
+	lockAt []*ent.Lock       // of the doors of the stay
+	doorOf map[string]string // of these locks
+	rows   []*ent.Event
+}
+
+func (l *loader) grants() (err error) {
+	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).IDs(l.tx.Context())
+	return err
+}
+
+// doors finds the locks of the planned doors and how they do.
+func (l *loader) doors() error {
+	l.f.Doors, l.doorOf = map[string]Door{}, map[string]string{}
+	ids := make([]string, 0, len(l.f.Plan.Doors))
+	for _, d := range l.f.Plan.Doors {
+		l.f.Doors[d.ID] = Door{Name: d.Name}
+		ids = append(ids, d.ID)
+	}
+	at, err := lock.AtDoors(l.tx, l.row.PropertyID, ids)
+	if err != nil {
+		return err
+	}
+	for _, d := range l.f.Plan.Doors {
+		if lk := at[d.ID]; lk != nil {
+			l.lockAt, l.doorOf[lk.ID] = append(l.lockAt, lk), d.ID
+		}
+	}
+	states, err := lock.States(l.tx.Context(), l.tx.Client, l.tx.Now(), l.row.PropertyID, l.lockAt)
+	if err != nil {
+		return err
+	}
+	for _, lk := range l.lockAt {
+		d := l.f.Doors[l.doorOf[lk.ID]]
+		d.Locked, d.Online, d.ReadBack, d.Jammed = true, states[lk.ID].Online, lk.Capabilities.ReadBack, lk.Status.Bolt == "jammed"
+		l.f.Doors[l.doorOf[lk.ID]] = d
+	}
+	return nil
+}
+
+// stay loads what happened to the stay itself.
+func (l *loader) stay() error {
+	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
+		if err := l.latest(subject, mostEvents); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// codes loads what happened to the codes of the stay.
+func (l *loader) codes() error {
+	if len(l.grant) == 0 {
+		return nil
+	}
+	rows, err := l.tx.Event.Query().Where(entevent.GrantIDIn(l.grant...), entevent.PropertyID(l.row.PropertyID)).
+		Order(entevent.ByID(sql.OrderDesc())).Limit(mostEvents).All(l.tx.Context())
+	l.f.More = l.f.More || len(rows) == mostEvents
+	l.rows = append(l.rows, rows...)
+	return err
+}
+
+// locks loads what happened of late to the locks of the stay, where it ever had a code.
+func (l *loader) locks() error {
+	if len(l.grant) == 0 {
+		return nil
+	}
+	for _, lk := range l.lockAt[:min(len(l.lockAt), mostLocks)] {
+		for _, subject := range []string{lk.ID, event.Inside(lk.ID)} {
+			more := l.f.More
+			if err := l.latest(subject, mostOfLock); err != nil {
+				return err
+			}
+			l.f.More = more // most of these are others' anyway
+		}
+	}
+	return nil
+}
+
+// latest loads the last events of a subject, by the index that numbers them.
+func (l *loader) latest(subject string, most int) error {
+	rows, err := l.tx.Event.Query().Where(entevent.Subject(subject), entevent.PropertyID(l.row.PropertyID)).
+		Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(most).All(l.tx.Context())
+	l.f.More = l.f.More || len(rows) == most
+	l.rows = append(l.rows, rows...)
+	return err
+}
+
+// names finds what doors are called that the stay had before, and which doors one party has for itself.
+func (l *loader) names() error {
+	ids := map[string]bool{}
+	for doorID := range l.f.Doors {
+		ids[doorID] = true
+	}
+	for _, e := range l.rows {
+		if doorID := text(e, "doorId"); doorID != "" && l.own(e) {
+			ids[doorID] = true
+		}
+	}
+	var spaces, gates []string
+	for doorID := range ids {
+		if id.Valid(id.Gate, doorID) {
+			gates = append(gates, doorID)
+			continue
+		}
+		spaces = append(spaces, doorID)
+	}
+	found, err := l.tx.Space.Query().Where(entspace.PropertyID(l.row.PropertyID), entspace.IDIn(spaces...)).All(l.tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, s := range found {
+		d := l.f.Doors[s.ID]
+		d.Name, d.Private = s.Name, s.IsPrivate || s.Type == space.Bed
+		l.f.Doors[s.ID] = d
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	named, err := l.tx.Gate.Query().Where(entgate.PropertyID(l.row.PropertyID), entgate.IDIn(gates...)).All(l.tx.Context())
+	for _, g := range named {
+		d := l.f.Doors[g.ID]
+		d.Name = g.Name
+		l.f.Doors[g.ID] = d
+	}
+	return err
+}
+
+func (l *loader) own(e *ent.Event) bool { return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID) }
+
+// read is an event as a happening.
+func (l *loader) read(e *ent.Event) Happening {
+	h := Happening{
+		At: e.OccurredAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), Ours: l.own(e), Staff: text(e, "actId") != "",
+		State: access.State(text(e, "state")), StateBefore: access.State(text(e, "stateBefore")),
+		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"),
+	}
+	if result := text(e, "result"); result != "" {
+		h.Reason = result
+	}
+	h.Other = !h.Ours && e.GrantID != nil
+	changed, _ := e.Body["changed"].([]any)
+	for _, c := range changed {
+		if s, ok := c.(string); ok {
+			h.Changed = append(h.Changed, s)
+		}
+	}
+	if reasons, _ := e.Body["reasons"].([]any); len(reasons) > 0 {
+		h.Reason, _ = reasons[0].(string)
+	}
+	return h
+}
+
+func text(e *ent.Event, key string) string {
+	s, _ := e.Body[key].(string)
+	return s
+}

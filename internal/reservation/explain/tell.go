@@ -1,0 +1,249 @@
+// Package explain says why the doors of a stay open, or do not: each door now, and what led there, step by step, from the
+// PMS's update to the keypad.
+//
+// [Tell] decides from values; [Load] gathers them with few, bounded queries. Every sentence may be shown to the guest:
+// none holds a PIN, or anything about somebody else.
+package explain
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+// MostSteps bounds a timeline: the latest are told.
+const MostSteps = 200
+
+// Facts are what an explanation is made of.
+type Facts struct {
+	Now              time.Time
+	ReservationID    string
+	State            access.State
+	Created, Updated time.Time // of the reservation
+	Plan             access.Plan
+	Doors            map[string]Door // what is known of doors beside the plan, by id
+	Happenings       []Happening     // in the order they were stored
+	More             bool            // there are older happenings, which were not loaded
+}
+
+// Door is what is known of a door and its lock beside the plan.
+type Door struct {
+	Name     string
+	Private  bool // one party at a time holds it
+	Locked   bool // a lock is on it
+	Online   bool // its lock can be reached
+	ReadBack bool // what its lock holds can be read
+	Jammed   bool
+}
+
+// Happening is one event about the stay, or about a lock of its doors.
+type Happening struct {
+	At     time.Time
+	Kind   event.Kind
+	DoorID string
+	Ours   bool // it is about this stay's own code
+	Other  bool // it is about the code of another stay
+	Staff  bool // staff did it
+	// Of a change by the PMS.
+	Changed            []string
+	State, StateBefore access.State
+	// Of evidence, and of a plan: the worst word of its doors.
+	Evidence slot.Evidence
+	Reason   string
+}
+
+// Explanation says why.
+type Explanation struct {
+	ReservationID    string
+	State            access.State
+	Doors            []Verdict
+	Steps            []Step
+	Truncated        bool
+	AsOf             time.Time
+	Sentence, Advice string
+}
+
+// Actor is who did something.
+type Actor string
+
+// The actors.
+const (
+	PMS      Actor = "pms"
+	Latchkey Actor = "latchkey"
+	Bridge   Actor = "bridge"
+	Lock     Actor = "lock"
+	Guest    Actor = "guest"
+	Staff    Actor = "staff"
+)
+
+// Step is one thing that happened.
+type Step struct {
+	At       time.Time
+	Actor    Actor
+	Kind     string
+	DoorID   string
+	DoorName string
+	Evidence slot.Evidence
+	Reason   string
+	Sentence string
+}
+
+// Tell explains.
+func Tell(f Facts) Explanation {
+	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More}
+	for _, d := range f.Plan.Doors {
+		e.Doors = append(e.Doors, f.judge(d))
+	}
+	e.Steps = f.steps()
+	if n := len(e.Steps) - MostSteps; n > 0 {
+		e.Steps, e.Truncated = e.Steps[n:], true
+	}
+	for _, r := range f.Plan.Reasons {
+		if w := words[string(r)]; w.whole {
+			e.Sentence, e.Advice = w.guest, w.staff
+			break
+		}
+	}
+	return e
+}
+
+// steps are all that happened, by time; what happened at one time, in the order it was stored.
+func (f Facts) steps() []Step {
+	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Sentence: "The hotel's system announced your stay."}}
+	told := f.Created
+	since := f.firstAt()
+	for _, h := range f.Happenings {
+		if h.Kind == event.ReservationChanged && h.At.After(told) {
+			told = h.At
+		}
+		out = append(out, f.step(h, since)...)
+	}
+	if f.Updated.After(told) {
+		out = append(out, Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."})
+	}
+	slices.SortStableFunc(out, func(a, b Step) int { return a.At.Compare(b.At) })
+	return out
+}
+
+// firstAt says since when a code of the stay has been at each door.
+func (f Facts) firstAt() map[string]time.Time {
+	since := map[string]time.Time{}
+	for _, h := range f.Happenings {
+		if at, ok := since[h.DoorID]; h.Ours && h.DoorID != "" && (!ok || h.At.Before(at)) {
+			since[h.DoorID] = h.At
+		}
+	}
+	return since
+}
+
+func (f Facts) step(h Happening, since map[string]time.Time) []Step {
+	switch h.Kind {
+	case event.ReservationChanged:
+		return changes(h)
+	case event.PINGenerated:
+		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Sentence: "A code was made for your stay."}}
+	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:
+		return []Step{planned(h)}
+	case event.CredentialChanged:
+		return f.evidence(h)
+	case event.DoorOpened, event.DoorDenied, event.LockOffline, event.LockOnline:
+		if s, ok := f.atDoor(h, since); ok {
+			return []Step{s}
+		}
+	}
+	return nil
+}
+
+// changes are the steps of one change by the PMS: one for each thing that access depends on.
+func changes(h Happening) []Step {
+	var out []Step
+	add := func(kind, sentence string) {
+		out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Sentence: sentence})
+	}
+	if slices.Contains(h.Changed, reservation.ChangedState) {
+		w := states[h.State]
+		if h.State == access.Confirmed && h.StateBefore == access.Started {
+			w = [2]string{"checkInTakenBack", "Your check-in was taken back."}
+		}
+		add(cmp.Or(w[0], "stateChanged"), cmp.Or(w[1], "The hotel's system changed the state of your stay."))
+	}
+	if h.StateBefore == "" {
+		return out // it came with the booking: its dates and room are no change
+	}
+	if slices.Contains(h.Changed, reservation.ChangedDates) {
+		add("datesChanged", "The dates of your stay were changed.")
+	}
+	if slices.Contains(h.Changed, reservation.ChangedSpace) {
+		add("roomChanged", "You were given another room.")
+	}
+	return out
+}
+
+// planned is the step of an access plan.
+func planned(h Happening) Step {
+	w := plans[h.Kind]
+	s := Step{At: h.At, Actor: Latchkey, Kind: w[0], Evidence: h.Evidence, Reason: h.Reason, Sentence: w[1]}
+	if more := words[h.Reason].guest; h.Kind == event.AccessFailed && more != "" {
+		s.Sentence = more
+	}
+	return s
+}
+
+// evidence is the step of what became known of a code on a lock.
+func (f Facts) evidence(h Happening) []Step {
+	w, ok := ladder[h.Evidence]
+	if !ok || !h.Ours {
+		return nil
+	}
+	return []Step{f.at(h, w.actor, w.kind, w.sentence)}
+}
+
+// at is a step at a door; the sentence speaks of it as "%".
+func (f Facts) at(h Happening, who Actor, kind, sentence string) Step {
+	name := f.Doors[h.DoorID].Name
+	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
+}
+
+// atDoor is the step of what happened at a lock. Of what has nothing to do with the stay's code only that is told which
+// happened at a door that the stay has for itself, and while it had it.
+func (f Facts) atDoor(h Happening, since map[string]time.Time) (Step, bool) {
+	from, has := since[h.DoorID]
+	near := has && !h.At.Before(from) && f.mine(h.DoorID)
+	switch {
+	case h.Kind == event.LockOffline && near:
+		return f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached."), true
+	case h.Kind == event.LockOnline && near:
+		return f.at(h, Bridge, "lockOnline", "The lock of % can be reached again."), true
+	case h.Kind == event.DoorOpened && h.Ours:
+		h.Evidence = slot.Used
+		return f.at(h, Guest, "doorOpened", "% was opened with your code."), true
+	case h.Kind == event.DoorOpened && h.Staff && near && f.Doors[h.DoorID].Private:
+		return f.at(h, Staff, "doorOpenedByStaff", "Staff opened % from afar."), true
+	case h.Kind == event.DoorDenied && h.Ours:
+		return f.at(h, Lock, "doorDenied", "The lock of % did not open with your code."), true
+	case h.Kind == event.DoorDenied && !h.Other && near && f.Doors[h.DoorID].Private:
+		return f.at(h, Lock, "otherCodeDenied", "A code that is not yours was typed at %, and refused."), true
+	}
+	return Step{}, false
+}
+
+// mine says whether the stay has a door now, and not only on its way out.
+func (f Facts) mine(doorID string) bool {
+	return f.Plan.Window != nil && slices.ContainsFunc(f.Plan.Doors, func(d access.PlannedDoor) bool {
+		return d.ID == doorID && d.SmartKey != slot.Removed && d.Reason != fault.MovingOut
+	})
+}
+
+// linkActor is who said that a lock cannot be reached: the bridge of its lock, or we of the bridge.
+func linkActor(reason string) Actor {
+	if reason == string(fault.LockOffline) {
+		return Bridge
+	}
+	return Latchkey
+}

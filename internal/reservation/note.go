@@ -1,0 +1,52 @@
+package reservation
+
+import (
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+)
+
+// note writes down a change by the PMS that touches access, for whoever asks later why a door opened or did not. A stay
+// that never had access and gets none writes nothing.
+func note(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
+	if !granted && merged.State != access.Started {
+		return nil
+	}
+	changed := touching(held, merged)
+	if len(changed) == 0 {
+		return nil
+	}
+	body := map[string]any{"reservationId": row.ID, "state": string(merged.State), "changed": changed}
+	if held != nil {
+		body["stateBefore"] = string(held.State)
+	}
+	return event.Append(tx, event.Event{
+		PropertyID: row.PropertyID, Subject: event.Inside(row.ID), Kind: event.ReservationChanged, Body: body,
+	})
+}
+
+// What of a reservation access depends on.
+const (
+	ChangedState = "state"
+	ChangedDates = "dates"
+	ChangedSpace = "space"
+)
+
+// touching names what changed of that; all of it where nothing was held.
+func touching(held *Record, merged Record) []string {
+	if held == nil {
+		return []string{ChangedState, ChangedDates, ChangedSpace}
+	}
+	var out []string
+	if held.State != merged.State {
+		out = append(out, ChangedState)
+	}
+	if !held.From.Equal(merged.From) || !held.To.Equal(merged.To) {
+		out = append(out, ChangedDates)
+	}
+	if held.SpaceKey() != merged.SpaceKey() || deref(held.OwnSpaceID) != deref(merged.OwnSpaceID) {
+		out = append(out, ChangedSpace)
+	}
+	return out
+}
