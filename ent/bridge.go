@@ -57,6 +57,10 @@ type Bridge struct {
 	EventSequence int64 `json:"event_sequence,omitempty"`
 	// LinkAt holds the value of the "link_at" field.
 	LinkAt *time.Time `json:"link_at,omitempty"`
+	// UnreachedAt holds the value of the "unreached_at" field.
+	UnreachedAt *time.Time `json:"unreached_at,omitempty"`
+	// ReachedAt holds the value of the "reached_at" field.
+	ReachedAt *time.Time `json:"reached_at,omitempty"`
 	// OfflineToldAt holds the value of the "offline_told_at" field.
 	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
@@ -77,7 +81,7 @@ func (*Bridge) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case bridge.FieldID, bridge.FieldPropertyID, bridge.FieldName, bridge.FieldBootID, bridge.FieldSoftware, bridge.FieldNode, bridge.FieldOfflineReason:
 			values[i] = new(sql.NullString)
-		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldLinkAt, bridge.FieldOfflineToldAt, bridge.FieldCreatedAt:
+		case bridge.FieldJoinExpiresAt, bridge.FieldEnrolledAt, bridge.FieldRevokedAt, bridge.FieldCertificateExpiresAt, bridge.FieldLastSeenAt, bridge.FieldLinkAt, bridge.FieldUnreachedAt, bridge.FieldReachedAt, bridge.FieldOfflineToldAt, bridge.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -226,6 +230,20 @@ func (_m *Bridge) assignValues(columns []string, values []any) error {
 				_m.LinkAt = new(time.Time)
 				*_m.LinkAt = value.Time
 			}
+		case bridge.FieldUnreachedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field unreached_at", values[i])
+			} else if value.Valid {
+				_m.UnreachedAt = new(time.Time)
+				*_m.UnreachedAt = value.Time
+			}
+		case bridge.FieldReachedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field reached_at", values[i])
+			} else if value.Valid {
+				_m.ReachedAt = new(time.Time)
+				*_m.ReachedAt = value.Time
+			}
 		case bridge.FieldOfflineToldAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field offline_told_at", values[i])
@@ -346,6 +364,16 @@ func (_m *Bridge) String() string {
 	builder.WriteString(", ")
 	if v := _m.LinkAt; v != nil {
 		builder.WriteString("link_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.UnreachedAt; v != nil {
+		builder.WriteString("unreached_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ReachedAt; v != nil {
+		builder.WriteString("reached_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

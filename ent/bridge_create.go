@@ -255,6 +255,34 @@ func (_c *BridgeCreate) SetNillableLinkAt(v *time.Time) *BridgeCreate {
 	return _c
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_c *BridgeCreate) SetUnreachedAt(v time.Time) *BridgeCreate {
+	_c.mutation.SetUnreachedAt(v)
+	return _c
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableUnreachedAt(v *time.Time) *BridgeCreate {
+	if v != nil {
+		_c.SetUnreachedAt(*v)
+	}
+	return _c
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_c *BridgeCreate) SetReachedAt(v time.Time) *BridgeCreate {
+	_c.mutation.SetReachedAt(v)
+	return _c
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableReachedAt(v *time.Time) *BridgeCreate {
+	if v != nil {
+		_c.SetReachedAt(*v)
+	}
+	return _c
+}
+
 // SetOfflineToldAt sets the "offline_told_at" field.
 func (_c *BridgeCreate) SetOfflineToldAt(v time.Time) *BridgeCreate {
 	_c.mutation.SetOfflineToldAt(v)
@@ -547,6 +575,14 @@ func (_c *BridgeCreate) createSpec() (*Bridge, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LinkAt(); ok {
 		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
 		_node.LinkAt = &value
+	}
+	if value, ok := _c.mutation.UnreachedAt(); ok {
+		_spec.SetField(bridge.FieldUnreachedAt, field.TypeTime, value)
+		_node.UnreachedAt = &value
+	}
+	if value, ok := _c.mutation.ReachedAt(); ok {
+		_spec.SetField(bridge.FieldReachedAt, field.TypeTime, value)
+		_node.ReachedAt = &value
 	}
 	if value, ok := _c.mutation.OfflineToldAt(); ok {
 		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
@@ -911,6 +947,42 @@ func (u *BridgeUpsert) UpdateLinkAt() *BridgeUpsert {
 // ClearLinkAt clears the value of the "link_at" field.
 func (u *BridgeUpsert) ClearLinkAt() *BridgeUpsert {
 	u.SetNull(bridge.FieldLinkAt)
+	return u
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *BridgeUpsert) SetUnreachedAt(v time.Time) *BridgeUpsert {
+	u.Set(bridge.FieldUnreachedAt, v)
+	return u
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateUnreachedAt() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldUnreachedAt)
+	return u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *BridgeUpsert) ClearUnreachedAt() *BridgeUpsert {
+	u.SetNull(bridge.FieldUnreachedAt)
+	return u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *BridgeUpsert) SetReachedAt(v time.Time) *BridgeUpsert {
+	u.Set(bridge.FieldReachedAt, v)
+	return u
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateReachedAt() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldReachedAt)
+	return u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *BridgeUpsert) ClearReachedAt() *BridgeUpsert {
+	u.SetNull(bridge.FieldReachedAt)
 	return u
 }
 
@@ -1340,6 +1412,48 @@ func (u *BridgeUpsertOne) UpdateLinkAt() *BridgeUpsertOne {
 func (u *BridgeUpsertOne) ClearLinkAt() *BridgeUpsertOne {
 	return u.Update(func(s *BridgeUpsert) {
 		s.ClearLinkAt()
+	})
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *BridgeUpsertOne) SetUnreachedAt(v time.Time) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetUnreachedAt(v)
+	})
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateUnreachedAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateUnreachedAt()
+	})
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *BridgeUpsertOne) ClearUnreachedAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearUnreachedAt()
+	})
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *BridgeUpsertOne) SetReachedAt(v time.Time) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetReachedAt(v)
+	})
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateReachedAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateReachedAt()
+	})
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *BridgeUpsertOne) ClearReachedAt() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearReachedAt()
 	})
 }
 
@@ -1939,6 +2053,48 @@ func (u *BridgeUpsertBulk) UpdateLinkAt() *BridgeUpsertBulk {
 func (u *BridgeUpsertBulk) ClearLinkAt() *BridgeUpsertBulk {
 	return u.Update(func(s *BridgeUpsert) {
 		s.ClearLinkAt()
+	})
+}
+
+// SetUnreachedAt sets the "unreached_at" field.
+func (u *BridgeUpsertBulk) SetUnreachedAt(v time.Time) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetUnreachedAt(v)
+	})
+}
+
+// UpdateUnreachedAt sets the "unreached_at" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateUnreachedAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateUnreachedAt()
+	})
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (u *BridgeUpsertBulk) ClearUnreachedAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearUnreachedAt()
+	})
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (u *BridgeUpsertBulk) SetReachedAt(v time.Time) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetReachedAt(v)
+	})
+}
+
+// UpdateReachedAt sets the "reached_at" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateReachedAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateReachedAt()
+	})
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (u *BridgeUpsertBulk) ClearReachedAt() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearReachedAt()
 	})
 }
 

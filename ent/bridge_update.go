@@ -344,6 +344,46 @@ func (_u *BridgeUpdate) ClearLinkAt() *BridgeUpdate {
 	return _u
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_u *BridgeUpdate) SetUnreachedAt(v time.Time) *BridgeUpdate {
+	_u.mutation.SetUnreachedAt(v)
+	return _u
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableUnreachedAt(v *time.Time) *BridgeUpdate {
+	if v != nil {
+		_u.SetUnreachedAt(*v)
+	}
+	return _u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (_u *BridgeUpdate) ClearUnreachedAt() *BridgeUpdate {
+	_u.mutation.ClearUnreachedAt()
+	return _u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_u *BridgeUpdate) SetReachedAt(v time.Time) *BridgeUpdate {
+	_u.mutation.SetReachedAt(v)
+	return _u
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableReachedAt(v *time.Time) *BridgeUpdate {
+	if v != nil {
+		_u.SetReachedAt(*v)
+	}
+	return _u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (_u *BridgeUpdate) ClearReachedAt() *BridgeUpdate {
+	_u.mutation.ClearReachedAt()
+	return _u
+}
+
 // SetOfflineToldAt sets the "offline_told_at" field.
 func (_u *BridgeUpdate) SetOfflineToldAt(v time.Time) *BridgeUpdate {
 	_u.mutation.SetOfflineToldAt(v)
@@ -539,6 +579,18 @@ func (_u *BridgeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.LinkAtCleared() {
 		_spec.ClearField(bridge.FieldLinkAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UnreachedAt(); ok {
+		_spec.SetField(bridge.FieldUnreachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UnreachedAtCleared() {
+		_spec.ClearField(bridge.FieldUnreachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReachedAt(); ok {
+		_spec.SetField(bridge.FieldReachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReachedAtCleared() {
+		_spec.ClearField(bridge.FieldReachedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.OfflineToldAt(); ok {
 		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)
@@ -883,6 +935,46 @@ func (_u *BridgeUpdateOne) ClearLinkAt() *BridgeUpdateOne {
 	return _u
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (_u *BridgeUpdateOne) SetUnreachedAt(v time.Time) *BridgeUpdateOne {
+	_u.mutation.SetUnreachedAt(v)
+	return _u
+}
+
+// SetNillableUnreachedAt sets the "unreached_at" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableUnreachedAt(v *time.Time) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetUnreachedAt(*v)
+	}
+	return _u
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (_u *BridgeUpdateOne) ClearUnreachedAt() *BridgeUpdateOne {
+	_u.mutation.ClearUnreachedAt()
+	return _u
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (_u *BridgeUpdateOne) SetReachedAt(v time.Time) *BridgeUpdateOne {
+	_u.mutation.SetReachedAt(v)
+	return _u
+}
+
+// SetNillableReachedAt sets the "reached_at" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableReachedAt(v *time.Time) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetReachedAt(*v)
+	}
+	return _u
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (_u *BridgeUpdateOne) ClearReachedAt() *BridgeUpdateOne {
+	_u.mutation.ClearReachedAt()
+	return _u
+}
+
 // SetOfflineToldAt sets the "offline_told_at" field.
 func (_u *BridgeUpdateOne) SetOfflineToldAt(v time.Time) *BridgeUpdateOne {
 	_u.mutation.SetOfflineToldAt(v)
@@ -1108,6 +1200,18 @@ func (_u *BridgeUpdateOne) sqlSave(ctx context.Context) (_node *Bridge, err erro
 	}
 	if _u.mutation.LinkAtCleared() {
 		_spec.ClearField(bridge.FieldLinkAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.UnreachedAt(); ok {
+		_spec.SetField(bridge.FieldUnreachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.UnreachedAtCleared() {
+		_spec.ClearField(bridge.FieldUnreachedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ReachedAt(); ok {
+		_spec.SetField(bridge.FieldReachedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ReachedAtCleared() {
+		_spec.ClearField(bridge.FieldReachedAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.OfflineToldAt(); ok {
 		_spec.SetField(bridge.FieldOfflineToldAt, field.TypeTime, value)

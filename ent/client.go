@@ -18,11 +18,13 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
+	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/lock"
@@ -54,6 +56,8 @@ type Client struct {
 	Arrival *ArrivalClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
+	// Code is the client for interacting with the Code builders.
+	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
 	// Endpoint is the client for interacting with the Endpoint builders.
@@ -64,6 +68,8 @@ type Client struct {
 	Gate *GateClient
 	// Grant is the client for interacting with the Grant builders.
 	Grant *GrantClient
+	// Guesses is the client for interacting with the Guesses builders.
+	Guesses *GuessesClient
 	// Idempotency is the client for interacting with the Idempotency builders.
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
@@ -107,11 +113,13 @@ func (c *Client) init() {
 	c.App = NewAppClient(c.config)
 	c.Arrival = NewArrivalClient(c.config)
 	c.Bridge = NewBridgeClient(c.config)
+	c.Code = NewCodeClient(c.config)
 	c.Conflict = NewConflictClient(c.config)
 	c.Endpoint = NewEndpointClient(c.config)
 	c.Event = NewEventClient(c.config)
 	c.Gate = NewGateClient(c.config)
 	c.Grant = NewGrantClient(c.config)
+	c.Guesses = NewGuessesClient(c.config)
 	c.Idempotency = NewIdempotencyClient(c.config)
 	c.Integration = NewIntegrationClient(c.config)
 	c.Lock = NewLockClient(c.config)
@@ -222,11 +230,13 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		App:          NewAppClient(cfg),
 		Arrival:      NewArrivalClient(cfg),
 		Bridge:       NewBridgeClient(cfg),
+		Code:         NewCodeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
 		Event:        NewEventClient(cfg),
 		Gate:         NewGateClient(cfg),
 		Grant:        NewGrantClient(cfg),
+		Guesses:      NewGuessesClient(cfg),
 		Idempotency:  NewIdempotencyClient(cfg),
 		Integration:  NewIntegrationClient(cfg),
 		Lock:         NewLockClient(cfg),
@@ -264,11 +274,13 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		App:          NewAppClient(cfg),
 		Arrival:      NewArrivalClient(cfg),
 		Bridge:       NewBridgeClient(cfg),
+		Code:         NewCodeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
 		Event:        NewEventClient(cfg),
 		Gate:         NewGateClient(cfg),
 		Grant:        NewGrantClient(cfg),
+		Guesses:      NewGuessesClient(cfg),
 		Idempotency:  NewIdempotencyClient(cfg),
 		Integration:  NewIntegrationClient(cfg),
 		Lock:         NewLockClient(cfg),
@@ -312,10 +324,10 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate,
-		c.Grant, c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice,
-		c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret,
-		c.Slot, c.Space, c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.Endpoint, c.Event,
+		c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Lock, c.Mapping,
+		c.Notice, c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation,
+		c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Use(hooks...)
 	}
@@ -325,10 +337,10 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Conflict, c.Endpoint, c.Event, c.Gate,
-		c.Grant, c.Idempotency, c.Integration, c.Lock, c.Mapping, c.Notice,
-		c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation, c.Secret,
-		c.Slot, c.Space, c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.Endpoint, c.Event,
+		c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Lock, c.Mapping,
+		c.Notice, c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation,
+		c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -345,6 +357,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Arrival.mutate(ctx, m)
 	case *BridgeMutation:
 		return c.Bridge.mutate(ctx, m)
+	case *CodeMutation:
+		return c.Code.mutate(ctx, m)
 	case *ConflictMutation:
 		return c.Conflict.mutate(ctx, m)
 	case *EndpointMutation:
@@ -355,6 +369,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Gate.mutate(ctx, m)
 	case *GrantMutation:
 		return c.Grant.mutate(ctx, m)
+	case *GuessesMutation:
+		return c.Guesses.mutate(ctx, m)
 	case *IdempotencyMutation:
 		return c.Idempotency.mutate(ctx, m)
 	case *IntegrationMutation:
@@ -917,6 +933,139 @@ func (c *BridgeClient) mutate(ctx context.Context, m *BridgeMutation) (Value, er
 		return (&BridgeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Bridge mutation op: %q", m.Op())
+	}
+}
+
+// CodeClient is a client for the Code schema.
+type CodeClient struct {
+	config
+}
+
+// NewCodeClient returns a client for the Code from the given config.
+func NewCodeClient(c config) *CodeClient {
+	return &CodeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `code.Hooks(f(g(h())))`.
+func (c *CodeClient) Use(hooks ...Hook) {
+	c.hooks.Code = append(c.hooks.Code, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `code.Intercept(f(g(h())))`.
+func (c *CodeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Code = append(c.inters.Code, interceptors...)
+}
+
+// Create returns a builder for creating a Code entity.
+func (c *CodeClient) Create() *CodeCreate {
+	mutation := newCodeMutation(c.config, OpCreate)
+	return &CodeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Code entities.
+func (c *CodeClient) CreateBulk(builders ...*CodeCreate) *CodeCreateBulk {
+	return &CodeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *CodeClient) MapCreateBulk(slice any, setFunc func(*CodeCreate, int)) *CodeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &CodeCreateBulk{err: fmt.Errorf("calling to CodeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*CodeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &CodeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Code.
+func (c *CodeClient) Update() *CodeUpdate {
+	mutation := newCodeMutation(c.config, OpUpdate)
+	return &CodeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *CodeClient) UpdateOne(_m *Code) *CodeUpdateOne {
+	mutation := newCodeMutation(c.config, OpUpdateOne, withCode(_m))
+	return &CodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *CodeClient) UpdateOneID(id string) *CodeUpdateOne {
+	mutation := newCodeMutation(c.config, OpUpdateOne, withCodeID(id))
+	return &CodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Code.
+func (c *CodeClient) Delete() *CodeDelete {
+	mutation := newCodeMutation(c.config, OpDelete)
+	return &CodeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *CodeClient) DeleteOne(_m *Code) *CodeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *CodeClient) DeleteOneID(id string) *CodeDeleteOne {
+	builder := c.Delete().Where(code.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &CodeDeleteOne{builder}
+}
+
+// Query returns a query builder for Code.
+func (c *CodeClient) Query() *CodeQuery {
+	return &CodeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeCode},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Code entity by its id.
+func (c *CodeClient) Get(ctx context.Context, id string) (*Code, error) {
+	return c.Query().Where(code.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *CodeClient) GetX(ctx context.Context, id string) *Code {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *CodeClient) Hooks() []Hook {
+	return c.hooks.Code
+}
+
+// Interceptors returns the client interceptors.
+func (c *CodeClient) Interceptors() []Interceptor {
+	return c.inters.Code
+}
+
+func (c *CodeClient) mutate(ctx context.Context, m *CodeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&CodeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&CodeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&CodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&CodeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Code mutation op: %q", m.Op())
 	}
 }
 
@@ -1582,6 +1731,139 @@ func (c *GrantClient) mutate(ctx context.Context, m *GrantMutation) (Value, erro
 		return (&GrantDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Grant mutation op: %q", m.Op())
+	}
+}
+
+// GuessesClient is a client for the Guesses schema.
+type GuessesClient struct {
+	config
+}
+
+// NewGuessesClient returns a client for the Guesses from the given config.
+func NewGuessesClient(c config) *GuessesClient {
+	return &GuessesClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `guesses.Hooks(f(g(h())))`.
+func (c *GuessesClient) Use(hooks ...Hook) {
+	c.hooks.Guesses = append(c.hooks.Guesses, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `guesses.Intercept(f(g(h())))`.
+func (c *GuessesClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Guesses = append(c.inters.Guesses, interceptors...)
+}
+
+// Create returns a builder for creating a Guesses entity.
+func (c *GuessesClient) Create() *GuessesCreate {
+	mutation := newGuessesMutation(c.config, OpCreate)
+	return &GuessesCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Guesses entities.
+func (c *GuessesClient) CreateBulk(builders ...*GuessesCreate) *GuessesCreateBulk {
+	return &GuessesCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *GuessesClient) MapCreateBulk(slice any, setFunc func(*GuessesCreate, int)) *GuessesCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &GuessesCreateBulk{err: fmt.Errorf("calling to GuessesClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*GuessesCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &GuessesCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Guesses.
+func (c *GuessesClient) Update() *GuessesUpdate {
+	mutation := newGuessesMutation(c.config, OpUpdate)
+	return &GuessesUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *GuessesClient) UpdateOne(_m *Guesses) *GuessesUpdateOne {
+	mutation := newGuessesMutation(c.config, OpUpdateOne, withGuesses(_m))
+	return &GuessesUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *GuessesClient) UpdateOneID(id string) *GuessesUpdateOne {
+	mutation := newGuessesMutation(c.config, OpUpdateOne, withGuessesID(id))
+	return &GuessesUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Guesses.
+func (c *GuessesClient) Delete() *GuessesDelete {
+	mutation := newGuessesMutation(c.config, OpDelete)
+	return &GuessesDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *GuessesClient) DeleteOne(_m *Guesses) *GuessesDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *GuessesClient) DeleteOneID(id string) *GuessesDeleteOne {
+	builder := c.Delete().Where(guesses.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &GuessesDeleteOne{builder}
+}
+
+// Query returns a query builder for Guesses.
+func (c *GuessesClient) Query() *GuessesQuery {
+	return &GuessesQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeGuesses},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Guesses entity by its id.
+func (c *GuessesClient) Get(ctx context.Context, id string) (*Guesses, error) {
+	return c.Query().Where(guesses.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *GuessesClient) GetX(ctx context.Context, id string) *Guesses {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *GuessesClient) Hooks() []Hook {
+	return c.hooks.Guesses
+}
+
+// Interceptors returns the client interceptors.
+func (c *GuessesClient) Interceptors() []Interceptor {
+	return c.inters.Guesses
+}
+
+func (c *GuessesClient) mutate(ctx context.Context, m *GuessesMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&GuessesCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&GuessesUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&GuessesUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&GuessesDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Guesses mutation op: %q", m.Op())
 	}
 }
 
@@ -3450,14 +3732,15 @@ func (c *TokenClient) mutate(ctx context.Context, m *TokenMutation) (Value, erro
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Arrival, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
-		Integration, Lock, Mapping, Notice, PartnerSpace, Pin, Property, PropertyKey,
-		Reservation, Secret, Slot, Space, Token []ent.Hook
+		Act, App, Arrival, Bridge, Code, Conflict, Endpoint, Event, Gate, Grant,
+		Guesses, Idempotency, Integration, Lock, Mapping, Notice, PartnerSpace, Pin,
+		Property, PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Hook
 	}
 	inters struct {
-		Act, App, Arrival, Bridge, Conflict, Endpoint, Event, Gate, Grant, Idempotency,
-		Integration, Lock, Mapping, Notice, PartnerSpace, Pin, Property, PropertyKey,
-		Reservation, Secret, Slot, Space, Token []ent.Interceptor
+		Act, App, Arrival, Bridge, Code, Conflict, Endpoint, Event, Gate, Grant,
+		Guesses, Idempotency, Integration, Lock, Mapping, Notice, PartnerSpace, Pin,
+		Property, PropertyKey, Reservation, Secret, Slot, Space,
+		Token []ent.Interceptor
 	}
 )
 

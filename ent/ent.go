@@ -16,11 +16,13 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
+	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/lock"
@@ -99,11 +101,13 @@ func checkColumn(t, c string) error {
 			app.Table:          app.ValidColumn,
 			arrival.Table:      arrival.ValidColumn,
 			bridge.Table:       bridge.ValidColumn,
+			code.Table:         code.ValidColumn,
 			conflict.Table:     conflict.ValidColumn,
 			endpoint.Table:     endpoint.ValidColumn,
 			event.Table:        event.ValidColumn,
 			gate.Table:         gate.ValidColumn,
 			grant.Table:        grant.ValidColumn,
+			guesses.Table:      guesses.ValidColumn,
 			idempotency.Table:  idempotency.ValidColumn,
 			integration.Table:  integration.ValidColumn,
 			lock.Table:         lock.ValidColumn,

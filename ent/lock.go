@@ -48,6 +48,8 @@ type Lock struct {
 	OfflineToldAt *time.Time `json:"offline_told_at,omitempty"`
 	// BatteryToldAt holds the value of the "battery_told_at" field.
 	BatteryToldAt *time.Time `json:"battery_told_at,omitempty"`
+	// ClockToldAt holds the value of the "clock_told_at" field.
+	ClockToldAt *time.Time `json:"clock_told_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -64,7 +66,7 @@ func (*Lock) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case lock.FieldID, lock.FieldPropertyID, lock.FieldName, lock.FieldKind, lock.FieldBridgeID, lock.FieldAddress, lock.FieldModel, lock.FieldDoorID:
 			values[i] = new(sql.NullString)
-		case lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldCreatedAt:
+		case lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldClockToldAt, lock.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -180,6 +182,13 @@ func (_m *Lock) assignValues(columns []string, values []any) error {
 				_m.BatteryToldAt = new(time.Time)
 				*_m.BatteryToldAt = value.Time
 			}
+		case lock.FieldClockToldAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field clock_told_at", values[i])
+			} else if value.Valid {
+				_m.ClockToldAt = new(time.Time)
+				*_m.ClockToldAt = value.Time
+			}
 		case lock.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -271,6 +280,11 @@ func (_m *Lock) String() string {
 	builder.WriteString(", ")
 	if v := _m.BatteryToldAt; v != nil {
 		builder.WriteString("battery_told_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ClockToldAt; v != nil {
+		builder.WriteString("clock_told_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

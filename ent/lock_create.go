@@ -173,6 +173,20 @@ func (_c *LockCreate) SetNillableBatteryToldAt(v *time.Time) *LockCreate {
 	return _c
 }
 
+// SetClockToldAt sets the "clock_told_at" field.
+func (_c *LockCreate) SetClockToldAt(v time.Time) *LockCreate {
+	_c.mutation.SetClockToldAt(v)
+	return _c
+}
+
+// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
+func (_c *LockCreate) SetNillableClockToldAt(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetClockToldAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *LockCreate) SetCreatedAt(v time.Time) *LockCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -410,6 +424,10 @@ func (_c *LockCreate) createSpec() (*Lock, *sqlgraph.CreateSpec) {
 		_spec.SetField(lock.FieldBatteryToldAt, field.TypeTime, value)
 		_node.BatteryToldAt = &value
 	}
+	if value, ok := _c.mutation.ClockToldAt(); ok {
+		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
+		_node.ClockToldAt = &value
+	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(lock.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
@@ -631,6 +649,24 @@ func (u *LockUpsert) UpdateBatteryToldAt() *LockUpsert {
 // ClearBatteryToldAt clears the value of the "battery_told_at" field.
 func (u *LockUpsert) ClearBatteryToldAt() *LockUpsert {
 	u.SetNull(lock.FieldBatteryToldAt)
+	return u
+}
+
+// SetClockToldAt sets the "clock_told_at" field.
+func (u *LockUpsert) SetClockToldAt(v time.Time) *LockUpsert {
+	u.Set(lock.FieldClockToldAt, v)
+	return u
+}
+
+// UpdateClockToldAt sets the "clock_told_at" field to the value that was provided on create.
+func (u *LockUpsert) UpdateClockToldAt() *LockUpsert {
+	u.SetExcluded(lock.FieldClockToldAt)
+	return u
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (u *LockUpsert) ClearClockToldAt() *LockUpsert {
+	u.SetNull(lock.FieldClockToldAt)
 	return u
 }
 
@@ -887,6 +923,27 @@ func (u *LockUpsertOne) UpdateBatteryToldAt() *LockUpsertOne {
 func (u *LockUpsertOne) ClearBatteryToldAt() *LockUpsertOne {
 	return u.Update(func(s *LockUpsert) {
 		s.ClearBatteryToldAt()
+	})
+}
+
+// SetClockToldAt sets the "clock_told_at" field.
+func (u *LockUpsertOne) SetClockToldAt(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetClockToldAt(v)
+	})
+}
+
+// UpdateClockToldAt sets the "clock_told_at" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateClockToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateClockToldAt()
+	})
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (u *LockUpsertOne) ClearClockToldAt() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearClockToldAt()
 	})
 }
 
@@ -1310,6 +1367,27 @@ func (u *LockUpsertBulk) UpdateBatteryToldAt() *LockUpsertBulk {
 func (u *LockUpsertBulk) ClearBatteryToldAt() *LockUpsertBulk {
 	return u.Update(func(s *LockUpsert) {
 		s.ClearBatteryToldAt()
+	})
+}
+
+// SetClockToldAt sets the "clock_told_at" field.
+func (u *LockUpsertBulk) SetClockToldAt(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetClockToldAt(v)
+	})
+}
+
+// UpdateClockToldAt sets the "clock_told_at" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateClockToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateClockToldAt()
+	})
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (u *LockUpsertBulk) ClearClockToldAt() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearClockToldAt()
 	})
 }
 

@@ -222,6 +222,26 @@ func (_u *LockUpdate) ClearBatteryToldAt() *LockUpdate {
 	return _u
 }
 
+// SetClockToldAt sets the "clock_told_at" field.
+func (_u *LockUpdate) SetClockToldAt(v time.Time) *LockUpdate {
+	_u.mutation.SetClockToldAt(v)
+	return _u
+}
+
+// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableClockToldAt(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetClockToldAt(*v)
+	}
+	return _u
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (_u *LockUpdate) ClearClockToldAt() *LockUpdate {
+	_u.mutation.ClearClockToldAt()
+	return _u
+}
+
 // Mutation returns the LockMutation object of the builder.
 func (_u *LockUpdate) Mutation() *LockMutation {
 	return _u.mutation
@@ -347,6 +367,12 @@ func (_u *LockUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.BatteryToldAtCleared() {
 		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ClockToldAt(); ok {
+		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.ClockToldAtCleared() {
+		_spec.ClearField(lock.FieldClockToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -561,6 +587,26 @@ func (_u *LockUpdateOne) ClearBatteryToldAt() *LockUpdateOne {
 	return _u
 }
 
+// SetClockToldAt sets the "clock_told_at" field.
+func (_u *LockUpdateOne) SetClockToldAt(v time.Time) *LockUpdateOne {
+	_u.mutation.SetClockToldAt(v)
+	return _u
+}
+
+// SetNillableClockToldAt sets the "clock_told_at" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableClockToldAt(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetClockToldAt(*v)
+	}
+	return _u
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (_u *LockUpdateOne) ClearClockToldAt() *LockUpdateOne {
+	_u.mutation.ClearClockToldAt()
+	return _u
+}
+
 // Mutation returns the LockMutation object of the builder.
 func (_u *LockUpdateOne) Mutation() *LockMutation {
 	return _u.mutation
@@ -716,6 +762,12 @@ func (_u *LockUpdateOne) sqlSave(ctx context.Context) (_node *Lock, err error) {
 	}
 	if _u.mutation.BatteryToldAtCleared() {
 		_spec.ClearField(lock.FieldBatteryToldAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ClockToldAt(); ok {
+		_spec.SetField(lock.FieldClockToldAt, field.TypeTime, value)
+	}
+	if _u.mutation.ClockToldAtCleared() {
+		_spec.ClearField(lock.FieldClockToldAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Lock{config: _u.config}

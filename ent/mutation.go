@@ -15,11 +15,13 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
+	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/lock"
@@ -52,11 +54,13 @@ const (
 	TypeApp          = "App"
 	TypeArrival      = "Arrival"
 	TypeBridge       = "Bridge"
+	TypeCode         = "Code"
 	TypeConflict     = "Conflict"
 	TypeEndpoint     = "Endpoint"
 	TypeEvent        = "Event"
 	TypeGate         = "Gate"
 	TypeGrant        = "Grant"
+	TypeGuesses      = "Guesses"
 	TypeIdempotency  = "Idempotency"
 	TypeIntegration  = "Integration"
 	TypeLock         = "Lock"
@@ -1934,6 +1938,8 @@ type BridgeMutation struct {
 	event_sequence         *int64
 	addevent_sequence      *int64
 	link_at                *time.Time
+	unreached_at           *time.Time
+	reached_at             *time.Time
 	offline_told_at        *time.Time
 	created_at             *time.Time
 	clearedFields          map[string]struct{}
@@ -2956,6 +2962,104 @@ func (m *BridgeMutation) ResetLinkAt() {
 	delete(m.clearedFields, bridge.FieldLinkAt)
 }
 
+// SetUnreachedAt sets the "unreached_at" field.
+func (m *BridgeMutation) SetUnreachedAt(t time.Time) {
+	m.unreached_at = &t
+}
+
+// UnreachedAt returns the value of the "unreached_at" field in the mutation.
+func (m *BridgeMutation) UnreachedAt() (r time.Time, exists bool) {
+	v := m.unreached_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUnreachedAt returns the old "unreached_at" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldUnreachedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUnreachedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUnreachedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUnreachedAt: %w", err)
+	}
+	return oldValue.UnreachedAt, nil
+}
+
+// ClearUnreachedAt clears the value of the "unreached_at" field.
+func (m *BridgeMutation) ClearUnreachedAt() {
+	m.unreached_at = nil
+	m.clearedFields[bridge.FieldUnreachedAt] = struct{}{}
+}
+
+// UnreachedAtCleared returns if the "unreached_at" field was cleared in this mutation.
+func (m *BridgeMutation) UnreachedAtCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldUnreachedAt]
+	return ok
+}
+
+// ResetUnreachedAt resets all changes to the "unreached_at" field.
+func (m *BridgeMutation) ResetUnreachedAt() {
+	m.unreached_at = nil
+	delete(m.clearedFields, bridge.FieldUnreachedAt)
+}
+
+// SetReachedAt sets the "reached_at" field.
+func (m *BridgeMutation) SetReachedAt(t time.Time) {
+	m.reached_at = &t
+}
+
+// ReachedAt returns the value of the "reached_at" field in the mutation.
+func (m *BridgeMutation) ReachedAt() (r time.Time, exists bool) {
+	v := m.reached_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReachedAt returns the old "reached_at" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldReachedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReachedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReachedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReachedAt: %w", err)
+	}
+	return oldValue.ReachedAt, nil
+}
+
+// ClearReachedAt clears the value of the "reached_at" field.
+func (m *BridgeMutation) ClearReachedAt() {
+	m.reached_at = nil
+	m.clearedFields[bridge.FieldReachedAt] = struct{}{}
+}
+
+// ReachedAtCleared returns if the "reached_at" field was cleared in this mutation.
+func (m *BridgeMutation) ReachedAtCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldReachedAt]
+	return ok
+}
+
+// ResetReachedAt resets all changes to the "reached_at" field.
+func (m *BridgeMutation) ResetReachedAt() {
+	m.reached_at = nil
+	delete(m.clearedFields, bridge.FieldReachedAt)
+}
+
 // SetOfflineToldAt sets the "offline_told_at" field.
 func (m *BridgeMutation) SetOfflineToldAt(t time.Time) {
 	m.offline_told_at = &t
@@ -3075,7 +3179,7 @@ func (m *BridgeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *BridgeMutation) Fields() []string {
-	fields := make([]string, 0, 22)
+	fields := make([]string, 0, 24)
 	if m.property_id != nil {
 		fields = append(fields, bridge.FieldPropertyID)
 	}
@@ -3136,6 +3240,12 @@ func (m *BridgeMutation) Fields() []string {
 	if m.link_at != nil {
 		fields = append(fields, bridge.FieldLinkAt)
 	}
+	if m.unreached_at != nil {
+		fields = append(fields, bridge.FieldUnreachedAt)
+	}
+	if m.reached_at != nil {
+		fields = append(fields, bridge.FieldReachedAt)
+	}
 	if m.offline_told_at != nil {
 		fields = append(fields, bridge.FieldOfflineToldAt)
 	}
@@ -3190,6 +3300,10 @@ func (m *BridgeMutation) Field(name string) (ent.Value, bool) {
 		return m.EventSequence()
 	case bridge.FieldLinkAt:
 		return m.LinkAt()
+	case bridge.FieldUnreachedAt:
+		return m.UnreachedAt()
+	case bridge.FieldReachedAt:
+		return m.ReachedAt()
 	case bridge.FieldOfflineToldAt:
 		return m.OfflineToldAt()
 	case bridge.FieldCreatedAt:
@@ -3243,6 +3357,10 @@ func (m *BridgeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldEventSequence(ctx)
 	case bridge.FieldLinkAt:
 		return m.OldLinkAt(ctx)
+	case bridge.FieldUnreachedAt:
+		return m.OldUnreachedAt(ctx)
+	case bridge.FieldReachedAt:
+		return m.OldReachedAt(ctx)
 	case bridge.FieldOfflineToldAt:
 		return m.OldOfflineToldAt(ctx)
 	case bridge.FieldCreatedAt:
@@ -3396,6 +3514,20 @@ func (m *BridgeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLinkAt(v)
 		return nil
+	case bridge.FieldUnreachedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUnreachedAt(v)
+		return nil
+	case bridge.FieldReachedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReachedAt(v)
+		return nil
 	case bridge.FieldOfflineToldAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -3509,6 +3641,12 @@ func (m *BridgeMutation) ClearedFields() []string {
 	if m.FieldCleared(bridge.FieldLinkAt) {
 		fields = append(fields, bridge.FieldLinkAt)
 	}
+	if m.FieldCleared(bridge.FieldUnreachedAt) {
+		fields = append(fields, bridge.FieldUnreachedAt)
+	}
+	if m.FieldCleared(bridge.FieldReachedAt) {
+		fields = append(fields, bridge.FieldReachedAt)
+	}
 	if m.FieldCleared(bridge.FieldOfflineToldAt) {
 		fields = append(fields, bridge.FieldOfflineToldAt)
 	}
@@ -3555,6 +3693,12 @@ func (m *BridgeMutation) ClearField(name string) error {
 		return nil
 	case bridge.FieldLinkAt:
 		m.ClearLinkAt()
+		return nil
+	case bridge.FieldUnreachedAt:
+		m.ClearUnreachedAt()
+		return nil
+	case bridge.FieldReachedAt:
+		m.ClearReachedAt()
 		return nil
 	case bridge.FieldOfflineToldAt:
 		m.ClearOfflineToldAt()
@@ -3627,6 +3771,12 @@ func (m *BridgeMutation) ResetField(name string) error {
 	case bridge.FieldLinkAt:
 		m.ResetLinkAt()
 		return nil
+	case bridge.FieldUnreachedAt:
+		m.ResetUnreachedAt()
+		return nil
+	case bridge.FieldReachedAt:
+		m.ResetReachedAt()
+		return nil
 	case bridge.FieldOfflineToldAt:
 		m.ResetOfflineToldAt()
 		return nil
@@ -3683,6 +3833,1568 @@ func (m *BridgeMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *BridgeMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Bridge edge %s", name)
+}
+
+// CodeMutation represents an operation that mutates the Code nodes in the graph.
+type CodeMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	kind          *string
+	holder        *string
+	lock_id       *string
+	doors         *[]string
+	appenddoors   []string
+	all_rooms     *bool
+	hours         *[]schema.WeeklyHours
+	appendhours   []schema.WeeklyHours
+	not_before    *time.Time
+	not_after     *time.Time
+	redraws       *int
+	addredraws    *int
+	used_at       *time.Time
+	revoked_at    *time.Time
+	end_reason    *string
+	ended_at      *time.Time
+	released_at   *time.Time
+	next_at       *time.Time
+	created_by    *string
+	read_at       *time.Time
+	read_by       *string
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Code, error)
+	predicates    []predicate.Code
+}
+
+var _ ent.Mutation = (*CodeMutation)(nil)
+
+// codeOption allows management of the mutation configuration using functional options.
+type codeOption func(*CodeMutation)
+
+// newCodeMutation creates new mutation for the Code entity.
+func newCodeMutation(c config, op Op, opts ...codeOption) *CodeMutation {
+	m := &CodeMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeCode,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withCodeID sets the ID field of the mutation.
+func withCodeID(id string) codeOption {
+	return func(m *CodeMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Code
+		)
+		m.oldValue = func(ctx context.Context) (*Code, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Code.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withCode sets the old Code of the mutation.
+func withCode(node *Code) codeOption {
+	return func(m *CodeMutation) {
+		m.oldValue = func(context.Context) (*Code, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m CodeMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m CodeMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Code entities.
+func (m *CodeMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *CodeMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *CodeMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Code.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *CodeMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *CodeMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *CodeMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetKind sets the "kind" field.
+func (m *CodeMutation) SetKind(s string) {
+	m.kind = &s
+}
+
+// Kind returns the value of the "kind" field in the mutation.
+func (m *CodeMutation) Kind() (r string, exists bool) {
+	v := m.kind
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKind returns the old "kind" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldKind(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKind is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKind requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKind: %w", err)
+	}
+	return oldValue.Kind, nil
+}
+
+// ResetKind resets all changes to the "kind" field.
+func (m *CodeMutation) ResetKind() {
+	m.kind = nil
+}
+
+// SetHolder sets the "holder" field.
+func (m *CodeMutation) SetHolder(s string) {
+	m.holder = &s
+}
+
+// Holder returns the value of the "holder" field in the mutation.
+func (m *CodeMutation) Holder() (r string, exists bool) {
+	v := m.holder
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHolder returns the old "holder" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldHolder(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHolder is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHolder requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHolder: %w", err)
+	}
+	return oldValue.Holder, nil
+}
+
+// ResetHolder resets all changes to the "holder" field.
+func (m *CodeMutation) ResetHolder() {
+	m.holder = nil
+}
+
+// SetLockID sets the "lock_id" field.
+func (m *CodeMutation) SetLockID(s string) {
+	m.lock_id = &s
+}
+
+// LockID returns the value of the "lock_id" field in the mutation.
+func (m *CodeMutation) LockID() (r string, exists bool) {
+	v := m.lock_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLockID returns the old "lock_id" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldLockID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLockID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLockID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLockID: %w", err)
+	}
+	return oldValue.LockID, nil
+}
+
+// ResetLockID resets all changes to the "lock_id" field.
+func (m *CodeMutation) ResetLockID() {
+	m.lock_id = nil
+}
+
+// SetDoors sets the "doors" field.
+func (m *CodeMutation) SetDoors(s []string) {
+	m.doors = &s
+	m.appenddoors = nil
+}
+
+// Doors returns the value of the "doors" field in the mutation.
+func (m *CodeMutation) Doors() (r []string, exists bool) {
+	v := m.doors
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDoors returns the old "doors" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldDoors(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDoors is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDoors requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDoors: %w", err)
+	}
+	return oldValue.Doors, nil
+}
+
+// AppendDoors adds s to the "doors" field.
+func (m *CodeMutation) AppendDoors(s []string) {
+	m.appenddoors = append(m.appenddoors, s...)
+}
+
+// AppendedDoors returns the list of values that were appended to the "doors" field in this mutation.
+func (m *CodeMutation) AppendedDoors() ([]string, bool) {
+	if len(m.appenddoors) == 0 {
+		return nil, false
+	}
+	return m.appenddoors, true
+}
+
+// ResetDoors resets all changes to the "doors" field.
+func (m *CodeMutation) ResetDoors() {
+	m.doors = nil
+	m.appenddoors = nil
+}
+
+// SetAllRooms sets the "all_rooms" field.
+func (m *CodeMutation) SetAllRooms(b bool) {
+	m.all_rooms = &b
+}
+
+// AllRooms returns the value of the "all_rooms" field in the mutation.
+func (m *CodeMutation) AllRooms() (r bool, exists bool) {
+	v := m.all_rooms
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAllRooms returns the old "all_rooms" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldAllRooms(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAllRooms is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAllRooms requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAllRooms: %w", err)
+	}
+	return oldValue.AllRooms, nil
+}
+
+// ResetAllRooms resets all changes to the "all_rooms" field.
+func (m *CodeMutation) ResetAllRooms() {
+	m.all_rooms = nil
+}
+
+// SetHours sets the "hours" field.
+func (m *CodeMutation) SetHours(sh []schema.WeeklyHours) {
+	m.hours = &sh
+	m.appendhours = nil
+}
+
+// Hours returns the value of the "hours" field in the mutation.
+func (m *CodeMutation) Hours() (r []schema.WeeklyHours, exists bool) {
+	v := m.hours
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldHours returns the old "hours" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldHours(ctx context.Context) (v []schema.WeeklyHours, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldHours is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldHours requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldHours: %w", err)
+	}
+	return oldValue.Hours, nil
+}
+
+// AppendHours adds sh to the "hours" field.
+func (m *CodeMutation) AppendHours(sh []schema.WeeklyHours) {
+	m.appendhours = append(m.appendhours, sh...)
+}
+
+// AppendedHours returns the list of values that were appended to the "hours" field in this mutation.
+func (m *CodeMutation) AppendedHours() ([]schema.WeeklyHours, bool) {
+	if len(m.appendhours) == 0 {
+		return nil, false
+	}
+	return m.appendhours, true
+}
+
+// ResetHours resets all changes to the "hours" field.
+func (m *CodeMutation) ResetHours() {
+	m.hours = nil
+	m.appendhours = nil
+}
+
+// SetNotBefore sets the "not_before" field.
+func (m *CodeMutation) SetNotBefore(t time.Time) {
+	m.not_before = &t
+}
+
+// NotBefore returns the value of the "not_before" field in the mutation.
+func (m *CodeMutation) NotBefore() (r time.Time, exists bool) {
+	v := m.not_before
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNotBefore returns the old "not_before" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldNotBefore(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNotBefore is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNotBefore requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNotBefore: %w", err)
+	}
+	return oldValue.NotBefore, nil
+}
+
+// ResetNotBefore resets all changes to the "not_before" field.
+func (m *CodeMutation) ResetNotBefore() {
+	m.not_before = nil
+}
+
+// SetNotAfter sets the "not_after" field.
+func (m *CodeMutation) SetNotAfter(t time.Time) {
+	m.not_after = &t
+}
+
+// NotAfter returns the value of the "not_after" field in the mutation.
+func (m *CodeMutation) NotAfter() (r time.Time, exists bool) {
+	v := m.not_after
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNotAfter returns the old "not_after" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldNotAfter(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNotAfter is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNotAfter requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNotAfter: %w", err)
+	}
+	return oldValue.NotAfter, nil
+}
+
+// ClearNotAfter clears the value of the "not_after" field.
+func (m *CodeMutation) ClearNotAfter() {
+	m.not_after = nil
+	m.clearedFields[code.FieldNotAfter] = struct{}{}
+}
+
+// NotAfterCleared returns if the "not_after" field was cleared in this mutation.
+func (m *CodeMutation) NotAfterCleared() bool {
+	_, ok := m.clearedFields[code.FieldNotAfter]
+	return ok
+}
+
+// ResetNotAfter resets all changes to the "not_after" field.
+func (m *CodeMutation) ResetNotAfter() {
+	m.not_after = nil
+	delete(m.clearedFields, code.FieldNotAfter)
+}
+
+// SetRedraws sets the "redraws" field.
+func (m *CodeMutation) SetRedraws(i int) {
+	m.redraws = &i
+	m.addredraws = nil
+}
+
+// Redraws returns the value of the "redraws" field in the mutation.
+func (m *CodeMutation) Redraws() (r int, exists bool) {
+	v := m.redraws
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRedraws returns the old "redraws" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldRedraws(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRedraws is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRedraws requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRedraws: %w", err)
+	}
+	return oldValue.Redraws, nil
+}
+
+// AddRedraws adds i to the "redraws" field.
+func (m *CodeMutation) AddRedraws(i int) {
+	if m.addredraws != nil {
+		*m.addredraws += i
+	} else {
+		m.addredraws = &i
+	}
+}
+
+// AddedRedraws returns the value that was added to the "redraws" field in this mutation.
+func (m *CodeMutation) AddedRedraws() (r int, exists bool) {
+	v := m.addredraws
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRedraws resets all changes to the "redraws" field.
+func (m *CodeMutation) ResetRedraws() {
+	m.redraws = nil
+	m.addredraws = nil
+}
+
+// SetUsedAt sets the "used_at" field.
+func (m *CodeMutation) SetUsedAt(t time.Time) {
+	m.used_at = &t
+}
+
+// UsedAt returns the value of the "used_at" field in the mutation.
+func (m *CodeMutation) UsedAt() (r time.Time, exists bool) {
+	v := m.used_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUsedAt returns the old "used_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldUsedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUsedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUsedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUsedAt: %w", err)
+	}
+	return oldValue.UsedAt, nil
+}
+
+// ClearUsedAt clears the value of the "used_at" field.
+func (m *CodeMutation) ClearUsedAt() {
+	m.used_at = nil
+	m.clearedFields[code.FieldUsedAt] = struct{}{}
+}
+
+// UsedAtCleared returns if the "used_at" field was cleared in this mutation.
+func (m *CodeMutation) UsedAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldUsedAt]
+	return ok
+}
+
+// ResetUsedAt resets all changes to the "used_at" field.
+func (m *CodeMutation) ResetUsedAt() {
+	m.used_at = nil
+	delete(m.clearedFields, code.FieldUsedAt)
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *CodeMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *CodeMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *CodeMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[code.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *CodeMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *CodeMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, code.FieldRevokedAt)
+}
+
+// SetEndReason sets the "end_reason" field.
+func (m *CodeMutation) SetEndReason(s string) {
+	m.end_reason = &s
+}
+
+// EndReason returns the value of the "end_reason" field in the mutation.
+func (m *CodeMutation) EndReason() (r string, exists bool) {
+	v := m.end_reason
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndReason returns the old "end_reason" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldEndReason(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndReason is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndReason requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndReason: %w", err)
+	}
+	return oldValue.EndReason, nil
+}
+
+// ResetEndReason resets all changes to the "end_reason" field.
+func (m *CodeMutation) ResetEndReason() {
+	m.end_reason = nil
+}
+
+// SetEndedAt sets the "ended_at" field.
+func (m *CodeMutation) SetEndedAt(t time.Time) {
+	m.ended_at = &t
+}
+
+// EndedAt returns the value of the "ended_at" field in the mutation.
+func (m *CodeMutation) EndedAt() (r time.Time, exists bool) {
+	v := m.ended_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndedAt returns the old "ended_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldEndedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndedAt: %w", err)
+	}
+	return oldValue.EndedAt, nil
+}
+
+// ClearEndedAt clears the value of the "ended_at" field.
+func (m *CodeMutation) ClearEndedAt() {
+	m.ended_at = nil
+	m.clearedFields[code.FieldEndedAt] = struct{}{}
+}
+
+// EndedAtCleared returns if the "ended_at" field was cleared in this mutation.
+func (m *CodeMutation) EndedAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldEndedAt]
+	return ok
+}
+
+// ResetEndedAt resets all changes to the "ended_at" field.
+func (m *CodeMutation) ResetEndedAt() {
+	m.ended_at = nil
+	delete(m.clearedFields, code.FieldEndedAt)
+}
+
+// SetReleasedAt sets the "released_at" field.
+func (m *CodeMutation) SetReleasedAt(t time.Time) {
+	m.released_at = &t
+}
+
+// ReleasedAt returns the value of the "released_at" field in the mutation.
+func (m *CodeMutation) ReleasedAt() (r time.Time, exists bool) {
+	v := m.released_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReleasedAt returns the old "released_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldReleasedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReleasedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReleasedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReleasedAt: %w", err)
+	}
+	return oldValue.ReleasedAt, nil
+}
+
+// ClearReleasedAt clears the value of the "released_at" field.
+func (m *CodeMutation) ClearReleasedAt() {
+	m.released_at = nil
+	m.clearedFields[code.FieldReleasedAt] = struct{}{}
+}
+
+// ReleasedAtCleared returns if the "released_at" field was cleared in this mutation.
+func (m *CodeMutation) ReleasedAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldReleasedAt]
+	return ok
+}
+
+// ResetReleasedAt resets all changes to the "released_at" field.
+func (m *CodeMutation) ResetReleasedAt() {
+	m.released_at = nil
+	delete(m.clearedFields, code.FieldReleasedAt)
+}
+
+// SetNextAt sets the "next_at" field.
+func (m *CodeMutation) SetNextAt(t time.Time) {
+	m.next_at = &t
+}
+
+// NextAt returns the value of the "next_at" field in the mutation.
+func (m *CodeMutation) NextAt() (r time.Time, exists bool) {
+	v := m.next_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNextAt returns the old "next_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldNextAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNextAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNextAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNextAt: %w", err)
+	}
+	return oldValue.NextAt, nil
+}
+
+// ClearNextAt clears the value of the "next_at" field.
+func (m *CodeMutation) ClearNextAt() {
+	m.next_at = nil
+	m.clearedFields[code.FieldNextAt] = struct{}{}
+}
+
+// NextAtCleared returns if the "next_at" field was cleared in this mutation.
+func (m *CodeMutation) NextAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldNextAt]
+	return ok
+}
+
+// ResetNextAt resets all changes to the "next_at" field.
+func (m *CodeMutation) ResetNextAt() {
+	m.next_at = nil
+	delete(m.clearedFields, code.FieldNextAt)
+}
+
+// SetCreatedBy sets the "created_by" field.
+func (m *CodeMutation) SetCreatedBy(s string) {
+	m.created_by = &s
+}
+
+// CreatedBy returns the value of the "created_by" field in the mutation.
+func (m *CodeMutation) CreatedBy() (r string, exists bool) {
+	v := m.created_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedBy returns the old "created_by" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldCreatedBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedBy: %w", err)
+	}
+	return oldValue.CreatedBy, nil
+}
+
+// ResetCreatedBy resets all changes to the "created_by" field.
+func (m *CodeMutation) ResetCreatedBy() {
+	m.created_by = nil
+}
+
+// SetReadAt sets the "read_at" field.
+func (m *CodeMutation) SetReadAt(t time.Time) {
+	m.read_at = &t
+}
+
+// ReadAt returns the value of the "read_at" field in the mutation.
+func (m *CodeMutation) ReadAt() (r time.Time, exists bool) {
+	v := m.read_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadAt returns the old "read_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldReadAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadAt: %w", err)
+	}
+	return oldValue.ReadAt, nil
+}
+
+// ClearReadAt clears the value of the "read_at" field.
+func (m *CodeMutation) ClearReadAt() {
+	m.read_at = nil
+	m.clearedFields[code.FieldReadAt] = struct{}{}
+}
+
+// ReadAtCleared returns if the "read_at" field was cleared in this mutation.
+func (m *CodeMutation) ReadAtCleared() bool {
+	_, ok := m.clearedFields[code.FieldReadAt]
+	return ok
+}
+
+// ResetReadAt resets all changes to the "read_at" field.
+func (m *CodeMutation) ResetReadAt() {
+	m.read_at = nil
+	delete(m.clearedFields, code.FieldReadAt)
+}
+
+// SetReadBy sets the "read_by" field.
+func (m *CodeMutation) SetReadBy(s string) {
+	m.read_by = &s
+}
+
+// ReadBy returns the value of the "read_by" field in the mutation.
+func (m *CodeMutation) ReadBy() (r string, exists bool) {
+	v := m.read_by
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReadBy returns the old "read_by" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldReadBy(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReadBy is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReadBy requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReadBy: %w", err)
+	}
+	return oldValue.ReadBy, nil
+}
+
+// ResetReadBy resets all changes to the "read_by" field.
+func (m *CodeMutation) ResetReadBy() {
+	m.read_by = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *CodeMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *CodeMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Code entity.
+// If the Code object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *CodeMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *CodeMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the CodeMutation builder.
+func (m *CodeMutation) Where(ps ...predicate.Code) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the CodeMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *CodeMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Code, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *CodeMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *CodeMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Code).
+func (m *CodeMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *CodeMutation) Fields() []string {
+	fields := make([]string, 0, 20)
+	if m.property_id != nil {
+		fields = append(fields, code.FieldPropertyID)
+	}
+	if m.kind != nil {
+		fields = append(fields, code.FieldKind)
+	}
+	if m.holder != nil {
+		fields = append(fields, code.FieldHolder)
+	}
+	if m.lock_id != nil {
+		fields = append(fields, code.FieldLockID)
+	}
+	if m.doors != nil {
+		fields = append(fields, code.FieldDoors)
+	}
+	if m.all_rooms != nil {
+		fields = append(fields, code.FieldAllRooms)
+	}
+	if m.hours != nil {
+		fields = append(fields, code.FieldHours)
+	}
+	if m.not_before != nil {
+		fields = append(fields, code.FieldNotBefore)
+	}
+	if m.not_after != nil {
+		fields = append(fields, code.FieldNotAfter)
+	}
+	if m.redraws != nil {
+		fields = append(fields, code.FieldRedraws)
+	}
+	if m.used_at != nil {
+		fields = append(fields, code.FieldUsedAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, code.FieldRevokedAt)
+	}
+	if m.end_reason != nil {
+		fields = append(fields, code.FieldEndReason)
+	}
+	if m.ended_at != nil {
+		fields = append(fields, code.FieldEndedAt)
+	}
+	if m.released_at != nil {
+		fields = append(fields, code.FieldReleasedAt)
+	}
+	if m.next_at != nil {
+		fields = append(fields, code.FieldNextAt)
+	}
+	if m.created_by != nil {
+		fields = append(fields, code.FieldCreatedBy)
+	}
+	if m.read_at != nil {
+		fields = append(fields, code.FieldReadAt)
+	}
+	if m.read_by != nil {
+		fields = append(fields, code.FieldReadBy)
+	}
+	if m.created_at != nil {
+		fields = append(fields, code.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *CodeMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case code.FieldPropertyID:
+		return m.PropertyID()
+	case code.FieldKind:
+		return m.Kind()
+	case code.FieldHolder:
+		return m.Holder()
+	case code.FieldLockID:
+		return m.LockID()
+	case code.FieldDoors:
+		return m.Doors()
+	case code.FieldAllRooms:
+		return m.AllRooms()
+	case code.FieldHours:
+		return m.Hours()
+	case code.FieldNotBefore:
+		return m.NotBefore()
+	case code.FieldNotAfter:
+		return m.NotAfter()
+	case code.FieldRedraws:
+		return m.Redraws()
+	case code.FieldUsedAt:
+		return m.UsedAt()
+	case code.FieldRevokedAt:
+		return m.RevokedAt()
+	case code.FieldEndReason:
+		return m.EndReason()
+	case code.FieldEndedAt:
+		return m.EndedAt()
+	case code.FieldReleasedAt:
+		return m.ReleasedAt()
+	case code.FieldNextAt:
+		return m.NextAt()
+	case code.FieldCreatedBy:
+		return m.CreatedBy()
+	case code.FieldReadAt:
+		return m.ReadAt()
+	case code.FieldReadBy:
+		return m.ReadBy()
+	case code.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *CodeMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case code.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case code.FieldKind:
+		return m.OldKind(ctx)
+	case code.FieldHolder:
+		return m.OldHolder(ctx)
+	case code.FieldLockID:
+		return m.OldLockID(ctx)
+	case code.FieldDoors:
+		return m.OldDoors(ctx)
+	case code.FieldAllRooms:
+		return m.OldAllRooms(ctx)
+	case code.FieldHours:
+		return m.OldHours(ctx)
+	case code.FieldNotBefore:
+		return m.OldNotBefore(ctx)
+	case code.FieldNotAfter:
+		return m.OldNotAfter(ctx)
+	case code.FieldRedraws:
+		return m.OldRedraws(ctx)
+	case code.FieldUsedAt:
+		return m.OldUsedAt(ctx)
+	case code.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	case code.FieldEndReason:
+		return m.OldEndReason(ctx)
+	case code.FieldEndedAt:
+		return m.OldEndedAt(ctx)
+	case code.FieldReleasedAt:
+		return m.OldReleasedAt(ctx)
+	case code.FieldNextAt:
+		return m.OldNextAt(ctx)
+	case code.FieldCreatedBy:
+		return m.OldCreatedBy(ctx)
+	case code.FieldReadAt:
+		return m.OldReadAt(ctx)
+	case code.FieldReadBy:
+		return m.OldReadBy(ctx)
+	case code.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Code field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CodeMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case code.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case code.FieldKind:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKind(v)
+		return nil
+	case code.FieldHolder:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHolder(v)
+		return nil
+	case code.FieldLockID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLockID(v)
+		return nil
+	case code.FieldDoors:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDoors(v)
+		return nil
+	case code.FieldAllRooms:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAllRooms(v)
+		return nil
+	case code.FieldHours:
+		v, ok := value.([]schema.WeeklyHours)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetHours(v)
+		return nil
+	case code.FieldNotBefore:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNotBefore(v)
+		return nil
+	case code.FieldNotAfter:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNotAfter(v)
+		return nil
+	case code.FieldRedraws:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRedraws(v)
+		return nil
+	case code.FieldUsedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUsedAt(v)
+		return nil
+	case code.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	case code.FieldEndReason:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndReason(v)
+		return nil
+	case code.FieldEndedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndedAt(v)
+		return nil
+	case code.FieldReleasedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReleasedAt(v)
+		return nil
+	case code.FieldNextAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNextAt(v)
+		return nil
+	case code.FieldCreatedBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedBy(v)
+		return nil
+	case code.FieldReadAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadAt(v)
+		return nil
+	case code.FieldReadBy:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReadBy(v)
+		return nil
+	case code.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Code field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *CodeMutation) AddedFields() []string {
+	var fields []string
+	if m.addredraws != nil {
+		fields = append(fields, code.FieldRedraws)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *CodeMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case code.FieldRedraws:
+		return m.AddedRedraws()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *CodeMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case code.FieldRedraws:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRedraws(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Code numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *CodeMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(code.FieldNotAfter) {
+		fields = append(fields, code.FieldNotAfter)
+	}
+	if m.FieldCleared(code.FieldUsedAt) {
+		fields = append(fields, code.FieldUsedAt)
+	}
+	if m.FieldCleared(code.FieldRevokedAt) {
+		fields = append(fields, code.FieldRevokedAt)
+	}
+	if m.FieldCleared(code.FieldEndedAt) {
+		fields = append(fields, code.FieldEndedAt)
+	}
+	if m.FieldCleared(code.FieldReleasedAt) {
+		fields = append(fields, code.FieldReleasedAt)
+	}
+	if m.FieldCleared(code.FieldNextAt) {
+		fields = append(fields, code.FieldNextAt)
+	}
+	if m.FieldCleared(code.FieldReadAt) {
+		fields = append(fields, code.FieldReadAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *CodeMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *CodeMutation) ClearField(name string) error {
+	switch name {
+	case code.FieldNotAfter:
+		m.ClearNotAfter()
+		return nil
+	case code.FieldUsedAt:
+		m.ClearUsedAt()
+		return nil
+	case code.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	case code.FieldEndedAt:
+		m.ClearEndedAt()
+		return nil
+	case code.FieldReleasedAt:
+		m.ClearReleasedAt()
+		return nil
+	case code.FieldNextAt:
+		m.ClearNextAt()
+		return nil
+	case code.FieldReadAt:
+		m.ClearReadAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Code nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *CodeMutation) ResetField(name string) error {
+	switch name {
+	case code.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case code.FieldKind:
+		m.ResetKind()
+		return nil
+	case code.FieldHolder:
+		m.ResetHolder()
+		return nil
+	case code.FieldLockID:
+		m.ResetLockID()
+		return nil
+	case code.FieldDoors:
+		m.ResetDoors()
+		return nil
+	case code.FieldAllRooms:
+		m.ResetAllRooms()
+		return nil
+	case code.FieldHours:
+		m.ResetHours()
+		return nil
+	case code.FieldNotBefore:
+		m.ResetNotBefore()
+		return nil
+	case code.FieldNotAfter:
+		m.ResetNotAfter()
+		return nil
+	case code.FieldRedraws:
+		m.ResetRedraws()
+		return nil
+	case code.FieldUsedAt:
+		m.ResetUsedAt()
+		return nil
+	case code.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	case code.FieldEndReason:
+		m.ResetEndReason()
+		return nil
+	case code.FieldEndedAt:
+		m.ResetEndedAt()
+		return nil
+	case code.FieldReleasedAt:
+		m.ResetReleasedAt()
+		return nil
+	case code.FieldNextAt:
+		m.ResetNextAt()
+		return nil
+	case code.FieldCreatedBy:
+		m.ResetCreatedBy()
+		return nil
+	case code.FieldReadAt:
+		m.ResetReadAt()
+		return nil
+	case code.FieldReadBy:
+		m.ResetReadBy()
+		return nil
+	case code.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Code field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *CodeMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *CodeMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *CodeMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *CodeMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *CodeMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *CodeMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *CodeMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Code unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *CodeMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Code edge %s", name)
 }
 
 // ConflictMutation represents an operation that mutates the Conflict nodes in the graph.
@@ -8023,6 +9735,645 @@ func (m *GrantMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Grant edge %s", name)
 }
 
+// GuessesMutation represents an operation that mutates the Guesses nodes in the graph.
+type GuessesMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	began_at      *time.Time
+	count         *int
+	addcount      *int
+	before        *int
+	addbefore     *int
+	alarmed_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*Guesses, error)
+	predicates    []predicate.Guesses
+}
+
+var _ ent.Mutation = (*GuessesMutation)(nil)
+
+// guessesOption allows management of the mutation configuration using functional options.
+type guessesOption func(*GuessesMutation)
+
+// newGuessesMutation creates new mutation for the Guesses entity.
+func newGuessesMutation(c config, op Op, opts ...guessesOption) *GuessesMutation {
+	m := &GuessesMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeGuesses,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withGuessesID sets the ID field of the mutation.
+func withGuessesID(id string) guessesOption {
+	return func(m *GuessesMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Guesses
+		)
+		m.oldValue = func(ctx context.Context) (*Guesses, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Guesses.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withGuesses sets the old Guesses of the mutation.
+func withGuesses(node *Guesses) guessesOption {
+	return func(m *GuessesMutation) {
+		m.oldValue = func(context.Context) (*Guesses, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m GuessesMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m GuessesMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Guesses entities.
+func (m *GuessesMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *GuessesMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *GuessesMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Guesses.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *GuessesMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *GuessesMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Guesses entity.
+// If the Guesses object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuessesMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *GuessesMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetBeganAt sets the "began_at" field.
+func (m *GuessesMutation) SetBeganAt(t time.Time) {
+	m.began_at = &t
+}
+
+// BeganAt returns the value of the "began_at" field in the mutation.
+func (m *GuessesMutation) BeganAt() (r time.Time, exists bool) {
+	v := m.began_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBeganAt returns the old "began_at" field's value of the Guesses entity.
+// If the Guesses object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuessesMutation) OldBeganAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBeganAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBeganAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBeganAt: %w", err)
+	}
+	return oldValue.BeganAt, nil
+}
+
+// ResetBeganAt resets all changes to the "began_at" field.
+func (m *GuessesMutation) ResetBeganAt() {
+	m.began_at = nil
+}
+
+// SetCount sets the "count" field.
+func (m *GuessesMutation) SetCount(i int) {
+	m.count = &i
+	m.addcount = nil
+}
+
+// Count returns the value of the "count" field in the mutation.
+func (m *GuessesMutation) Count() (r int, exists bool) {
+	v := m.count
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCount returns the old "count" field's value of the Guesses entity.
+// If the Guesses object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuessesMutation) OldCount(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCount is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCount requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCount: %w", err)
+	}
+	return oldValue.Count, nil
+}
+
+// AddCount adds i to the "count" field.
+func (m *GuessesMutation) AddCount(i int) {
+	if m.addcount != nil {
+		*m.addcount += i
+	} else {
+		m.addcount = &i
+	}
+}
+
+// AddedCount returns the value that was added to the "count" field in this mutation.
+func (m *GuessesMutation) AddedCount() (r int, exists bool) {
+	v := m.addcount
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetCount resets all changes to the "count" field.
+func (m *GuessesMutation) ResetCount() {
+	m.count = nil
+	m.addcount = nil
+}
+
+// SetBefore sets the "before" field.
+func (m *GuessesMutation) SetBefore(i int) {
+	m.before = &i
+	m.addbefore = nil
+}
+
+// Before returns the value of the "before" field in the mutation.
+func (m *GuessesMutation) Before() (r int, exists bool) {
+	v := m.before
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBefore returns the old "before" field's value of the Guesses entity.
+// If the Guesses object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuessesMutation) OldBefore(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBefore is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBefore requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBefore: %w", err)
+	}
+	return oldValue.Before, nil
+}
+
+// AddBefore adds i to the "before" field.
+func (m *GuessesMutation) AddBefore(i int) {
+	if m.addbefore != nil {
+		*m.addbefore += i
+	} else {
+		m.addbefore = &i
+	}
+}
+
+// AddedBefore returns the value that was added to the "before" field in this mutation.
+func (m *GuessesMutation) AddedBefore() (r int, exists bool) {
+	v := m.addbefore
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetBefore resets all changes to the "before" field.
+func (m *GuessesMutation) ResetBefore() {
+	m.before = nil
+	m.addbefore = nil
+}
+
+// SetAlarmedAt sets the "alarmed_at" field.
+func (m *GuessesMutation) SetAlarmedAt(t time.Time) {
+	m.alarmed_at = &t
+}
+
+// AlarmedAt returns the value of the "alarmed_at" field in the mutation.
+func (m *GuessesMutation) AlarmedAt() (r time.Time, exists bool) {
+	v := m.alarmed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAlarmedAt returns the old "alarmed_at" field's value of the Guesses entity.
+// If the Guesses object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuessesMutation) OldAlarmedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAlarmedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAlarmedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAlarmedAt: %w", err)
+	}
+	return oldValue.AlarmedAt, nil
+}
+
+// ClearAlarmedAt clears the value of the "alarmed_at" field.
+func (m *GuessesMutation) ClearAlarmedAt() {
+	m.alarmed_at = nil
+	m.clearedFields[guesses.FieldAlarmedAt] = struct{}{}
+}
+
+// AlarmedAtCleared returns if the "alarmed_at" field was cleared in this mutation.
+func (m *GuessesMutation) AlarmedAtCleared() bool {
+	_, ok := m.clearedFields[guesses.FieldAlarmedAt]
+	return ok
+}
+
+// ResetAlarmedAt resets all changes to the "alarmed_at" field.
+func (m *GuessesMutation) ResetAlarmedAt() {
+	m.alarmed_at = nil
+	delete(m.clearedFields, guesses.FieldAlarmedAt)
+}
+
+// Where appends a list predicates to the GuessesMutation builder.
+func (m *GuessesMutation) Where(ps ...predicate.Guesses) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the GuessesMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *GuessesMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Guesses, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *GuessesMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *GuessesMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Guesses).
+func (m *GuessesMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *GuessesMutation) Fields() []string {
+	fields := make([]string, 0, 5)
+	if m.property_id != nil {
+		fields = append(fields, guesses.FieldPropertyID)
+	}
+	if m.began_at != nil {
+		fields = append(fields, guesses.FieldBeganAt)
+	}
+	if m.count != nil {
+		fields = append(fields, guesses.FieldCount)
+	}
+	if m.before != nil {
+		fields = append(fields, guesses.FieldBefore)
+	}
+	if m.alarmed_at != nil {
+		fields = append(fields, guesses.FieldAlarmedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *GuessesMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case guesses.FieldPropertyID:
+		return m.PropertyID()
+	case guesses.FieldBeganAt:
+		return m.BeganAt()
+	case guesses.FieldCount:
+		return m.Count()
+	case guesses.FieldBefore:
+		return m.Before()
+	case guesses.FieldAlarmedAt:
+		return m.AlarmedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *GuessesMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case guesses.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case guesses.FieldBeganAt:
+		return m.OldBeganAt(ctx)
+	case guesses.FieldCount:
+		return m.OldCount(ctx)
+	case guesses.FieldBefore:
+		return m.OldBefore(ctx)
+	case guesses.FieldAlarmedAt:
+		return m.OldAlarmedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Guesses field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuessesMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case guesses.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case guesses.FieldBeganAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBeganAt(v)
+		return nil
+	case guesses.FieldCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCount(v)
+		return nil
+	case guesses.FieldBefore:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBefore(v)
+		return nil
+	case guesses.FieldAlarmedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAlarmedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Guesses field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *GuessesMutation) AddedFields() []string {
+	var fields []string
+	if m.addcount != nil {
+		fields = append(fields, guesses.FieldCount)
+	}
+	if m.addbefore != nil {
+		fields = append(fields, guesses.FieldBefore)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *GuessesMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case guesses.FieldCount:
+		return m.AddedCount()
+	case guesses.FieldBefore:
+		return m.AddedBefore()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *GuessesMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case guesses.FieldCount:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddCount(v)
+		return nil
+	case guesses.FieldBefore:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddBefore(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Guesses numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *GuessesMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(guesses.FieldAlarmedAt) {
+		fields = append(fields, guesses.FieldAlarmedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *GuessesMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *GuessesMutation) ClearField(name string) error {
+	switch name {
+	case guesses.FieldAlarmedAt:
+		m.ClearAlarmedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Guesses nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *GuessesMutation) ResetField(name string) error {
+	switch name {
+	case guesses.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case guesses.FieldBeganAt:
+		m.ResetBeganAt()
+		return nil
+	case guesses.FieldCount:
+		m.ResetCount()
+		return nil
+	case guesses.FieldBefore:
+		m.ResetBefore()
+		return nil
+	case guesses.FieldAlarmedAt:
+		m.ResetAlarmedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Guesses field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *GuessesMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *GuessesMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *GuessesMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *GuessesMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *GuessesMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *GuessesMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *GuessesMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Guesses unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *GuessesMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Guesses edge %s", name)
+}
+
 // IdempotencyMutation represents an operation that mutates the Idempotency nodes in the graph.
 type IdempotencyMutation struct {
 	config
@@ -9795,6 +12146,7 @@ type LockMutation struct {
 	reached_at      *time.Time
 	offline_told_at *time.Time
 	battery_told_at *time.Time
+	clock_told_at   *time.Time
 	created_at      *time.Time
 	clearedFields   map[string]struct{}
 	done            bool
@@ -10495,6 +12847,55 @@ func (m *LockMutation) ResetBatteryToldAt() {
 	delete(m.clearedFields, lock.FieldBatteryToldAt)
 }
 
+// SetClockToldAt sets the "clock_told_at" field.
+func (m *LockMutation) SetClockToldAt(t time.Time) {
+	m.clock_told_at = &t
+}
+
+// ClockToldAt returns the value of the "clock_told_at" field in the mutation.
+func (m *LockMutation) ClockToldAt() (r time.Time, exists bool) {
+	v := m.clock_told_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldClockToldAt returns the old "clock_told_at" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldClockToldAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldClockToldAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldClockToldAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldClockToldAt: %w", err)
+	}
+	return oldValue.ClockToldAt, nil
+}
+
+// ClearClockToldAt clears the value of the "clock_told_at" field.
+func (m *LockMutation) ClearClockToldAt() {
+	m.clock_told_at = nil
+	m.clearedFields[lock.FieldClockToldAt] = struct{}{}
+}
+
+// ClockToldAtCleared returns if the "clock_told_at" field was cleared in this mutation.
+func (m *LockMutation) ClockToldAtCleared() bool {
+	_, ok := m.clearedFields[lock.FieldClockToldAt]
+	return ok
+}
+
+// ResetClockToldAt resets all changes to the "clock_told_at" field.
+func (m *LockMutation) ResetClockToldAt() {
+	m.clock_told_at = nil
+	delete(m.clearedFields, lock.FieldClockToldAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *LockMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -10565,7 +12966,7 @@ func (m *LockMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *LockMutation) Fields() []string {
-	fields := make([]string, 0, 15)
+	fields := make([]string, 0, 16)
 	if m.property_id != nil {
 		fields = append(fields, lock.FieldPropertyID)
 	}
@@ -10608,6 +13009,9 @@ func (m *LockMutation) Fields() []string {
 	if m.battery_told_at != nil {
 		fields = append(fields, lock.FieldBatteryToldAt)
 	}
+	if m.clock_told_at != nil {
+		fields = append(fields, lock.FieldClockToldAt)
+	}
 	if m.created_at != nil {
 		fields = append(fields, lock.FieldCreatedAt)
 	}
@@ -10647,6 +13051,8 @@ func (m *LockMutation) Field(name string) (ent.Value, bool) {
 		return m.OfflineToldAt()
 	case lock.FieldBatteryToldAt:
 		return m.BatteryToldAt()
+	case lock.FieldClockToldAt:
+		return m.ClockToldAt()
 	case lock.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -10686,6 +13092,8 @@ func (m *LockMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldOfflineToldAt(ctx)
 	case lock.FieldBatteryToldAt:
 		return m.OldBatteryToldAt(ctx)
+	case lock.FieldClockToldAt:
+		return m.OldClockToldAt(ctx)
 	case lock.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -10795,6 +13203,13 @@ func (m *LockMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetBatteryToldAt(v)
 		return nil
+	case lock.FieldClockToldAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetClockToldAt(v)
+		return nil
 	case lock.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -10862,6 +13277,9 @@ func (m *LockMutation) ClearedFields() []string {
 	if m.FieldCleared(lock.FieldBatteryToldAt) {
 		fields = append(fields, lock.FieldBatteryToldAt)
 	}
+	if m.FieldCleared(lock.FieldClockToldAt) {
+		fields = append(fields, lock.FieldClockToldAt)
+	}
 	return fields
 }
 
@@ -10890,6 +13308,9 @@ func (m *LockMutation) ClearField(name string) error {
 		return nil
 	case lock.FieldBatteryToldAt:
 		m.ClearBatteryToldAt()
+		return nil
+	case lock.FieldClockToldAt:
+		m.ClearClockToldAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Lock nullable field %s", name)
@@ -10940,6 +13361,9 @@ func (m *LockMutation) ResetField(name string) error {
 		return nil
 	case lock.FieldBatteryToldAt:
 		m.ResetBatteryToldAt()
+		return nil
+	case lock.FieldClockToldAt:
+		m.ResetClockToldAt()
 		return nil
 	case lock.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -13916,6 +16340,7 @@ type PropertyMutation struct {
 	pin_length               *int
 	addpin_length            *int
 	gates_alone              *bool
+	backup_codes             *bool
 	owing_policy             *string
 	owing_threshold_minor    *int64
 	addowing_threshold_minor *int64
@@ -14378,6 +16803,42 @@ func (m *PropertyMutation) ResetGatesAlone() {
 	m.gates_alone = nil
 }
 
+// SetBackupCodes sets the "backup_codes" field.
+func (m *PropertyMutation) SetBackupCodes(b bool) {
+	m.backup_codes = &b
+}
+
+// BackupCodes returns the value of the "backup_codes" field in the mutation.
+func (m *PropertyMutation) BackupCodes() (r bool, exists bool) {
+	v := m.backup_codes
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldBackupCodes returns the old "backup_codes" field's value of the Property entity.
+// If the Property object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PropertyMutation) OldBackupCodes(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldBackupCodes is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldBackupCodes requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldBackupCodes: %w", err)
+	}
+	return oldValue.BackupCodes, nil
+}
+
+// ResetBackupCodes resets all changes to the "backup_codes" field.
+func (m *PropertyMutation) ResetBackupCodes() {
+	m.backup_codes = nil
+}
+
 // SetOwingPolicy sets the "owing_policy" field.
 func (m *PropertyMutation) SetOwingPolicy(s string) {
 	m.owing_policy = &s
@@ -14540,7 +17001,7 @@ func (m *PropertyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PropertyMutation) Fields() []string {
-	fields := make([]string, 0, 11)
+	fields := make([]string, 0, 12)
 	if m.name != nil {
 		fields = append(fields, property.FieldName)
 	}
@@ -14564,6 +17025,9 @@ func (m *PropertyMutation) Fields() []string {
 	}
 	if m.gates_alone != nil {
 		fields = append(fields, property.FieldGatesAlone)
+	}
+	if m.backup_codes != nil {
+		fields = append(fields, property.FieldBackupCodes)
 	}
 	if m.owing_policy != nil {
 		fields = append(fields, property.FieldOwingPolicy)
@@ -14598,6 +17062,8 @@ func (m *PropertyMutation) Field(name string) (ent.Value, bool) {
 		return m.PinLength()
 	case property.FieldGatesAlone:
 		return m.GatesAlone()
+	case property.FieldBackupCodes:
+		return m.BackupCodes()
 	case property.FieldOwingPolicy:
 		return m.OwingPolicy()
 	case property.FieldOwingThresholdMinor:
@@ -14629,6 +17095,8 @@ func (m *PropertyMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldPinLength(ctx)
 	case property.FieldGatesAlone:
 		return m.OldGatesAlone(ctx)
+	case property.FieldBackupCodes:
+		return m.OldBackupCodes(ctx)
 	case property.FieldOwingPolicy:
 		return m.OldOwingPolicy(ctx)
 	case property.FieldOwingThresholdMinor:
@@ -14699,6 +17167,13 @@ func (m *PropertyMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetGatesAlone(v)
+		return nil
+	case property.FieldBackupCodes:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetBackupCodes(v)
 		return nil
 	case property.FieldOwingPolicy:
 		v, ok := value.(string)
@@ -14844,6 +17319,9 @@ func (m *PropertyMutation) ResetField(name string) error {
 		return nil
 	case property.FieldGatesAlone:
 		m.ResetGatesAlone()
+		return nil
+	case property.FieldBackupCodes:
+		m.ResetBackupCodes()
 		return nil
 	case property.FieldOwingPolicy:
 		m.ResetOwingPolicy()

@@ -33,6 +33,8 @@ type Property struct {
 	PinLength int `json:"pin_length,omitempty"`
 	// A stay whose own door has no lock still gets the gates.
 	GatesAlone bool `json:"gates_alone,omitempty"`
+	// Each lock on a door keeps two codes for when nothing else opens it.
+	BackupCodes bool `json:"backup_codes,omitempty"`
 	// OwingPolicy holds the value of the "owing_policy" field.
 	OwingPolicy string `json:"owing_policy,omitempty"`
 	// OwingThresholdMinor holds the value of the "owing_threshold_minor" field.
@@ -47,7 +49,7 @@ func (*Property) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case property.FieldGatesAlone:
+		case property.FieldGatesAlone, property.FieldBackupCodes:
 			values[i] = new(sql.NullBool)
 		case property.FieldEarlyInMinutes, property.FieldLateOutMinutes, property.FieldPinLength, property.FieldOwingThresholdMinor:
 			values[i] = new(sql.NullInt64)
@@ -123,6 +125,12 @@ func (_m *Property) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field gates_alone", values[i])
 			} else if value.Valid {
 				_m.GatesAlone = value.Bool
+			}
+		case property.FieldBackupCodes:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field backup_codes", values[i])
+			} else if value.Valid {
+				_m.BackupCodes = value.Bool
 			}
 		case property.FieldOwingPolicy:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -201,6 +209,9 @@ func (_m *Property) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("gates_alone=")
 	builder.WriteString(fmt.Sprintf("%v", _m.GatesAlone))
+	builder.WriteString(", ")
+	builder.WriteString("backup_codes=")
+	builder.WriteString(fmt.Sprintf("%v", _m.BackupCodes))
 	builder.WriteString(", ")
 	builder.WriteString("owing_policy=")
 	builder.WriteString(_m.OwingPolicy)

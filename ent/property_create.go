@@ -119,6 +119,20 @@ func (_c *PropertyCreate) SetNillableGatesAlone(v *bool) *PropertyCreate {
 	return _c
 }
 
+// SetBackupCodes sets the "backup_codes" field.
+func (_c *PropertyCreate) SetBackupCodes(v bool) *PropertyCreate {
+	_c.mutation.SetBackupCodes(v)
+	return _c
+}
+
+// SetNillableBackupCodes sets the "backup_codes" field if the given value is not nil.
+func (_c *PropertyCreate) SetNillableBackupCodes(v *bool) *PropertyCreate {
+	if v != nil {
+		_c.SetBackupCodes(*v)
+	}
+	return _c
+}
+
 // SetOwingPolicy sets the "owing_policy" field.
 func (_c *PropertyCreate) SetOwingPolicy(v string) *PropertyCreate {
 	_c.mutation.SetOwingPolicy(v)
@@ -226,6 +240,10 @@ func (_c *PropertyCreate) defaults() {
 		v := property.DefaultGatesAlone
 		_c.mutation.SetGatesAlone(v)
 	}
+	if _, ok := _c.mutation.BackupCodes(); !ok {
+		v := property.DefaultBackupCodes
+		_c.mutation.SetBackupCodes(v)
+	}
 	if _, ok := _c.mutation.OwingPolicy(); !ok {
 		v := property.DefaultOwingPolicy
 		_c.mutation.SetOwingPolicy(v)
@@ -285,6 +303,9 @@ func (_c *PropertyCreate) check() error {
 	}
 	if _, ok := _c.mutation.GatesAlone(); !ok {
 		return &ValidationError{Name: "gates_alone", err: errors.New(`ent: missing required field "Property.gates_alone"`)}
+	}
+	if _, ok := _c.mutation.BackupCodes(); !ok {
+		return &ValidationError{Name: "backup_codes", err: errors.New(`ent: missing required field "Property.backup_codes"`)}
 	}
 	if _, ok := _c.mutation.OwingPolicy(); !ok {
 		return &ValidationError{Name: "owing_policy", err: errors.New(`ent: missing required field "Property.owing_policy"`)}
@@ -372,6 +393,10 @@ func (_c *PropertyCreate) createSpec() (*Property, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GatesAlone(); ok {
 		_spec.SetField(property.FieldGatesAlone, field.TypeBool, value)
 		_node.GatesAlone = value
+	}
+	if value, ok := _c.mutation.BackupCodes(); ok {
+		_spec.SetField(property.FieldBackupCodes, field.TypeBool, value)
+		_node.BackupCodes = value
 	}
 	if value, ok := _c.mutation.OwingPolicy(); ok {
 		_spec.SetField(property.FieldOwingPolicy, field.TypeString, value)
@@ -548,6 +573,18 @@ func (u *PropertyUpsert) SetGatesAlone(v bool) *PropertyUpsert {
 // UpdateGatesAlone sets the "gates_alone" field to the value that was provided on create.
 func (u *PropertyUpsert) UpdateGatesAlone() *PropertyUpsert {
 	u.SetExcluded(property.FieldGatesAlone)
+	return u
+}
+
+// SetBackupCodes sets the "backup_codes" field.
+func (u *PropertyUpsert) SetBackupCodes(v bool) *PropertyUpsert {
+	u.Set(property.FieldBackupCodes, v)
+	return u
+}
+
+// UpdateBackupCodes sets the "backup_codes" field to the value that was provided on create.
+func (u *PropertyUpsert) UpdateBackupCodes() *PropertyUpsert {
+	u.SetExcluded(property.FieldBackupCodes)
 	return u
 }
 
@@ -762,6 +799,20 @@ func (u *PropertyUpsertOne) SetGatesAlone(v bool) *PropertyUpsertOne {
 func (u *PropertyUpsertOne) UpdateGatesAlone() *PropertyUpsertOne {
 	return u.Update(func(s *PropertyUpsert) {
 		s.UpdateGatesAlone()
+	})
+}
+
+// SetBackupCodes sets the "backup_codes" field.
+func (u *PropertyUpsertOne) SetBackupCodes(v bool) *PropertyUpsertOne {
+	return u.Update(func(s *PropertyUpsert) {
+		s.SetBackupCodes(v)
+	})
+}
+
+// UpdateBackupCodes sets the "backup_codes" field to the value that was provided on create.
+func (u *PropertyUpsertOne) UpdateBackupCodes() *PropertyUpsertOne {
+	return u.Update(func(s *PropertyUpsert) {
+		s.UpdateBackupCodes()
 	})
 }
 
@@ -1148,6 +1199,20 @@ func (u *PropertyUpsertBulk) SetGatesAlone(v bool) *PropertyUpsertBulk {
 func (u *PropertyUpsertBulk) UpdateGatesAlone() *PropertyUpsertBulk {
 	return u.Update(func(s *PropertyUpsert) {
 		s.UpdateGatesAlone()
+	})
+}
+
+// SetBackupCodes sets the "backup_codes" field.
+func (u *PropertyUpsertBulk) SetBackupCodes(v bool) *PropertyUpsertBulk {
+	return u.Update(func(s *PropertyUpsert) {
+		s.SetBackupCodes(v)
+	})
+}
+
+// UpdateBackupCodes sets the "backup_codes" field to the value that was provided on create.
+func (u *PropertyUpsertBulk) UpdateBackupCodes() *PropertyUpsertBulk {
+	return u.Update(func(s *PropertyUpsert) {
+		s.UpdateBackupCodes()
 	})
 }
 

@@ -161,6 +161,20 @@ func (_u *PropertyUpdate) SetNillableGatesAlone(v *bool) *PropertyUpdate {
 	return _u
 }
 
+// SetBackupCodes sets the "backup_codes" field.
+func (_u *PropertyUpdate) SetBackupCodes(v bool) *PropertyUpdate {
+	_u.mutation.SetBackupCodes(v)
+	return _u
+}
+
+// SetNillableBackupCodes sets the "backup_codes" field if the given value is not nil.
+func (_u *PropertyUpdate) SetNillableBackupCodes(v *bool) *PropertyUpdate {
+	if v != nil {
+		_u.SetBackupCodes(*v)
+	}
+	return _u
+}
+
 // SetOwingPolicy sets the "owing_policy" field.
 func (_u *PropertyUpdate) SetOwingPolicy(v string) *PropertyUpdate {
 	_u.mutation.SetOwingPolicy(v)
@@ -308,6 +322,9 @@ func (_u *PropertyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.GatesAlone(); ok {
 		_spec.SetField(property.FieldGatesAlone, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.BackupCodes(); ok {
+		_spec.SetField(property.FieldBackupCodes, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.OwingPolicy(); ok {
 		_spec.SetField(property.FieldOwingPolicy, field.TypeString, value)
@@ -469,6 +486,20 @@ func (_u *PropertyUpdateOne) SetGatesAlone(v bool) *PropertyUpdateOne {
 func (_u *PropertyUpdateOne) SetNillableGatesAlone(v *bool) *PropertyUpdateOne {
 	if v != nil {
 		_u.SetGatesAlone(*v)
+	}
+	return _u
+}
+
+// SetBackupCodes sets the "backup_codes" field.
+func (_u *PropertyUpdateOne) SetBackupCodes(v bool) *PropertyUpdateOne {
+	_u.mutation.SetBackupCodes(v)
+	return _u
+}
+
+// SetNillableBackupCodes sets the "backup_codes" field if the given value is not nil.
+func (_u *PropertyUpdateOne) SetNillableBackupCodes(v *bool) *PropertyUpdateOne {
+	if v != nil {
+		_u.SetBackupCodes(*v)
 	}
 	return _u
 }
@@ -650,6 +681,9 @@ func (_u *PropertyUpdateOne) sqlSave(ctx context.Context) (_node *Property, err 
 	}
 	if value, ok := _u.mutation.GatesAlone(); ok {
 		_spec.SetField(property.FieldGatesAlone, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.BackupCodes(); ok {
+		_spec.SetField(property.FieldBackupCodes, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.OwingPolicy(); ok {
 		_spec.SetField(property.FieldOwingPolicy, field.TypeString, value)

@@ -9,11 +9,13 @@ import (
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
 	"latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/grant"
+	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/lock"
@@ -150,13 +152,69 @@ func init() {
 	// bridge.DefaultEventSequence holds the default value on creation for the event_sequence field.
 	bridge.DefaultEventSequence = bridgeDescEventSequence.Default.(int64)
 	// bridgeDescCreatedAt is the schema descriptor for created_at field.
-	bridgeDescCreatedAt := bridgeFields[22].Descriptor()
+	bridgeDescCreatedAt := bridgeFields[24].Descriptor()
 	// bridge.DefaultCreatedAt holds the default value on creation for the created_at field.
 	bridge.DefaultCreatedAt = bridgeDescCreatedAt.Default.(func() time.Time)
 	// bridgeDescID is the schema descriptor for id field.
 	bridgeDescID := bridgeFields[0].Descriptor()
 	// bridge.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	bridge.IDValidator = bridgeDescID.Validators[0].(func(string) error)
+	codeFields := schema.Code{}.Fields()
+	_ = codeFields
+	// codeDescPropertyID is the schema descriptor for property_id field.
+	codeDescPropertyID := codeFields[1].Descriptor()
+	// code.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	code.PropertyIDValidator = codeDescPropertyID.Validators[0].(func(string) error)
+	// codeDescKind is the schema descriptor for kind field.
+	codeDescKind := codeFields[2].Descriptor()
+	// code.KindValidator is a validator for the "kind" field. It is called by the builders before save.
+	code.KindValidator = codeDescKind.Validators[0].(func(string) error)
+	// codeDescHolder is the schema descriptor for holder field.
+	codeDescHolder := codeFields[3].Descriptor()
+	// code.DefaultHolder holds the default value on creation for the holder field.
+	code.DefaultHolder = codeDescHolder.Default.(string)
+	// code.HolderValidator is a validator for the "holder" field. It is called by the builders before save.
+	code.HolderValidator = codeDescHolder.Validators[0].(func(string) error)
+	// codeDescLockID is the schema descriptor for lock_id field.
+	codeDescLockID := codeFields[4].Descriptor()
+	// code.DefaultLockID holds the default value on creation for the lock_id field.
+	code.DefaultLockID = codeDescLockID.Default.(string)
+	// code.LockIDValidator is a validator for the "lock_id" field. It is called by the builders before save.
+	code.LockIDValidator = codeDescLockID.Validators[0].(func(string) error)
+	// codeDescAllRooms is the schema descriptor for all_rooms field.
+	codeDescAllRooms := codeFields[6].Descriptor()
+	// code.DefaultAllRooms holds the default value on creation for the all_rooms field.
+	code.DefaultAllRooms = codeDescAllRooms.Default.(bool)
+	// codeDescRedraws is the schema descriptor for redraws field.
+	codeDescRedraws := codeFields[10].Descriptor()
+	// code.DefaultRedraws holds the default value on creation for the redraws field.
+	code.DefaultRedraws = codeDescRedraws.Default.(int)
+	// codeDescEndReason is the schema descriptor for end_reason field.
+	codeDescEndReason := codeFields[13].Descriptor()
+	// code.DefaultEndReason holds the default value on creation for the end_reason field.
+	code.DefaultEndReason = codeDescEndReason.Default.(string)
+	// code.EndReasonValidator is a validator for the "end_reason" field. It is called by the builders before save.
+	code.EndReasonValidator = codeDescEndReason.Validators[0].(func(string) error)
+	// codeDescCreatedBy is the schema descriptor for created_by field.
+	codeDescCreatedBy := codeFields[17].Descriptor()
+	// code.DefaultCreatedBy holds the default value on creation for the created_by field.
+	code.DefaultCreatedBy = codeDescCreatedBy.Default.(string)
+	// code.CreatedByValidator is a validator for the "created_by" field. It is called by the builders before save.
+	code.CreatedByValidator = codeDescCreatedBy.Validators[0].(func(string) error)
+	// codeDescReadBy is the schema descriptor for read_by field.
+	codeDescReadBy := codeFields[19].Descriptor()
+	// code.DefaultReadBy holds the default value on creation for the read_by field.
+	code.DefaultReadBy = codeDescReadBy.Default.(string)
+	// code.ReadByValidator is a validator for the "read_by" field. It is called by the builders before save.
+	code.ReadByValidator = codeDescReadBy.Validators[0].(func(string) error)
+	// codeDescCreatedAt is the schema descriptor for created_at field.
+	codeDescCreatedAt := codeFields[20].Descriptor()
+	// code.DefaultCreatedAt holds the default value on creation for the created_at field.
+	code.DefaultCreatedAt = codeDescCreatedAt.Default.(func() time.Time)
+	// codeDescID is the schema descriptor for id field.
+	codeDescID := codeFields[0].Descriptor()
+	// code.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	code.IDValidator = codeDescID.Validators[0].(func(string) error)
 	conflictFields := schema.Conflict{}.Fields()
 	_ = conflictFields
 	// conflictDescPropertyID is the schema descriptor for property_id field.
@@ -327,6 +385,24 @@ func init() {
 	grantDescID := grantFields[0].Descriptor()
 	// grant.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	grant.IDValidator = grantDescID.Validators[0].(func(string) error)
+	guessesFields := schema.Guesses{}.Fields()
+	_ = guessesFields
+	// guessesDescPropertyID is the schema descriptor for property_id field.
+	guessesDescPropertyID := guessesFields[1].Descriptor()
+	// guesses.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	guesses.PropertyIDValidator = guessesDescPropertyID.Validators[0].(func(string) error)
+	// guessesDescCount is the schema descriptor for count field.
+	guessesDescCount := guessesFields[3].Descriptor()
+	// guesses.DefaultCount holds the default value on creation for the count field.
+	guesses.DefaultCount = guessesDescCount.Default.(int)
+	// guessesDescBefore is the schema descriptor for before field.
+	guessesDescBefore := guessesFields[4].Descriptor()
+	// guesses.DefaultBefore holds the default value on creation for the before field.
+	guesses.DefaultBefore = guessesDescBefore.Default.(int)
+	// guessesDescID is the schema descriptor for id field.
+	guessesDescID := guessesFields[0].Descriptor()
+	// guesses.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	guesses.IDValidator = guessesDescID.Validators[0].(func(string) error)
 	idempotencyFields := schema.Idempotency{}.Fields()
 	_ = idempotencyFields
 	// idempotencyDescHolder is the schema descriptor for holder field.
@@ -416,7 +492,7 @@ func init() {
 	// lock.DefaultGeneration holds the default value on creation for the generation field.
 	lock.DefaultGeneration = lockDescGeneration.Default.(int64)
 	// lockDescCreatedAt is the schema descriptor for created_at field.
-	lockDescCreatedAt := lockFields[15].Descriptor()
+	lockDescCreatedAt := lockFields[16].Descriptor()
 	// lock.DefaultCreatedAt holds the default value on creation for the created_at field.
 	lock.DefaultCreatedAt = lockDescCreatedAt.Default.(func() time.Time)
 	// lockDescID is the schema descriptor for id field.
@@ -583,18 +659,22 @@ func init() {
 	propertyDescGatesAlone := propertyFields[8].Descriptor()
 	// property.DefaultGatesAlone holds the default value on creation for the gates_alone field.
 	property.DefaultGatesAlone = propertyDescGatesAlone.Default.(bool)
+	// propertyDescBackupCodes is the schema descriptor for backup_codes field.
+	propertyDescBackupCodes := propertyFields[9].Descriptor()
+	// property.DefaultBackupCodes holds the default value on creation for the backup_codes field.
+	property.DefaultBackupCodes = propertyDescBackupCodes.Default.(bool)
 	// propertyDescOwingPolicy is the schema descriptor for owing_policy field.
-	propertyDescOwingPolicy := propertyFields[9].Descriptor()
+	propertyDescOwingPolicy := propertyFields[10].Descriptor()
 	// property.DefaultOwingPolicy holds the default value on creation for the owing_policy field.
 	property.DefaultOwingPolicy = propertyDescOwingPolicy.Default.(string)
 	// property.OwingPolicyValidator is a validator for the "owing_policy" field. It is called by the builders before save.
 	property.OwingPolicyValidator = propertyDescOwingPolicy.Validators[0].(func(string) error)
 	// propertyDescOwingThresholdMinor is the schema descriptor for owing_threshold_minor field.
-	propertyDescOwingThresholdMinor := propertyFields[10].Descriptor()
+	propertyDescOwingThresholdMinor := propertyFields[11].Descriptor()
 	// property.DefaultOwingThresholdMinor holds the default value on creation for the owing_threshold_minor field.
 	property.DefaultOwingThresholdMinor = propertyDescOwingThresholdMinor.Default.(int64)
 	// propertyDescCreatedAt is the schema descriptor for created_at field.
-	propertyDescCreatedAt := propertyFields[11].Descriptor()
+	propertyDescCreatedAt := propertyFields[12].Descriptor()
 	// property.DefaultCreatedAt holds the default value on creation for the created_at field.
 	property.DefaultCreatedAt = propertyDescCreatedAt.Default.(func() time.Time)
 	// propertyDescID is the schema descriptor for id field.

@@ -22,6 +22,8 @@ type Tx struct {
 	Arrival *ArrivalClient
 	// Bridge is the client for interacting with the Bridge builders.
 	Bridge *BridgeClient
+	// Code is the client for interacting with the Code builders.
+	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
 	// Endpoint is the client for interacting with the Endpoint builders.
@@ -32,6 +34,8 @@ type Tx struct {
 	Gate *GateClient
 	// Grant is the client for interacting with the Grant builders.
 	Grant *GrantClient
+	// Guesses is the client for interacting with the Guesses builders.
+	Guesses *GuessesClient
 	// Idempotency is the client for interacting with the Idempotency builders.
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
@@ -195,11 +199,13 @@ func (tx *Tx) init() {
 	tx.App = NewAppClient(tx.config)
 	tx.Arrival = NewArrivalClient(tx.config)
 	tx.Bridge = NewBridgeClient(tx.config)
+	tx.Code = NewCodeClient(tx.config)
 	tx.Conflict = NewConflictClient(tx.config)
 	tx.Endpoint = NewEndpointClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
 	tx.Gate = NewGateClient(tx.config)
 	tx.Grant = NewGrantClient(tx.config)
+	tx.Guesses = NewGuessesClient(tx.config)
 	tx.Idempotency = NewIdempotencyClient(tx.config)
 	tx.Integration = NewIntegrationClient(tx.config)
 	tx.Lock = NewLockClient(tx.config)

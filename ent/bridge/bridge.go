@@ -53,6 +53,10 @@ const (
 	FieldEventSequence = "event_sequence"
 	// FieldLinkAt holds the string denoting the link_at field in the database.
 	FieldLinkAt = "link_at"
+	// FieldUnreachedAt holds the string denoting the unreached_at field in the database.
+	FieldUnreachedAt = "unreached_at"
+	// FieldReachedAt holds the string denoting the reached_at field in the database.
+	FieldReachedAt = "reached_at"
 	// FieldOfflineToldAt holds the string denoting the offline_told_at field in the database.
 	FieldOfflineToldAt = "offline_told_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
@@ -84,6 +88,8 @@ var Columns = []string{
 	FieldClockOffsetMs,
 	FieldEventSequence,
 	FieldLinkAt,
+	FieldUnreachedAt,
+	FieldReachedAt,
 	FieldOfflineToldAt,
 	FieldCreatedAt,
 }
@@ -219,6 +225,16 @@ func ByEventSequence(opts ...sql.OrderTermOption) OrderOption {
 // ByLinkAt orders the results by the link_at field.
 func ByLinkAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldLinkAt, opts...).ToFunc()
+}
+
+// ByUnreachedAt orders the results by the unreached_at field.
+func ByUnreachedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldUnreachedAt, opts...).ToFunc()
+}
+
+// ByReachedAt orders the results by the reached_at field.
+func ByReachedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldReachedAt, opts...).ToFunc()
 }
 
 // ByOfflineToldAt orders the results by the offline_told_at field.

@@ -164,6 +164,16 @@ func LinkAt(v time.Time) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldLinkAt, v))
 }
 
+// UnreachedAt applies equality check predicate on the "unreached_at" field. It's identical to UnreachedAtEQ.
+func UnreachedAt(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldUnreachedAt, v))
+}
+
+// ReachedAt applies equality check predicate on the "reached_at" field. It's identical to ReachedAtEQ.
+func ReachedAt(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldReachedAt, v))
+}
+
 // OfflineToldAt applies equality check predicate on the "offline_told_at" field. It's identical to OfflineToldAtEQ.
 func OfflineToldAt(v time.Time) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldOfflineToldAt, v))
@@ -1192,6 +1202,106 @@ func LinkAtIsNil() predicate.Bridge {
 // LinkAtNotNil applies the NotNil predicate on the "link_at" field.
 func LinkAtNotNil() predicate.Bridge {
 	return predicate.Bridge(sql.FieldNotNull(FieldLinkAt))
+}
+
+// UnreachedAtEQ applies the EQ predicate on the "unreached_at" field.
+func UnreachedAtEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldUnreachedAt, v))
+}
+
+// UnreachedAtNEQ applies the NEQ predicate on the "unreached_at" field.
+func UnreachedAtNEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldUnreachedAt, v))
+}
+
+// UnreachedAtIn applies the In predicate on the "unreached_at" field.
+func UnreachedAtIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldUnreachedAt, vs...))
+}
+
+// UnreachedAtNotIn applies the NotIn predicate on the "unreached_at" field.
+func UnreachedAtNotIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldUnreachedAt, vs...))
+}
+
+// UnreachedAtGT applies the GT predicate on the "unreached_at" field.
+func UnreachedAtGT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldUnreachedAt, v))
+}
+
+// UnreachedAtGTE applies the GTE predicate on the "unreached_at" field.
+func UnreachedAtGTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldUnreachedAt, v))
+}
+
+// UnreachedAtLT applies the LT predicate on the "unreached_at" field.
+func UnreachedAtLT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldUnreachedAt, v))
+}
+
+// UnreachedAtLTE applies the LTE predicate on the "unreached_at" field.
+func UnreachedAtLTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldUnreachedAt, v))
+}
+
+// UnreachedAtIsNil applies the IsNil predicate on the "unreached_at" field.
+func UnreachedAtIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldUnreachedAt))
+}
+
+// UnreachedAtNotNil applies the NotNil predicate on the "unreached_at" field.
+func UnreachedAtNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldUnreachedAt))
+}
+
+// ReachedAtEQ applies the EQ predicate on the "reached_at" field.
+func ReachedAtEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldReachedAt, v))
+}
+
+// ReachedAtNEQ applies the NEQ predicate on the "reached_at" field.
+func ReachedAtNEQ(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldReachedAt, v))
+}
+
+// ReachedAtIn applies the In predicate on the "reached_at" field.
+func ReachedAtIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldReachedAt, vs...))
+}
+
+// ReachedAtNotIn applies the NotIn predicate on the "reached_at" field.
+func ReachedAtNotIn(vs ...time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldReachedAt, vs...))
+}
+
+// ReachedAtGT applies the GT predicate on the "reached_at" field.
+func ReachedAtGT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldReachedAt, v))
+}
+
+// ReachedAtGTE applies the GTE predicate on the "reached_at" field.
+func ReachedAtGTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldReachedAt, v))
+}
+
+// ReachedAtLT applies the LT predicate on the "reached_at" field.
+func ReachedAtLT(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldReachedAt, v))
+}
+
+// ReachedAtLTE applies the LTE predicate on the "reached_at" field.
+func ReachedAtLTE(v time.Time) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldReachedAt, v))
+}
+
+// ReachedAtIsNil applies the IsNil predicate on the "reached_at" field.
+func ReachedAtIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldReachedAt))
+}
+
+// ReachedAtNotNil applies the NotNil predicate on the "reached_at" field.
+func ReachedAtNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldReachedAt))
 }
 
 // OfflineToldAtEQ applies the EQ predicate on the "offline_told_at" field.

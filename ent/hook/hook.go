@@ -57,6 +57,18 @@ func (f BridgeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, erro
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.BridgeMutation", m)
 }
 
+// The CodeFunc type is an adapter to allow the use of ordinary
+// function as Code mutator.
+type CodeFunc func(context.Context, *ent.CodeMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f CodeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.CodeMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.CodeMutation", m)
+}
+
 // The ConflictFunc type is an adapter to allow the use of ordinary
 // function as Conflict mutator.
 type ConflictFunc func(context.Context, *ent.ConflictMutation) (ent.Value, error)
@@ -115,6 +127,18 @@ func (f GrantFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GrantMutation", m)
+}
+
+// The GuessesFunc type is an adapter to allow the use of ordinary
+// function as Guesses mutator.
+type GuessesFunc func(context.Context, *ent.GuessesMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f GuessesFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.GuessesMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.GuessesMutation", m)
 }
 
 // The IdempotencyFunc type is an adapter to allow the use of ordinary

@@ -41,6 +41,8 @@ const (
 	FieldOfflineToldAt = "offline_told_at"
 	// FieldBatteryToldAt holds the string denoting the battery_told_at field in the database.
 	FieldBatteryToldAt = "battery_told_at"
+	// FieldClockToldAt holds the string denoting the clock_told_at field in the database.
+	FieldClockToldAt = "clock_told_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the lock in the database.
@@ -64,6 +66,7 @@ var Columns = []string{
 	FieldReachedAt,
 	FieldOfflineToldAt,
 	FieldBatteryToldAt,
+	FieldClockToldAt,
 	FieldCreatedAt,
 }
 
@@ -170,6 +173,11 @@ func ByOfflineToldAt(opts ...sql.OrderTermOption) OrderOption {
 // ByBatteryToldAt orders the results by the battery_told_at field.
 func ByBatteryToldAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldBatteryToldAt, opts...).ToFunc()
+}
+
+// ByClockToldAt orders the results by the clock_told_at field.
+func ByClockToldAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldClockToldAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -124,6 +124,11 @@ func BatteryToldAt(v time.Time) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldBatteryToldAt, v))
 }
 
+// ClockToldAt applies equality check predicate on the "clock_told_at" field. It's identical to ClockToldAtEQ.
+func ClockToldAt(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldClockToldAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldCreatedAt, v))
@@ -832,6 +837,56 @@ func BatteryToldAtIsNil() predicate.Lock {
 // BatteryToldAtNotNil applies the NotNil predicate on the "battery_told_at" field.
 func BatteryToldAtNotNil() predicate.Lock {
 	return predicate.Lock(sql.FieldNotNull(FieldBatteryToldAt))
+}
+
+// ClockToldAtEQ applies the EQ predicate on the "clock_told_at" field.
+func ClockToldAtEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldClockToldAt, v))
+}
+
+// ClockToldAtNEQ applies the NEQ predicate on the "clock_told_at" field.
+func ClockToldAtNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldClockToldAt, v))
+}
+
+// ClockToldAtIn applies the In predicate on the "clock_told_at" field.
+func ClockToldAtIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldClockToldAt, vs...))
+}
+
+// ClockToldAtNotIn applies the NotIn predicate on the "clock_told_at" field.
+func ClockToldAtNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldClockToldAt, vs...))
+}
+
+// ClockToldAtGT applies the GT predicate on the "clock_told_at" field.
+func ClockToldAtGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldClockToldAt, v))
+}
+
+// ClockToldAtGTE applies the GTE predicate on the "clock_told_at" field.
+func ClockToldAtGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldClockToldAt, v))
+}
+
+// ClockToldAtLT applies the LT predicate on the "clock_told_at" field.
+func ClockToldAtLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldClockToldAt, v))
+}
+
+// ClockToldAtLTE applies the LTE predicate on the "clock_told_at" field.
+func ClockToldAtLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldClockToldAt, v))
+}
+
+// ClockToldAtIsNil applies the IsNil predicate on the "clock_told_at" field.
+func ClockToldAtIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldClockToldAt))
+}
+
+// ClockToldAtNotNil applies the NotNil predicate on the "clock_told_at" field.
+func ClockToldAtNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldClockToldAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -111,6 +111,8 @@ var (
 		{Name: "clock_offset_ms", Type: field.TypeInt64, Default: 0},
 		{Name: "event_sequence", Type: field.TypeInt64, Default: 0},
 		{Name: "link_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "unreached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "reached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "offline_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
@@ -126,11 +128,64 @@ var (
 				Columns: []*schema.Column{BridgesColumns[1]},
 			},
 			{
-				Name:    "bridge_link_at",
+				Name:    "bridge_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{BridgesColumns[20]},
+				Columns: []*schema.Column{BridgesColumns[21]},
 				Annotation: &entsql.IndexAnnotation{
-					Where: "NOT online AND offline_told_at IS NULL",
+					Where: "unreached_at IS NOT NULL",
+				},
+			},
+		},
+	}
+	// CodesColumns holds the columns for the "codes" table.
+	CodesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "kind", Type: field.TypeString, Size: 16},
+		{Name: "holder", Type: field.TypeString, Size: 255, Default: ""},
+		{Name: "lock_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "doors", Type: field.TypeJSON},
+		{Name: "all_rooms", Type: field.TypeBool, Default: false},
+		{Name: "hours", Type: field.TypeJSON},
+		{Name: "not_before", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "not_after", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "redraws", Type: field.TypeInt, Default: 0},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "end_reason", Type: field.TypeString, Size: 32, Default: ""},
+		{Name: "ended_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "released_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "next_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_by", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "read_by", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// CodesTable holds the schema information for the "codes" table.
+	CodesTable = &schema.Table{
+		Name:       "codes",
+		Columns:    CodesColumns,
+		PrimaryKey: []*schema.Column{CodesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "code_property_id_ended_at",
+				Unique:  false,
+				Columns: []*schema.Column{CodesColumns[1], CodesColumns[14]},
+			},
+			{
+				Name:    "code_lock_id",
+				Unique:  false,
+				Columns: []*schema.Column{CodesColumns[4]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "lock_id <> ''",
+				},
+			},
+			{
+				Name:    "code_next_at",
+				Unique:  false,
+				Columns: []*schema.Column{CodesColumns[16]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "next_at IS NOT NULL",
 				},
 			},
 		},
@@ -301,6 +356,28 @@ var (
 			},
 		},
 	}
+	// GuessesColumns holds the columns for the "guesses" table.
+	GuessesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "began_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "count", Type: field.TypeInt, Default: 0},
+		{Name: "before", Type: field.TypeInt, Default: 0},
+		{Name: "alarmed_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// GuessesTable holds the schema information for the "guesses" table.
+	GuessesTable = &schema.Table{
+		Name:       "guesses",
+		Columns:    GuessesColumns,
+		PrimaryKey: []*schema.Column{GuessesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "guesses_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{GuessesColumns[1]},
+			},
+		},
+	}
 	// IdempotencyKeysColumns holds the columns for the "idempotency_keys" table.
 	IdempotencyKeysColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeInt64, Increment: true},
@@ -376,6 +453,7 @@ var (
 		{Name: "reached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "offline_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "battery_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "clock_told_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// LocksTable holds the schema information for the "locks" table.
@@ -538,6 +616,7 @@ var (
 		{Name: "late_out_minutes", Type: field.TypeInt, Default: 0},
 		{Name: "pin_length", Type: field.TypeInt, Default: 6},
 		{Name: "gates_alone", Type: field.TypeBool, Default: false},
+		{Name: "backup_codes", Type: field.TypeBool, Default: false},
 		{Name: "owing_policy", Type: field.TypeString, Size: 16, Default: "block"},
 		{Name: "owing_threshold_minor", Type: field.TypeInt64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -778,11 +857,13 @@ var (
 		AppsTable,
 		ArrivalsTable,
 		BridgesTable,
+		CodesTable,
 		ConflictsTable,
 		EndpointsTable,
 		EventsTable,
 		GatesTable,
 		GrantsTable,
+		GuessesTable,
 		IdempotencyKeysTable,
 		IntegrationsTable,
 		LocksTable,
@@ -813,6 +894,9 @@ func init() {
 	BridgesTable.Annotation = &entsql.Annotation{
 		Table: "bridges",
 	}
+	CodesTable.Annotation = &entsql.Annotation{
+		Table: "codes",
+	}
 	ConflictsTable.Annotation = &entsql.Annotation{
 		Table: "conflicts",
 	}
@@ -827,6 +911,9 @@ func init() {
 	}
 	GrantsTable.Annotation = &entsql.Annotation{
 		Table: "grants",
+	}
+	GuessesTable.Annotation = &entsql.Annotation{
+		Table: "guesses",
 	}
 	IdempotencyKeysTable.Annotation = &entsql.Annotation{
 		Table: "idempotency_keys",

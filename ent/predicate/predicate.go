@@ -18,6 +18,9 @@ type Arrival func(*sql.Selector)
 // Bridge is the predicate function for bridge builders.
 type Bridge func(*sql.Selector)
 
+// Code is the predicate function for code builders.
+type Code func(*sql.Selector)
+
 // Conflict is the predicate function for conflict builders.
 type Conflict func(*sql.Selector)
 
@@ -32,6 +35,9 @@ type Gate func(*sql.Selector)
 
 // Grant is the predicate function for grant builders.
 type Grant func(*sql.Selector)
+
+// Guesses is the predicate function for guesses builders.
+type Guesses func(*sql.Selector)
 
 // Idempotency is the predicate function for idempotency builders.
 type Idempotency func(*sql.Selector)

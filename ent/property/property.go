@@ -29,6 +29,8 @@ const (
 	FieldPinLength = "pin_length"
 	// FieldGatesAlone holds the string denoting the gates_alone field in the database.
 	FieldGatesAlone = "gates_alone"
+	// FieldBackupCodes holds the string denoting the backup_codes field in the database.
+	FieldBackupCodes = "backup_codes"
 	// FieldOwingPolicy holds the string denoting the owing_policy field in the database.
 	FieldOwingPolicy = "owing_policy"
 	// FieldOwingThresholdMinor holds the string denoting the owing_threshold_minor field in the database.
@@ -50,6 +52,7 @@ var Columns = []string{
 	FieldLateOutMinutes,
 	FieldPinLength,
 	FieldGatesAlone,
+	FieldBackupCodes,
 	FieldOwingPolicy,
 	FieldOwingThresholdMinor,
 	FieldCreatedAt,
@@ -86,6 +89,8 @@ var (
 	DefaultPinLength int
 	// DefaultGatesAlone holds the default value on creation for the "gates_alone" field.
 	DefaultGatesAlone bool
+	// DefaultBackupCodes holds the default value on creation for the "backup_codes" field.
+	DefaultBackupCodes bool
 	// DefaultOwingPolicy holds the default value on creation for the "owing_policy" field.
 	DefaultOwingPolicy string
 	// OwingPolicyValidator is a validator for the "owing_policy" field. It is called by the builders before save.
@@ -144,6 +149,11 @@ func ByPinLength(opts ...sql.OrderTermOption) OrderOption {
 // ByGatesAlone orders the results by the gates_alone field.
 func ByGatesAlone(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGatesAlone, opts...).ToFunc()
+}
+
+// ByBackupCodes orders the results by the backup_codes field.
+func ByBackupCodes(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldBackupCodes, opts...).ToFunc()
 }
 
 // ByOwingPolicy orders the results by the owing_policy field.

@@ -104,6 +104,11 @@ func GatesAlone(v bool) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldGatesAlone, v))
 }
 
+// BackupCodes applies equality check predicate on the "backup_codes" field. It's identical to BackupCodesEQ.
+func BackupCodes(v bool) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldBackupCodes, v))
+}
+
 // OwingPolicy applies equality check predicate on the "owing_policy" field. It's identical to OwingPolicyEQ.
 func OwingPolicy(v string) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldOwingPolicy, v))
@@ -507,6 +512,16 @@ func GatesAloneEQ(v bool) predicate.Property {
 // GatesAloneNEQ applies the NEQ predicate on the "gates_alone" field.
 func GatesAloneNEQ(v bool) predicate.Property {
 	return predicate.Property(sql.FieldNEQ(FieldGatesAlone, v))
+}
+
+// BackupCodesEQ applies the EQ predicate on the "backup_codes" field.
+func BackupCodesEQ(v bool) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldBackupCodes, v))
+}
+
+// BackupCodesNEQ applies the NEQ predicate on the "backup_codes" field.
+func BackupCodesNEQ(v bool) predicate.Property {
+	return predicate.Property(sql.FieldNEQ(FieldBackupCodes, v))
 }
 
 // OwingPolicyEQ applies the EQ predicate on the "owing_policy" field.

@@ -37,6 +37,8 @@ func (Bridge) Fields() []ent.Field {
 		field.Int64("clock_offset_ms").Default(0),
 		field.Int64("event_sequence").Default(0).Comment("Events of the bridge are stored up to here."),
 		maybe("link_at"),
+		maybe("unreached_at"),
+		maybe("reached_at"),
 		maybe("offline_told_at"),
 		created(),
 	}
@@ -45,6 +47,6 @@ func (Bridge) Fields() []ent.Field {
 func (Bridge) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id"),
-		index.Fields("link_at").Annotations(entsql.IndexWhere("NOT online AND offline_told_at IS NULL")),
+		index.Fields("unreached_at").Annotations(entsql.IndexWhere("unreached_at IS NOT NULL")),
 	}
 }

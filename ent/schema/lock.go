@@ -33,6 +33,7 @@ func (Lock) Fields() []ent.Field {
 		maybe("reached_at"),
 		maybe("offline_told_at"),
 		maybe("battery_told_at"),
+		maybe("clock_told_at"),
 		created(),
 	}
 }

@@ -24,6 +24,7 @@ func (Property) Fields() []ent.Field {
 		field.Int("late_out_minutes").Default(0),
 		field.Int("pin_length").Default(6),
 		field.Bool("gates_alone").Default(false).Comment("A stay whose own door has no lock still gets the gates."),
+		field.Bool("backup_codes").Default(false).Comment("Each lock on a door keeps two codes for when nothing else opens it."),
 		field.String("owing_policy").MaxRuneLen(16).Default("block"),
 		field.Int64("owing_threshold_minor").Default(0),
 		created(),

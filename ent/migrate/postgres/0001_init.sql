@@ -17,13 +17,21 @@ CREATE INDEX "arrival_again_at" ON "arrivals" ("again_at") WHERE (again_at IS NO
 -- create index "arrival_from_at" to table: "arrivals"
 CREATE INDEX "arrival_from_at" ON "arrivals" ("from_at");
 -- create "bridges" table
-CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "bridge_link_at" to table: "bridges"
-CREATE INDEX "bridge_link_at" ON "bridges" ("link_at") WHERE ((NOT online) AND (offline_told_at IS NULL));
+CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "bridge_property_id" to table: "bridges"
 CREATE INDEX "bridge_property_id" ON "bridges" ("property_id");
+-- create index "bridge_unreached_at" to table: "bridges"
+CREATE INDEX "bridge_unreached_at" ON "bridges" ("unreached_at") WHERE (unreached_at IS NOT NULL);
 -- create index "bridges_join_mac_key" to table: "bridges"
 CREATE UNIQUE INDEX "bridges_join_mac_key" ON "bridges" ("join_mac");
+-- create "codes" table
+CREATE TABLE "codes" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "kind" character varying NOT NULL, "holder" character varying NOT NULL DEFAULT '', "lock_id" character varying NOT NULL DEFAULT '', "doors" jsonb NOT NULL, "all_rooms" boolean NOT NULL DEFAULT false, "hours" jsonb NOT NULL, "not_before" timestamptz NOT NULL, "not_after" timestamptz NULL, "redraws" bigint NOT NULL DEFAULT 0, "used_at" timestamptz NULL, "revoked_at" timestamptz NULL, "end_reason" character varying NOT NULL DEFAULT '', "ended_at" timestamptz NULL, "released_at" timestamptz NULL, "next_at" timestamptz NULL, "created_by" character varying NOT NULL DEFAULT '', "read_at" timestamptz NULL, "read_by" character varying NOT NULL DEFAULT '', "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "code_lock_id" to table: "codes"
+CREATE INDEX "code_lock_id" ON "codes" ("lock_id") WHERE ((lock_id)::text <> ''::text);
+-- create index "code_next_at" to table: "codes"
+CREATE INDEX "code_next_at" ON "codes" ("next_at") WHERE (next_at IS NOT NULL);
+-- create index "code_property_id_ended_at" to table: "codes"
+CREATE INDEX "code_property_id_ended_at" ON "codes" ("property_id", "ended_at");
 -- create "conflicts" table
 CREATE TABLE "conflicts" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "kind" character varying NOT NULL, "external_id" character varying NOT NULL, "detail" character varying NOT NULL DEFAULT '', "reservation_ids" jsonb NOT NULL, "opened_at" timestamptz NOT NULL, "closed_at" timestamptz NULL, "open_key" character varying NULL, PRIMARY KEY ("id"));
 -- create index "conflict_integration_id_closed_at" to table: "conflicts"
@@ -60,6 +68,10 @@ CREATE INDEX "grant_reservation_id" ON "grants" ("reservation_id");
 CREATE INDEX "grant_space_id_ended_at" ON "grants" ("space_id", "ended_at");
 -- create index "grants_open_key_key" to table: "grants"
 CREATE UNIQUE INDEX "grants_open_key_key" ON "grants" ("open_key");
+-- create "guesses" table
+CREATE TABLE "guesses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "began_at" timestamptz NOT NULL, "count" bigint NOT NULL DEFAULT 0, "before" bigint NOT NULL DEFAULT 0, "alarmed_at" timestamptz NULL, PRIMARY KEY ("id"));
+-- create index "guesses_property_id" to table: "guesses"
+CREATE INDEX "guesses_property_id" ON "guesses" ("property_id");
 -- create "idempotency_keys" table
 CREATE TABLE "idempotency_keys" ("id" bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY, "holder" character varying NOT NULL, "method" character varying NOT NULL, "key" character varying NOT NULL, "request_hash" bytea NOT NULL, "answer" bytea NOT NULL, "property_id" character varying NOT NULL DEFAULT '', "expires_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "idempotency_expires_at" to table: "idempotency_keys"
@@ -71,7 +83,7 @@ CREATE TABLE "integrations" ("id" character varying NOT NULL, "property_id" char
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX "integration_property_id_app_id" ON "integrations" ("property_id", "app_id");
 -- create "locks" table
-CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "clock_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "lock_bridge_id_address" to table: "locks"
 CREATE UNIQUE INDEX "lock_bridge_id_address" ON "locks" ("bridge_id", "address");
 -- create index "lock_offline_told_at" to table: "locks"
@@ -107,7 +119,7 @@ CREATE INDEX "pin_grant_id" ON "pins" ("grant_id");
 -- create index "pin_property_id_mac" to table: "pins"
 CREATE UNIQUE INDEX "pin_property_id_mac" ON "pins" ("property_id", "mac");
 -- create "properties" table
-CREATE TABLE "properties" ("id" character varying NOT NULL, "name" character varying NOT NULL, "time_zone" character varying NOT NULL, "check_in_time" character varying NOT NULL DEFAULT '15:00', "check_out_time" character varying NOT NULL DEFAULT '11:00', "early_in_minutes" bigint NOT NULL DEFAULT 0, "late_out_minutes" bigint NOT NULL DEFAULT 0, "pin_length" bigint NOT NULL DEFAULT 6, "gates_alone" boolean NOT NULL DEFAULT false, "owing_policy" character varying NOT NULL DEFAULT 'block', "owing_threshold_minor" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "properties" ("id" character varying NOT NULL, "name" character varying NOT NULL, "time_zone" character varying NOT NULL, "check_in_time" character varying NOT NULL DEFAULT '15:00', "check_out_time" character varying NOT NULL DEFAULT '11:00', "early_in_minutes" bigint NOT NULL DEFAULT 0, "late_out_minutes" bigint NOT NULL DEFAULT 0, "pin_length" bigint NOT NULL DEFAULT 6, "gates_alone" boolean NOT NULL DEFAULT false, "backup_codes" boolean NOT NULL DEFAULT false, "owing_policy" character varying NOT NULL DEFAULT 'block', "owing_threshold_minor" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "property_name" to table: "properties"
 CREATE INDEX "property_name" ON "properties" ("name");
 -- create "property_keys" table

@@ -17,13 +17,21 @@ CREATE INDEX `arrival_from_at` ON `arrivals` (`from_at`);
 -- create index "arrival_again_at" to table: "arrivals"
 CREATE INDEX `arrival_again_at` ON `arrivals` (`again_at`) WHERE again_at IS NOT NULL;
 -- create "bridges" table
-CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "bridges_join_mac_key" to table: "bridges"
 CREATE UNIQUE INDEX `bridges_join_mac_key` ON `bridges` (`join_mac`);
 -- create index "bridge_property_id" to table: "bridges"
 CREATE INDEX `bridge_property_id` ON `bridges` (`property_id`);
--- create index "bridge_link_at" to table: "bridges"
-CREATE INDEX `bridge_link_at` ON `bridges` (`link_at`) WHERE NOT online AND offline_told_at IS NULL;
+-- create index "bridge_unreached_at" to table: "bridges"
+CREATE INDEX `bridge_unreached_at` ON `bridges` (`unreached_at`) WHERE unreached_at IS NOT NULL;
+-- create "codes" table
+CREATE TABLE `codes` (`id` text NOT NULL, `property_id` text NOT NULL, `kind` text NOT NULL, `holder` text NOT NULL DEFAULT (''), `lock_id` text NOT NULL DEFAULT (''), `doors` json NOT NULL, `all_rooms` bool NOT NULL DEFAULT (false), `hours` json NOT NULL, `not_before` datetime NOT NULL, `not_after` datetime NULL, `redraws` integer NOT NULL DEFAULT (0), `used_at` datetime NULL, `revoked_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `ended_at` datetime NULL, `released_at` datetime NULL, `next_at` datetime NULL, `created_by` text NOT NULL DEFAULT (''), `read_at` datetime NULL, `read_by` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "code_property_id_ended_at" to table: "codes"
+CREATE INDEX `code_property_id_ended_at` ON `codes` (`property_id`, `ended_at`);
+-- create index "code_lock_id" to table: "codes"
+CREATE INDEX `code_lock_id` ON `codes` (`lock_id`) WHERE lock_id <> '';
+-- create index "code_next_at" to table: "codes"
+CREATE INDEX `code_next_at` ON `codes` (`next_at`) WHERE next_at IS NOT NULL;
 -- create "conflicts" table
 CREATE TABLE `conflicts` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `kind` text NOT NULL, `external_id` text NOT NULL, `detail` text NOT NULL DEFAULT (''), `reservation_ids` json NOT NULL, `opened_at` datetime NOT NULL, `closed_at` datetime NULL, `open_key` text NULL, PRIMARY KEY (`id`));
 -- create index "conflicts_open_key_key" to table: "conflicts"
@@ -60,6 +68,10 @@ CREATE INDEX `grant_reservation_id` ON `grants` (`reservation_id`);
 CREATE INDEX `grant_property_id_ended_at` ON `grants` (`property_id`, `ended_at`);
 -- create index "grant_space_id_ended_at" to table: "grants"
 CREATE INDEX `grant_space_id_ended_at` ON `grants` (`space_id`, `ended_at`);
+-- create "guesses" table
+CREATE TABLE `guesses` (`id` text NOT NULL, `property_id` text NOT NULL, `began_at` datetime NOT NULL, `count` integer NOT NULL DEFAULT (0), `before` integer NOT NULL DEFAULT (0), `alarmed_at` datetime NULL, PRIMARY KEY (`id`));
+-- create index "guesses_property_id" to table: "guesses"
+CREATE INDEX `guesses_property_id` ON `guesses` (`property_id`);
 -- create "idempotency_keys" table
 CREATE TABLE `idempotency_keys` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `holder` text NOT NULL, `method` text NOT NULL, `key` text NOT NULL, `request_hash` blob NOT NULL, `answer` blob NOT NULL, `property_id` text NOT NULL DEFAULT (''), `expires_at` datetime NOT NULL, `created_at` datetime NOT NULL);
 -- create index "idempotency_holder_method_key" to table: "idempotency_keys"
@@ -71,7 +83,7 @@ CREATE TABLE `integrations` (`id` text NOT NULL, `property_id` text NOT NULL, `a
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX `integration_property_id_app_id` ON `integrations` (`property_id`, `app_id`);
 -- create "locks" table
-CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `clock_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "locks_door_id_key" to table: "locks"
 CREATE UNIQUE INDEX `locks_door_id_key` ON `locks` (`door_id`);
 -- create index "lock_property_id" to table: "locks"
@@ -107,7 +119,7 @@ CREATE UNIQUE INDEX `pin_property_id_mac` ON `pins` (`property_id`, `mac`);
 -- create index "pin_grant_id" to table: "pins"
 CREATE INDEX `pin_grant_id` ON `pins` (`grant_id`);
 -- create "properties" table
-CREATE TABLE `properties` (`id` text NOT NULL, `name` text NOT NULL, `time_zone` text NOT NULL, `check_in_time` text NOT NULL DEFAULT ('15:00'), `check_out_time` text NOT NULL DEFAULT ('11:00'), `early_in_minutes` integer NOT NULL DEFAULT (0), `late_out_minutes` integer NOT NULL DEFAULT (0), `pin_length` integer NOT NULL DEFAULT (6), `gates_alone` bool NOT NULL DEFAULT (false), `owing_policy` text NOT NULL DEFAULT ('block'), `owing_threshold_minor` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `properties` (`id` text NOT NULL, `name` text NOT NULL, `time_zone` text NOT NULL, `check_in_time` text NOT NULL DEFAULT ('15:00'), `check_out_time` text NOT NULL DEFAULT ('11:00'), `early_in_minutes` integer NOT NULL DEFAULT (0), `late_out_minutes` integer NOT NULL DEFAULT (0), `pin_length` integer NOT NULL DEFAULT (6), `gates_alone` bool NOT NULL DEFAULT (false), `backup_codes` bool NOT NULL DEFAULT (false), `owing_policy` text NOT NULL DEFAULT ('block'), `owing_threshold_minor` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "property_name" to table: "properties"
 CREATE INDEX `property_name` ON `properties` (`name`);
 -- create "property_keys" table

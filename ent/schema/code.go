@@ -1,0 +1,56 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Code is a code that is no stay's: of staff, for one use, or a lock's backup. Its id stands in slots and pins where that
+// of a grant does.
+type Code struct{ ent.Schema }
+
+func (Code) Annotations() []schema.Annotation { return table("codes") }
+
+func (Code) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("kind").MaxRuneLen(16).Immutable().Comment("staff, oneTime or backup."),
+		field.String("holder").MaxRuneLen(255).Default("").Immutable().Comment("Whose it is, for people."),
+		field.String("lock_id").MaxRuneLen(40).Default("").Immutable().Comment("Of a backup code."),
+		field.Strings("doors").Immutable().Comment("Spaces and gates."),
+		field.Bool("all_rooms").Default(false).Immutable().Comment("Every space with a lock, besides doors."),
+		field.JSON("hours", []WeeklyHours{}).Immutable().Comment("Empty: at any hour."),
+		moment("not_before"),
+		maybe("not_after"),
+		field.Int("redraws").Default(0).Comment("PINs drawn anew because a lock refused one as a duplicate."),
+		maybe("used_at"),
+		maybe("revoked_at"),
+		field.String("end_reason").MaxRuneLen(32).Default(""),
+		maybe("ended_at"),
+		maybe("released_at"),
+		maybe("next_at"),
+		field.String("created_by").MaxRuneLen(64).Default("").Immutable(),
+		maybe("read_at"),
+		field.String("read_by").MaxRuneLen(64).Default("").Comment("Who was last shown its PIN."),
+		created(),
+	}
+}
+
+func (Code) Indexes() []ent.Index {
+	return []ent.Index{
+		index.Fields("property_id", "ended_at"), index.Fields("lock_id").Annotations(entsql.IndexWhere("lock_id <> ''")),
+		index.Fields("next_at").Annotations(entsql.IndexWhere("next_at IS NOT NULL")),
+	}
+}
+
+// WeeklyHours are some days of the week and the hours of these, by the clocks of the property.
+type WeeklyHours struct {
+	Days []int  `json:"days"` // 1 Monday to 7 Sunday
+	From string `json:"from"` // HH:MM
+	To   string `json:"to"`   // HH:MM, 24:00 too; not after From: of the day after
+}

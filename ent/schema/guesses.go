@@ -1,0 +1,29 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Guesses counts wrong PINs at the keypads of a lock or of a property. Its id is the lock's or the property's.
+type Guesses struct{ ent.Schema }
+
+func (Guesses) Annotations() []schema.Annotation { return table("guesses") }
+
+func (Guesses) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		moment("began_at"),
+		field.Int("count").Default(0).Comment("Since began_at."),
+		field.Int("before").Default(0).Comment("In the span before that."),
+		maybe("alarmed_at"),
+	}
+}
+
+func (Guesses) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id")}
+}
