@@ -43,6 +43,7 @@ var matrix = map[string]rule{
 	"latchkey.partner.v1.ReservationService/ListReservations":        {"partner", "reservations:read", `{}`, ok},
 	"latchkey.partner.v1.ReservationService/GetReservation":          {"partner", "reservations:read", `{"id":"rsv_0"}`, notFound},
 	"latchkey.partner.v1.ReservationService/FindReservation":         {"partner", "reservations:read", `{"pmsId":"none"}`, notFound},
+	"latchkey.partner.v1.ReservationService/ExplainReservation":      {"partner", "reservations:read", `{"id":"rsv_0"}`, notFound},
 	"latchkey.partner.v1.ReservationService/ResetKeyChain":           {"partner", "reservations:write", `{"pmsId":"none","reset":"pin"}`, notFound},
 	"latchkey.partner.v1.EndpointService/UpsertEndpoint":             {"partner", "endpoints:write", `{"action":"none"}`, invalid},
 	"latchkey.partner.v1.EndpointService/ListEndpoints":              {"partner", "", `{}`, ok},
@@ -92,6 +93,8 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.LockService/UpdateLock":                 {"property", "operator", `{"id":"lck_0","name":"x"}`, notFound},
 	"latchkey.property.v1.LockService/AssignLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
 	"latchkey.property.v1.LockService/UnlockLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
+	"latchkey.property.v1.ReservationService/ExplainReservation":  {"property", "viewer", `{"id":"rsv_0"}`, notFound},
+	"latchkey.property.v1.ReservationService/ListArrivals":        {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.NoticeService/ListNotices":              {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":          {"property", "operator", `{"ids":["ntc_0"]}`, ok},
 

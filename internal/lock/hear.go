@@ -137,6 +137,11 @@ func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
 			return err
 		}
 	}
+	if !lk.Status.Online && now.Online {
+		if err := tellOnline(tx, lk); err != nil {
+			return err
+		}
+	}
 	if low(now) && !low(lk.Status) {
 		return event.Append(tx, lockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	}

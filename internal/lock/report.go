@@ -84,6 +84,9 @@ func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
 	if s.Result != "" {
 		body["result"] = s.Result
 	}
+	if at.Before(s.ChangedAt) {
+		at = s.ChangedAt // the bridge's clock is behind: nothing is known of a code before it was asked for
+	}
 	return event.Append(tx, event.Event{
 		PropertyID: s.PropertyID, Subject: event.Inside(s.LockID), Kind: event.CredentialChanged, GrantID: s.GrantID, Body: body, OccurredAt: at,
 	})

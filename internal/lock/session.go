@@ -75,7 +75,11 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if n, err := update.Save(ctx); err != nil || n == 0 {
 		return nil, orSuperseded(err)
 	}
+	was := br
 	if br, err = tx.Bridge.Get(ctx, br.ID); err != nil {
+		return nil, err
+	}
+	if err := tellBack(tx, was, h.Locks); err != nil {
 		return nil, err
 	}
 	locks, err := hear(tx, br, h.Locks, true)

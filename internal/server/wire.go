@@ -278,6 +278,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterBridgeServiceServer(to, staff.Bridge)
 	propertyv1.RegisterLockServiceServer(to, staff.Lock)
 	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
+	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}

@@ -53,6 +53,7 @@ type Services struct {
 	Bridge      propertyv1.BridgeServiceServer
 	Lock        propertyv1.LockServiceServer
 	Notice      propertyv1.NoticeServiceServer
+	Reservation propertyv1.ReservationServiceServer
 }
 
 // New makes the services of the area.
@@ -67,6 +68,7 @@ func New(d Deps) *Services {
 		Bridge:      &bridges{Deps: d},
 		Lock:        &locks{Deps: d},
 		Notice:      &notices{Deps: d},
+		Reservation: &reservations{Deps: d},
 	}
 }
 

@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"entgo.io/ent/dialect/sql"
@@ -10,10 +12,12 @@ import (
 	entevent "latchkey.dev/ent/event"
 	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
+	"latchkey.dev/ent/predicate"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -26,7 +30,7 @@ const (
 	mostEvents = MostSteps // of the stay, and of its codes, each
 	mostGrants = 20
 	mostLocks  = 12  // whose own events are looked at
-	mostOfLock = 100 // events of each
+	mostOfLock = 100 // events of each, while the stay had a code on it
 )
 
 // Of explains a reservation.
@@ -58,7 +62,7 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
 		}
 	}
-	slices.SortFunc(l.rows, func(a, b *ent.Event) int { return int(a.ID - b.ID) })
+	slices.SortFunc(l.rows, func(a, b *ent.Event) int { return cmp.Compare(a.ID, b.ID) })
 	for _, e := range slices.CompactFunc(l.rows, func(a, b *ent.Event) bool { return a.ID == b.ID }) {
 		l.f.Happenings = append(l.f.Happenings, l.read(e))
 	}
@@ -70,7 +74,7 @@ type loader struct {
 	row    *ent.Reservation
 	f      Facts
 	grant  []string          // of the stay, the latest first
-	lockAt []*ent.Lock       // of the doors of the stay
+	lockAt []*ent.Lock       // of the doors that the stay has
 	doorOf map[string]string // of these locks
 	rows   []*ent.Event
 }
@@ -113,7 +117,8 @@ func (l *loader) doors() error {
 // stay loads what happened to the stay itself.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
-		if err := l.latest(subject, mostEvents); err != nil {
+		err := l.latest(mostEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
+		if err != nil {
 			return err
 		}
 	}
@@ -125,37 +130,68 @@ func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
 	}
-	rows, err := l.tx.Event.Query().Where(entevent.GrantIDIn(l.grant...), entevent.PropertyID(l.row.PropertyID)).
-		Order(entevent.ByID(sql.OrderDesc())).Limit(mostEvents).All(l.tx.Context())
-	l.f.More = l.f.More || len(rows) == mostEvents
-	l.rows = append(l.rows, rows...)
-	return err
+	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grant...))
 }
 
-// locks loads what happened of late to the locks of the stay, where it ever had a code.
+// atLocks are the kinds of events of a lock that a stay may be told of although they are not about its code.
+var atLocks = []string{string(event.LockOffline), string(event.LockOnline), string(event.DoorOpened), string(event.DoorDenied)}
+
+// locks loads what happened to the locks of the stay from its first code on, and while it had one.
 func (l *loader) locks() error {
-	if len(l.grant) == 0 {
-		return nil
-	}
-	for _, lk := range l.lockAt[:min(len(l.lockAt), mostLocks)] {
-		for _, subject := range []string{lk.ID, event.Inside(lk.ID)} {
-			more := l.f.More
-			if err := l.latest(subject, mostOfLock); err != nil {
+	from, to, ids := l.span()
+	more := l.f.More
+	for _, lockID := range ids[:min(len(ids), mostLocks)] {
+		for _, subject := range []string{lockID, event.Inside(lockID)} {
+			err := l.latest(mostOfLock, entevent.BySubjectSequence(sql.OrderDesc()),
+				entevent.Subject(subject), entevent.KindIn(atLocks...), entevent.IDGTE(from), entevent.IDLTE(to))
+			if err != nil {
 				return err
 			}
-			l.f.More = more // most of these are others' anyway
 		}
 	}
+	l.f.More = more // most of these are others' anyway
 	return nil
 }
 
-// latest loads the last events of a subject, by the index that numbers them.
-func (l *loader) latest(subject string, most int) error {
-	rows, err := l.tx.Event.Query().Where(entevent.Subject(subject), entevent.PropertyID(l.row.PropertyID)).
-		Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(most).All(l.tx.Context())
-	l.f.More = l.f.More || len(rows) == most
+// span is from which to which event the stay had codes, and on which locks: those of its doors, and those it left.
+func (l *loader) span() (from, to int64, locks []string) {
+	to = math.MaxInt64
+	for _, lk := range l.lockAt {
+		locks = append(locks, lk.ID)
+	}
+	last, left := int64(0), l.f.Plan.Window == nil
+	for _, e := range l.rows {
+		if !l.own(e) && e.Subject != l.row.ID {
+			continue
+		}
+		if from == 0 || e.ID < from {
+			from = e.ID
+		}
+		last = max(last, e.ID)
+		if lockID := text(e, "lockId"); lockID != "" && !slices.Contains(locks, lockID) {
+			locks = append(locks, lockID)
+		}
+	}
+	switch {
+	case from == 0:
+		return 0, 0, nil
+	case left && l.f.Plan.Status == access.StatusRemoved:
+		to = last
+	}
+	return from, to, locks
+}
+
+// latest loads the last events of some, and notes whether there are more.
+func (l *loader) latest(most int, order entevent.OrderOption, where ...predicate.Event) error {
+	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
+	if err != nil {
+		return fmt.Errorf("load events: %w", err)
+	}
+	if len(rows) > most {
+		rows, l.f.More = rows[:most], true
+	}
 	l.rows = append(l.rows, rows...)
-	return err
+	return nil
 }
 
 // names finds what doors are called that the stay had before, and which doors one party has for itself.
@@ -198,7 +234,9 @@ func (l *loader) names() error {
 	return err
 }
 
-func (l *loader) own(e *ent.Event) bool { return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID) }
+func (l *loader) own(e *ent.Event) bool {
+	return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID)
+}
 
 // read is an event as a happening.
 func (l *loader) read(e *ent.Event) Happening {
@@ -215,6 +253,13 @@ func (l *loader) read(e *ent.Event) Happening {
 	for _, c := range changed {
 		if s, ok := c.(string); ok {
 			h.Changed = append(h.Changed, s)
+		}
+	}
+	doors, _ := e.Body["doors"].([]any)
+	for _, d := range doors {
+		if d, ok := d.(map[string]any); ok && d["reason"] == string(fault.LockOffline) {
+			doorID, _ := d["doorId"].(string)
+			h.Waiting = append(h.Waiting, doorID)
 		}
 	}
 	if reasons, _ := e.Body["reasons"].([]any); len(reasons) > 0 {

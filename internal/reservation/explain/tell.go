@@ -56,6 +56,7 @@ type Happening struct {
 	// Of evidence, and of a plan: the worst word of its doors.
 	Evidence slot.Evidence
 	Reason   string
+	Waiting  []string // of a plan: the doors whose lock could not be reached then
 }
 
 // Explanation says why.
@@ -117,12 +118,13 @@ func Tell(f Facts) Explanation {
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Sentence: "The hotel's system announced your stay."}}
 	told := f.Created
-	since := f.firstAt()
+	f.Happenings = causal(f.Happenings)
+	spans, cut := f.spans(), map[string]bool{}
 	for _, h := range f.Happenings {
 		if h.Kind == event.ReservationChanged && h.At.After(told) {
 			told = h.At
 		}
-		out = append(out, f.step(h, since)...)
+		out = append(out, f.step(h, spans[h.DoorID], cut)...)
 	}
 	if f.Updated.After(told) {
 		out = append(out, Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."})
@@ -131,29 +133,84 @@ func (f Facts) steps() []Step {
 	return out
 }
 
-// firstAt says since when a code of the stay has been at each door.
-func (f Facts) firstAt() map[string]time.Time {
-	since := map[string]time.Time{}
-	for _, h := range f.Happenings {
-		if at, ok := since[h.DoorID]; h.Ours && h.DoorID != "" && (!ok || h.At.Before(at)) {
-			since[h.DoorID] = h.At
+// causal are happenings whose times agree with what led to what, whatever the clocks on site show: what is known of a code
+// on a door came in the order in which it was stored, and nobody typed a code before the door could have known it.
+func causal(all []Happening) []Happening {
+	all = slices.Clone(all)
+	first, last := map[string]time.Time{}, map[string]time.Time{}
+	for i, h := range all {
+		if !h.Ours || h.Kind != event.CredentialChanged {
+			continue
+		}
+		if before, ok := last[h.DoorID]; !ok {
+			first[h.DoorID] = h.At
+		} else if h.At.Before(before) {
+			all[i].At = before
+		}
+		last[h.DoorID] = all[i].At
+	}
+	for i, h := range all {
+		typed := h.Ours && (h.Kind == event.DoorOpened || h.Kind == event.DoorDenied)
+		if from, ok := first[h.DoorID]; typed && ok && h.At.Before(from) {
+			all[i].At = from
 		}
 	}
-	return since
+	return all
 }
 
-func (f Facts) step(h Happening, since map[string]time.Time) []Step {
+// span is from when to when a code of the stay was at a door.
+type span struct {
+	from, to time.Time
+	open     bool // it is there still
+}
+
+func (s span) has(at time.Time) bool {
+	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
+}
+
+// spans says from when to when a code of the stay was at each door.
+func (f Facts) spans() map[string]span {
+	out := map[string]span{}
+	for _, h := range f.Happenings {
+		for _, doorID := range h.Waiting {
+			if _, known := out[doorID]; !known {
+				out[doorID] = span{from: h.At, to: h.At, open: true}
+			}
+		}
+		if !h.Ours || h.DoorID == "" {
+			continue
+		}
+		s, known := out[h.DoorID]
+		if !known || h.At.Before(s.from) {
+			s.from = h.At
+		}
+		if h.At.After(s.to) {
+			s.to = h.At
+		}
+		if h.Kind == event.CredentialChanged {
+			s.open = h.Evidence != slot.Removed
+		}
+		out[h.DoorID] = s
+	}
+	return out
+}
+
+// step is what a happening is told as. had is from when to when the stay had a code at its door; cut are the doors of which
+// it was told that their lock cannot be reached.
+func (f Facts) step(h Happening, had span, cut map[string]bool) []Step {
 	switch h.Kind {
 	case event.ReservationChanged:
 		return changes(h)
 	case event.PINGenerated:
 		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Sentence: "A code was made for your stay."}}
 	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:
-		return []Step{planned(h)}
+		return append([]Step{planned(h)}, f.waiting(h, cut)...)
 	case event.CredentialChanged:
 		return f.evidence(h)
-	case event.DoorOpened, event.DoorDenied, event.LockOffline, event.LockOnline:
-		if s, ok := f.atDoor(h, since); ok {
+	case event.LockOffline, event.LockOnline:
+		return f.link(h, had, cut)
+	case event.DoorOpened, event.DoorDenied:
+		if s, ok := f.atDoor(h, had); ok {
 			return []Step{s}
 		}
 	}
@@ -195,6 +252,20 @@ func planned(h Happening) Step {
 	return s
 }
 
+// waiting are the steps of doors whose lock could not be reached when a plan was made.
+func (f Facts) waiting(h Happening, cut map[string]bool) []Step {
+	var out []Step
+	for _, doorID := range h.Waiting {
+		if cut[doorID] {
+			continue
+		}
+		cut[doorID] = true
+		at := Happening{At: h.At, DoorID: doorID, Reason: string(fault.LockOffline)}
+		out = append(out, f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
+	}
+	return out
+}
+
 // evidence is the step of what became known of a code on a lock.
 func (f Facts) evidence(h Happening) []Step {
 	w, ok := ladder[h.Evidence]
@@ -210,24 +281,33 @@ func (f Facts) at(h Happening, who Actor, kind, sentence string) Step {
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
 }
 
-// atDoor is the step of what happened at a lock. Of what has nothing to do with the stay's code only that is told which
+// link is the step of a lock that was lost or found again, while the stay had a code on it: each once, and the finding only
+// after a loss.
+func (f Facts) link(h Happening, had span, cut map[string]bool) []Step {
+	off := h.Kind == event.LockOffline
+	if !had.has(h.At) || cut[h.DoorID] == off {
+		return nil
+	}
+	cut[h.DoorID] = off
+	if off {
+		return []Step{f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached.")}
+	}
+	return []Step{f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
+}
+
+// atDoor is the step of what happened at a keypad. Of what has nothing to do with the stay's code only that is told which
 // happened at a door that the stay has for itself, and while it had it.
-func (f Facts) atDoor(h Happening, since map[string]time.Time) (Step, bool) {
-	from, has := since[h.DoorID]
-	near := has && !h.At.Before(from) && f.mine(h.DoorID)
+func (f Facts) atDoor(h Happening, had span) (Step, bool) {
+	near := had.has(h.At) && f.mine(h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
-	case h.Kind == event.LockOffline && near:
-		return f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached."), true
-	case h.Kind == event.LockOnline && near:
-		return f.at(h, Bridge, "lockOnline", "The lock of % can be reached again."), true
 	case h.Kind == event.DoorOpened && h.Ours:
 		h.Evidence = slot.Used
 		return f.at(h, Guest, "doorOpened", "% was opened with your code."), true
-	case h.Kind == event.DoorOpened && h.Staff && near && f.Doors[h.DoorID].Private:
+	case h.Kind == event.DoorOpened && h.Staff && near:
 		return f.at(h, Staff, "doorOpenedByStaff", "Staff opened % from afar."), true
 	case h.Kind == event.DoorDenied && h.Ours:
 		return f.at(h, Lock, "doorDenied", "The lock of % did not open with your code."), true
-	case h.Kind == event.DoorDenied && !h.Other && near && f.Doors[h.DoorID].Private:
+	case h.Kind == event.DoorDenied && !h.Other && near:
 		return f.at(h, Lock, "otherCodeDenied", "A code that is not yours was typed at %, and refused."), true
 	}
 	return Step{}, false

@@ -33,7 +33,7 @@ type Explanation struct {
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	// Each door of the stay as it is now.
 	Doors []*ExplainedDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
-	// What led there, oldest first, from the PMS to the keypad. At most 200 steps: the latest.
+	// What led there, oldest first and causes before their effects, from the PMS to the keypad. At most 200 steps: the latest.
 	Steps []*ExplainedStep `protobuf:"bytes,4,rep,name=steps,proto3" json:"steps,omitempty"`
 	// There were more steps, which are older.
 	Truncated bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
@@ -255,7 +255,7 @@ func (x *ExplainedDoor) GetAdvice() string {
 // ExplainedStep is one thing that happened.
 type ExplainedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When, by the clock of whoever did it.
+	// When, by the clock of whoever did it, and never before what led to it.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Who did it: pms, latchkey, bridge, lock, guest or staff.
 	Actor string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`

@@ -1,0 +1,231 @@
+package explain
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+
+const (
+	room = "spc_room"
+	gate = "gat_front"
+)
+
+// stay is a stay that is checked in, with a room and a gate, two hours after it was.
+func stay(happenings ...Happening) Facts {
+	return Facts{
+		Now: at(120), ReservationID: "rsv_1", State: access.Started, Created: at(0), Updated: at(0),
+		Plan: access.Plan{
+			Status: access.StatusIssued, Window: &access.Window{From: at(0), To: at(3000)},
+			Doors: []access.PlannedDoor{
+				{ID: room, Name: "Room 1", Kind: access.Room, PIN: slot.Verified, SmartKey: slot.Planned},
+				{ID: gate, Name: "Front", Kind: access.Gate, PIN: slot.Verified, SmartKey: slot.Planned},
+			},
+		},
+		Doors: map[string]Door{
+			room: {Name: "Room 1", Private: true, Locked: true, Online: true, ReadBack: true},
+			gate: {Name: "Front", Locked: true, Online: true, ReadBack: true},
+		},
+		Happenings: happenings,
+	}
+}
+
+func evidence(minute int, door string, e slot.Evidence) Happening {
+	return Happening{At: at(minute), Kind: event.CredentialChanged, DoorID: door, Ours: true, Evidence: e}
+}
+
+// kinds are the steps in short: minute, actor, kind and door.
+func kinds(e Explanation) []string {
+	var out []string
+	for _, s := range e.Steps {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%d %s %s %s", int(s.At.Sub(noon).Minutes()), s.Actor, s.Kind, s.DoorName)))
+	}
+	return out
+}
+
+func TestSteps(t *testing.T) {
+	checkIn := Happening{At: at(1), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Started, StateBefore: access.Confirmed}
+	issued := Happening{At: at(1), Kind: event.AccessIssued}
+	for _, tt := range []struct {
+		name  string
+		facts Facts
+		want  []string
+	}{
+		{"nothing but the booking", stay(), []string{"0 pms bookingReceived"}},
+		{
+			"from the check-in to the keypad",
+			stay(checkIn, Happening{At: at(1), Kind: event.PINGenerated}, issued, evidence(2, room, slot.Sent), evidence(3, room, slot.Accepted), evidence(4, room, slot.Verified),
+				Happening{At: at(9), Kind: event.DoorOpened, DoorID: room, Ours: true}),
+			[]string{"0 pms bookingReceived", "1 pms checkedIn", "1 latchkey codeMade", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 lock codeAccepted Room 1", "4 lock codeVerified Room 1", "9 guest doorOpened Room 1"},
+		},
+		{
+			"an opening that was heard of late stands where it was",
+			stay(issued, evidence(2, room, slot.Verified), evidence(60, room, slot.Accepted), Happening{At: at(10), Kind: event.DoorOpened, DoorID: room, Ours: true}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "60 lock codeAccepted Room 1"},
+		},
+		{
+			"a clock on site that is behind, and goes back",
+			stay(issued, evidence(2, room, slot.Sent), evidence(-5, room, slot.Verified), Happening{At: at(-4), Kind: event.DoorOpened, DoorID: room, Ours: true}, evidence(-3, room, slot.Removed)),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "2 lock codeVerified Room 1", "2 guest doorOpened Room 1", "2 lock codeRemoved Room 1"},
+		},
+		{
+			"a lock that is lost and found, each told once",
+			stay(issued, evidence(2, room, slot.Verified),
+				Happening{At: at(5), Kind: event.LockOffline, DoorID: room, Reason: "disconnected"}, Happening{At: at(6), Kind: event.LockOffline, DoorID: room, Reason: "lockOffline"},
+				Happening{At: at(8), Kind: event.LockOnline, DoorID: room}, Happening{At: at(9), Kind: event.LockOnline, DoorID: room}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 latchkey lockOffline Room 1", "8 bridge lockOnline Room 1"},
+		},
+		{
+			"a lock that was away when the code was made",
+			stay(Happening{At: at(1), Kind: event.AccessIssued, Waiting: []string{room}}, Happening{At: at(8), Kind: event.LockOnline, DoorID: room}, evidence(9, room, slot.Verified)),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 latchkey lockOffline Room 1", "8 bridge lockOnline Room 1", "9 lock codeVerified Room 1"},
+		},
+		{
+			"what was before the stay had a code there, and after, is none of its business",
+			stay(Happening{At: at(1), Kind: event.LockOffline, DoorID: room}, issued, evidence(2, room, slot.Verified), evidence(3, room, slot.Removed),
+				Happening{At: at(5), Kind: event.LockOffline, DoorID: room}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 lock codeRemoved Room 1"},
+		},
+		{
+			"others' doings at a private door are not told, a stranger's code and staff are",
+			stay(issued, evidence(2, room, slot.Verified), evidence(2, gate, slot.Verified),
+				Happening{At: at(5), Kind: event.DoorOpened, DoorID: room, Other: true}, Happening{At: at(6), Kind: event.DoorDenied, DoorID: room, Other: true},
+				Happening{At: at(7), Kind: event.DoorDenied, DoorID: room}, Happening{At: at(8), Kind: event.DoorOpened, DoorID: room, Staff: true},
+				Happening{At: at(9), Kind: event.DoorDenied, DoorID: gate}, Happening{At: at(10), Kind: event.DoorOpened, DoorID: gate, Staff: true},
+				Happening{At: at(11), Kind: event.CredentialChanged, DoorID: room, Other: true, Evidence: slot.Failed}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "2 lock codeVerified Front", "7 lock otherCodeDenied Room 1", "8 staff doorOpenedByStaff Room 1"},
+		},
+		{
+			"a room move with new dates",
+			stay(issued, Happening{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedDates, reservation.ChangedSpace}, State: access.Started, StateBefore: access.Started},
+				Happening{At: at(5), Kind: event.AccessUpdated}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "5 pms datesChanged", "5 pms roomChanged", "5 latchkey accessUpdated"},
+		},
+		{
+			"a check-in taken back",
+			stay(Happening{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Confirmed, StateBefore: access.Started}),
+			[]string{"0 pms bookingReceived", "5 pms checkInTakenBack"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, kinds(Tell(tt.facts))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The latest steps are told, and that there were more.
+func TestAtMost200(t *testing.T) {
+	var all []Happening
+	for i := range 2 * MostSteps {
+		all = append(all, evidence(i, room, []slot.Evidence{slot.Accepted, slot.Verified}[i%2]))
+	}
+	e := Tell(stay(all...))
+	if len(e.Steps) != MostSteps || !e.Truncated || !e.Steps[MostSteps-1].At.Equal(at(2*MostSteps-1)) {
+		t.Errorf("%d steps, truncated %v, the last at %v", len(e.Steps), e.Truncated, e.Steps[len(e.Steps)-1].At)
+	}
+	if few := Tell(stay(all[:3]...)); few.Truncated {
+		t.Error("three steps are truncated")
+	}
+	more := stay(all[:3]...)
+	if more.More = true; !Tell(more).Truncated {
+		t.Error("what was not loaded is not told")
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	with := func(change func(*Facts, *access.PlannedDoor, *Door)) Facts {
+		f := stay()
+		d := f.Doors[room]
+		change(&f, &f.Plan.Doors[0], &d)
+		f.Doors[room] = d
+		return f
+	}
+	for _, tt := range []struct {
+		name  string
+		facts Facts
+		word  Word
+		why   string
+	}{
+		{"verified", stay(), Opens, ""},
+		{"verified, and the lock is offline", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Online = false }), Opens, ""},
+		{"verified, and jammed", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Jammed = true }), Uncertain, LockJammed},
+		{"accepted by a lock that can be read", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Accepted }), Uncertain, NotReadBack},
+		{"accepted by a lock that cannot", with(func(_ *Facts, p *access.PlannedDoor, d *Door) { p.PIN, d.ReadBack = slot.Accepted, false }), Opens, ""},
+		{"unconfirmed", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Unconfirmed }), Uncertain, Unconfirmed},
+		{"queued", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Queued }), DoesNotOpen, OnItsWay},
+		{"queued for a lock that is away", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Queued, fault.LockOffline }), DoesNotOpen, "lockOffline"},
+		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, fault.LockRefused }), DoesNotOpen, "lockRefused"},
+		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, fault.NoLock }), DoesNotOpen, "noLock"},
+		{"a clock nobody trusts", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},
+		{"it begins later", with(func(f *Facts, p *access.PlannedDoor, _ *Door) { f.Plan.Window.From = at(600) }), OpensAt, "windowInFuture"},
+		{"it is over", with(func(f *Facts, _ *access.PlannedDoor, _ *Door) { f.Plan.Window.To = at(60) }), DoesNotOpen, "windowPast"},
+		{"checked out, and the code may be there still", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []fault.Reason{fault.CheckedOut}, slot.Removing, slot.Removed
+		}), Uncertain, "checkedOut"},
+		{"checked out", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []fault.Reason{fault.CheckedOut}, slot.Removed, slot.Removed
+		}), DoesNotOpen, "checkedOut"},
+		{"not checked in yet", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
+			f.Plan.Window, f.Plan.Reasons, p.PIN = nil, []fault.Reason{fault.NotCheckedIn}, slot.Planned
+		}), DoesNotOpen, "notCheckedIn"},
+		{"the door that a moving guest leaves", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.MovingOut }), Opens, "movingOut"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := Tell(tt.facts).Doors[0]
+			if v.Word != tt.word || v.Reason != tt.why || v.Sentence == "" {
+				t.Errorf("%s because of %q (%q), want %s because of %q", v.Word, v.Reason, v.Sentence, tt.word, tt.why)
+			}
+			if strings.Contains(v.Sentence, "%") {
+				t.Errorf("%q speaks of no door", v.Sentence)
+			}
+		})
+	}
+}
+
+// Why nothing opens at all is said once, of the stay.
+func TestWhole(t *testing.T) {
+	f := stay()
+	f.Plan = access.Plan{Reasons: []fault.Reason{fault.SpaceNotMapped}}
+	if e := Tell(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
+		t.Errorf("%+v", e)
+	}
+	if e := Tell(stay()); e.Sentence != "" || e.Advice != "" {
+		t.Errorf("nothing stands in the way, and %+v", e)
+	}
+}
+
+// Every reason that a plan can give has its words.
+func TestWordsForReasons(t *testing.T) {
+	for _, r := range []fault.Reason{
+		fault.NoLock, fault.SpaceInactive, fault.SpaceUnknown, fault.SpaceNotMapped, fault.RoomNotAssigned, fault.NotCheckedIn, fault.NotFirm,
+		fault.CheckedOut, fault.ReservationCanceled, fault.WindowPast, fault.WindowInFuture, fault.LockOffline, fault.NoBridge, fault.BridgeRevoked,
+		fault.SlotsFull, fault.PINNotPossible, fault.DuplicateOnLock, fault.LockRefused, fault.ClockUntrusted, fault.MovingOut,
+	} {
+		if w := words[string(r)]; w.guest == "" || w.staff == "" {
+			t.Errorf("%s: %+v", r, w)
+		}
+	}
+	var kinds []string
+	for _, s := range Tell(stay(evidence(1, room, slot.Removing), evidence(2, room, slot.Failed), evidence(3, room, slot.Unconfirmed))).Steps {
+		kinds = append(kinds, s.Kind)
+	}
+	if !slices.Equal(kinds, []string{"bookingReceived", "codeRemoving", "codeRefused", "codeUnconfirmed"}) {
+		t.Errorf("%v", kinds)
+	}
+}
