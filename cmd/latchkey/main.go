@@ -21,10 +21,21 @@ import (
 var version = "dev"
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	os.Exit(start(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// untilSignalled ends with the first signal. The second ends the process: from before anybody can tell that the first was
+// heard, so that none is lost in between.
+func untilSignalled(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-told
+		signal.Stop(told)
+		cancel()
+	}()
+	return ctx
 }
 
 // exit ends the parsing of a command line, as --help does.
