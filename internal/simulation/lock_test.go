@@ -110,7 +110,7 @@ func (l *lock) start(op slot.Op) {
 	}
 	l.air = append(l.air[:0], f)
 	life := l.bridge.until(op.Until)
-	w.after(life-1, func() { f.gone = true })
+	w.after(life-1, func() { f.gone = !w.lingers })
 	latency := w.between(50*time.Millisecond, life/2)
 	switch {
 	case w.now.Before(l.offline):
@@ -126,7 +126,11 @@ func (l *lock) start(op slot.Op) {
 	case w.odds(0.08):
 		w.count.late++
 		l.silence(f, latency, life)
-		l.lands(f, w.between(latency, life-2), nil)
+		last := life - 2
+		if w.lingers {
+			last = 10 * life
+		}
+		l.lands(f, w.between(latency, last), nil)
 	default:
 		acked := !w.odds(0.08)
 		l.lands(f, latency, func(ev slot.Event) {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -52,9 +54,14 @@ func newSite(t *testing.T, specs []sim.Spec) *site {
 
 func (s *site) start() {
 	s.t.Helper()
+	// A socket that waits for who asks how the bridge does would stop the bubble's clock: where none
+	// can be made, a bridge does without.
+	if err := os.MkdirAll(filepath.Join(s.dir, "status.sock", "taken"), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	b, err := agent.New(ctx, agent.Config{
-		Dir: s.dir, Driver: s.house.Driver(), Log: slog.New(slog.DiscardHandler), Software: "test/1",
+		Dir: s.dir, Driver: s.house.Driver(), Log: slog.New(slog.NewTextHandler(s.t.Output(), nil)), Software: "test/1",
 		DialOptions: []grpc.DialOption{grpc.WithContextDialer(s.service.dial)},
 	})
 	if err != nil {
@@ -64,10 +71,23 @@ func (s *site) start() {
 	go func() { s.done <- b.Run(ctx) }()
 }
 
+// kill ends the bridge as a power cut does: what its disk held at this instant is what comes back.
 func (s *site) kill() {
 	if s.bridge == nil {
 		return
 	}
+	synctest.Wait()
+	left := s.t.TempDir()
+	for _, name := range []string{"bridge.db", "bridge.key"} {
+		raw, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(left, name), raw, 0o600)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.dir = left
 	s.cancel()
 	if err := errors.Join(<-s.done, s.bridge.Close()); err != nil {
 		s.t.Error(err)
@@ -108,7 +128,11 @@ var guests = []guest{
 	{3, "345673", 70, 100}, // arrives then, leaves later
 	{4, "345674", -2, 50},  // is revoked just before
 	{5, "345675", 80, 200}, // arrives more than 72 h ahead
+	{7, "345677", -2, 45},  // leaves while the bridge is without power as well
 }
+
+// away is the lock that is out of the bridge's reach in the hour in which the network is cut.
+const away = sim.ZWave
 
 // TestThreeDaysOffline is property 15 for PINs, and property 7, with the real bridge.
 func TestThreeDaysOffline(t *testing.T) {
@@ -128,6 +152,7 @@ func TestThreeDaysOffline(t *testing.T) {
 			}
 		}
 		s.pass(time.Until(cut) - time.Second)
+		s.house.SetOffline(away, true)
 		for _, l := range specs {
 			s.service.want(l.Address, 4, "grant 4", slot.Desired{Intent: slot.Absent})
 		}
@@ -135,12 +160,20 @@ func TestThreeDaysOffline(t *testing.T) {
 		s.service.setCut(true)
 		for hour := range 72 {
 			s.hour(specs, hour)
-			if hour == 40 { // and the power goes, too
+			switch n := hour + 1; n {
+			case 20, 45, 55: // the power goes, too, while a window opens, and closes
+				s.pass(time.Until(hours(n)) - 5*time.Minute)
 				s.kill()
 				s.pass(10 * time.Minute)
 				s.start()
+			case 30, 60, 70:
+				s.edge(specs, n, hours(n))
+			default:
+				s.pass(time.Until(hours(n)))
 			}
-			s.pass(time.Until(hours(hour + 1)))
+			if hour == 0 { // it was out of reach when its guest was to lose access
+				s.house.SetOffline(away, false)
+			}
 		}
 		writes := s.meanwhile(specs, hours)
 		s.back(specs, writes)
@@ -155,6 +188,9 @@ func (s *site) hour(specs []sim.Spec, hour int) {
 	for _, l := range specs {
 		for _, g := range guests {
 			want := g.slot != 4 && hour >= g.from && hour < g.to
+			if l.Address == away && hour == 0 { // nobody can take a code off a lock that is out of reach
+				want = want || g.slot == 4
+			}
 			if hour%7 == 0 || hour == g.from || hour == g.to || hour == g.to-1 {
 				if got := s.opens(l.Address, g.pin); got != want {
 					s.t.Errorf("%s: hour %d: the code of guest %d opens: %v, want %v", l.Address, hour, g.slot, got, want)
@@ -162,6 +198,30 @@ func (s *site) hour(specs []sim.Spec, hour int) {
 			}
 		}
 	}
+}
+
+// edge looks closely at windows that open or close in an hour: never outside, inside but for what clocks may err.
+func (s *site) edge(specs []sim.Spec, hour int, at time.Time) {
+	s.t.Helper()
+	look := func(when string, concerns func(guest) bool, want func(guest) bool) {
+		for _, l := range specs {
+			for _, g := range guests {
+				if got := s.opens(l.Address, g.pin); concerns(g) && got != (want(g) && g.slot != 4) {
+					s.t.Errorf("%s: %s hour %d: the code of guest %d opens: %v", l.Address, when, hour, g.slot, got)
+				}
+			}
+		}
+	}
+	all := func(guest) bool { return true }
+	never := func(guest) bool { return false }
+	s.pass(time.Until(at) - 2*time.Minute)
+	look("two minutes before", all, func(g guest) bool { return g.from < hour && hour <= g.to })
+	s.pass(time.Until(at) - time.Second)
+	look("a second before", func(g guest) bool { return g.from == hour }, never)
+	s.pass(time.Until(at) + time.Second)
+	look("a second after", func(g guest) bool { return g.to == hour }, never)
+	s.pass(2 * time.Minute)
+	look("two minutes after", all, func(g guest) bool { return g.from <= hour && hour < g.to })
 }
 
 // meanwhile is what the service wants by the end of the outage: three changes of guest 3's code, a
@@ -185,6 +245,11 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 	s.t.Helper()
 	s.service.forget = true
 	s.service.setCut(false)
+	for range 3 { // and it is killed while it tells
+		s.pass(500 * time.Millisecond)
+		s.kill()
+		s.start()
+	}
 	s.pass(5 * time.Minute)
 	for _, l := range specs {
 		if n := s.house.Writes(l.Address) - writes[l.Address]; n != 2 {
@@ -194,7 +259,7 @@ func (s *site) back(specs []sim.Spec, writes map[string]int) {
 		if sim.Profiles()[l.Profile].Capabilities.ReadBack {
 			best = slot.Verified
 		}
-		for n, want := range map[uint32]slot.Evidence{1: slot.Removed, 2: slot.Removed, 3: best, 4: slot.Removed, 6: best} {
+		for n, want := range map[uint32]slot.Evidence{1: slot.Removed, 2: slot.Removed, 3: best, 4: slot.Removed, 6: best, 7: slot.Removed} {
 			if got := s.service.status(l.Address, n); got != want {
 				s.t.Errorf("%s: slot %d is called %s, want %s", l.Address, n, got, want)
 			}

@@ -48,7 +48,8 @@ type service struct {
 	epoch  uint64
 	live   grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	events []*lockv1.Event
-	forget bool // the next acknowledgement of events is lost with the session
+	forget bool // the next acknowledgement of events is lost with the session, and so is what Welcome says of it
+	silent bool // so Welcome does
 	twice  int  // events that came again
 	acts   map[string]string
 }
@@ -172,8 +173,11 @@ func (s *service) begin(stream grpc.BidiStreamingServer[lockv1.ConnectRequest, l
 	defer s.mu.Unlock()
 	s.epoch++
 	s.live = stream
-	welcome := &lockv1.Welcome{Epoch: s.epoch, ServerTime: timestamppb.Now(), HeartbeatSeconds: 15,
-		EventAck: &lockv1.EventAck{Sequence: uint64(len(s.events))}}
+	welcome := &lockv1.Welcome{Epoch: s.epoch, ServerTime: timestamppb.Now(), HeartbeatSeconds: 15}
+	if !s.silent {
+		welcome.EventAck = &lockv1.EventAck{Sequence: uint64(len(s.events))}
+	}
+	s.silent = false
 	if err := s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: welcome}}); err != nil {
 		return 0, err
 	}
@@ -239,6 +243,9 @@ func (s *service) take(m *lockv1.ConnectRequest) error {
 	if b := m.GetEvents(); b != nil {
 		return s.enter(b)
 	}
+	if m.GetHeartbeat() != nil {
+		return s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: timestamppb.Now()}}})
+	}
 	return nil
 }
 
@@ -255,7 +262,7 @@ func (s *service) enter(b *lockv1.EventBatch) error {
 		}
 	}
 	if s.forget {
-		s.forget, s.live = false, nil
+		s.forget, s.silent, s.live = false, true, nil
 		return errCut
 	}
 	return s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(len(s.events))}}})

@@ -164,3 +164,23 @@ func TestEverythingConvergesWhenTheFaultsEnd(t *testing.T) {
 		})
 	}
 }
+
+// A world that no fence can hold, since its locks break their promise, breaks; its seed breaks it again, word for word.
+func TestAFailingSeedReplays(t *testing.T) {
+	const locks = 20
+	play := func(seed uint64) (string, counts) {
+		w := newWorld(seed, locks)
+		w.lingers = true
+		w.run(start.Add(7 * 24 * time.Hour))
+		return w.broken, w.count
+	}
+	for seed := uint64(1); seed <= 3; seed++ {
+		first, count := play(seed)
+		if first == "" {
+			t.Fatalf("seed %d: operations that land after their time were not noticed: %+v", seed, count)
+		}
+		if again, counted := play(seed); again != first || counted != count {
+			t.Errorf("seed %d broke otherwise the second time:\n%s\n%s", seed, first, again)
+		}
+	}
+}

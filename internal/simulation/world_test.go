@@ -21,6 +21,7 @@ type world struct {
 	agenda  agenda
 	order   uint64 // events of one instant happen in the order they were planned
 	calm    bool   // nothing goes wrong any more, and nobody changes their mind
+	lingers bool   // operations land after the time that their lock promises
 	bridges []*bridge
 	locks   []*lock
 	grants  int
