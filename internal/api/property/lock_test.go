@@ -76,6 +76,10 @@ func TestUnlockTellsWhatBecameOfIt(t *testing.T) {
 		}
 		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "offline", fault.BridgeOffline)
+		a.w.act = func(o lock.Order) (lock.Outcome, error) {
+			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.ActUnknown, At: o.Deadline.Add(time.Millisecond)}, nil
+		}
+		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "unheard", fault.DeadlineExceeded)
 	})
 }
 
