@@ -26,6 +26,7 @@ type settings struct {
 	LateOut        *int32  `placeholder:"MINUTES" help:"Codes still open this much later. Default 0."`
 	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8. Default 6."`
 	GatesAlone     *bool   `negatable:"" help:"A stay whose own door has no lock still gets the codes of the gates."`
+	BackupCodes    *bool   `negatable:"" help:"Each lock on a door keeps two codes ready for when nothing else opens it."`
 	Owing          *string `placeholder:"POLICY" help:"What an unpaid stay does to self check-in: block (default), allow or threshold."`
 	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: up to this much does not block, in the currency's minor unit."`
 }
@@ -33,7 +34,7 @@ type settings struct {
 func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
 	return &propertyv1.PropertySettings{
 		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
-		PinLength: c.PINLength, GatesAlone: c.GatesAlone, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
+		PinLength: c.PINLength, GatesAlone: c.GatesAlone, BackupCodes: c.BackupCodes, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
 	}
 }
 
@@ -134,5 +135,5 @@ func (s *session) showProperty(p *propertyv1.Property) {
 	}
 	s.facts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
 		"early in", fmt.Sprintf("%d min", p.GetEarlyInMinutes()), "late out", fmt.Sprintf("%d min", p.GetLateOutMinutes()),
-		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yes(p.GetGatesAlone()), "owing", owing, "created", when(p.GetCreatedAt()))
+		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yes(p.GetGatesAlone()), "backup codes", yes(p.GetBackupCodes()), "owing", owing, "created", when(p.GetCreatedAt()))
 }

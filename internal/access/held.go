@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"latchkey.dev/ent"
 	entgate "latchkey.dev/ent/gate"
@@ -31,10 +32,14 @@ func occupy(s *ent.Slot, readBack bool) occupied {
 func (o *occupied) becomes(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
-	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{}
-	if s.NotBefore != nil && s.NotAfter != nil {
-		o.Window = Window{*s.NotBefore, *s.NotAfter}
+	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
+}
+
+func instant(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
 	}
+	return *t
 }
 
 func view(held []occupied) []Held {

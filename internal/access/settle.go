@@ -3,6 +3,7 @@ package access
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
@@ -27,6 +28,7 @@ type Settler struct {
 type SlotChange struct {
 	PropertyID, LockID, DoorID, GrantID string
 	Before, After                       slot.Evidence
+	Used                                bool // its code has opened the door
 }
 
 // Progress settles the grants whose slots changed, because evidence came in, and those that wait for a slot that became
@@ -61,10 +63,13 @@ func (w Settler) verified(c SlotChange) error {
 
 func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 	failed := c.After == slot.Failed && c.Before != slot.Failed
-	if c.GrantID == "" || seen[c.GrantID] && !failed {
+	if c.GrantID == "" || seen[c.GrantID] && !failed && !c.Used {
 		return nil
 	}
 	seen[c.GrantID] = true
+	if strings.HasPrefix(c.GrantID, CodePrefix+"_") {
+		return w.progressCode(c)
+	}
 	g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Brief())
 	if ent.IsNotFound(err) {
 		return nil

@@ -95,6 +95,12 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.LockService/UnlockLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
 	"latchkey.property.v1.ReservationService/ExplainReservation":  {"property", "viewer", `{"id":"rsv_0"}`, notFound},
 	"latchkey.property.v1.ReservationService/ListArrivals":        {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.CodeService/CreateCode":                 {"property", "operator", `{}`, invalid},
+	"latchkey.property.v1.CodeService/ListCodes":                  {"property", "viewer", `{}`, ok},
+	"latchkey.property.v1.CodeService/GetCode":                    {"property", "viewer", `{"id":"cod_0"}`, notFound},
+	"latchkey.property.v1.CodeService/RevealCode":                 {"property", "operator", `{"id":"cod_0"}`, notFound},
+	"latchkey.property.v1.CodeService/RevokeCode":                 {"property", "operator", `{"id":"cod_0"}`, notFound},
+	"latchkey.property.v1.CodeService/SwapBackupCodes":            {"property", "operator", `{"lockId":"lck_0"}`, notFound},
 	"latchkey.property.v1.NoticeService/ListNotices":              {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":          {"property", "operator", `{"ids":["ntc_0"]}`, ok},
 

@@ -61,7 +61,10 @@ func furnish(t testing.TB, w *e2etest.World) *tenant {
 	must(err)
 	own, err := propertyv1.NewIntegrationServiceClient(w.Public).ListIntegrations(staff, &propertyv1.ListIntegrationsRequest{})
 	must(err)
+	made, err := propertyv1.NewCodeServiceClient(w.Public).CreateCode(staff, &propertyv1.CreateCodeRequest{Kind: "staff", Holder: "Cleaning", AllRooms: true})
+	must(err)
 	ids := map[string]string{
+		"cod": made.GetData().GetId(),
 		"prp": w.PropertyID, "int": w.IntegrationID, "rsv": one.Data()["id"].(string), "gat": w.Spaces[sandbox.Front],
 		"spc": w.Spaces["Room 102"], "spc dorm": w.Spaces[sandbox.Dorm], "spc bed": w.Spaces["Bed B"],
 		"lck": locks.GetData().GetList()[0].GetId(), "brg": bridges.GetData().GetList()[0].GetId(), "act": act.GetData().GetId(),
@@ -123,6 +126,12 @@ var probes = map[string]string{
 	"latchkey.property.v1.LockService/UnlockLock":                    `{"id":"{lck}"}`,
 	"latchkey.property.v1.ReservationService/ExplainReservation":     `{"id":"{rsv}"}`,
 	"latchkey.property.v1.ReservationService/ListArrivals":           `{"pageSize":1}`,
+	"latchkey.property.v1.CodeService/CreateCode":                    `{"kind":"oneTime","holder":"x","doorIds":["{spc}"],"notAfter":"2099-01-01T00:00:00Z"}`,
+	"latchkey.property.v1.CodeService/ListCodes":                     `{"lockId":"{lck}","pageSize":1}`,
+	"latchkey.property.v1.CodeService/GetCode":                       `{"id":"{cod}"}`,
+	"latchkey.property.v1.CodeService/RevealCode":                    `{"id":"{cod}"}`,
+	"latchkey.property.v1.CodeService/RevokeCode":                    `{"id":"{cod}"}`,
+	"latchkey.property.v1.CodeService/SwapBackupCodes":               `{"lockId":"{lck}"}`,
 	"latchkey.property.v1.NoticeService/ListNotices":                 `{"pageSize":1}`,
 	"latchkey.property.v1.NoticeService/MarkNoticesRead":             `{"ids":["{ntc}"]}`,
 	"latchkey.admin.v1.TokenService/RevokeStaffToken":                `{"propertyId":"{prp}","id":"{tok staff}"}`,
@@ -319,7 +328,7 @@ func everything(t *testing.T, w *tenant) map[string][]byte {
 	}
 	for _, name := range []string{
 		"PropertyService/GetProperty", "SpaceService/ListSpaces", "GateService/ListGates", "IntegrationService/ListApps", "IntegrationService/ListIntegrations",
-		"ApiKeyService/GetApiKey", "MappingService/ListConflicts", "BridgeService/ListBridges", "LockService/ListLocks", "NoticeService/ListNotices",
+		"ApiKeyService/GetApiKey", "MappingService/ListConflicts", "BridgeService/ListBridges", "LockService/ListLocks", "NoticeService/ListNotices", "CodeService/ListCodes",
 	} {
 		read(w.Owner(), "latchkey.property.v1."+name, `{}`)
 	}

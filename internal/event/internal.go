@@ -8,9 +8,14 @@ const (
 	ReservationChanged Kind = "reservation.changed" // a change by the PMS that touches access
 	CredentialChanged  Kind = "credential.changed"  // more, or less, is known of a code on a lock
 	LockOnline         Kind = "lock.online"         // after a lock.offline
+
+	CodeCreated Kind = "code.created" // a code of staff, for one use, or a backup
+	CodeUsed    Kind = "code.used"    // it opened a door, the first time
+	CodeRead    Kind = "code.read"    // its PIN was shown to somebody
+	CodeEnded   Kind = "code.ended"   // by a person
 )
 
-var internal = []Kind{ReservationChanged, CredentialChanged, LockOnline}
+var internal = []Kind{ReservationChanged, CredentialChanged, LockOnline, CodeCreated, CodeUsed, CodeRead, CodeEnded}
 
 // Internal says that the kind is not for webhooks: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }

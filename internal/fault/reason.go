@@ -75,6 +75,8 @@ const (
 	BridgeOffline           Reason = "bridgeOffline"
 	BridgeRevoked           Reason = "bridgeRevoked"
 	JoinCodeInvalid         Reason = "joinCodeInvalid"
+	LinkInvalid             Reason = "linkInvalid"
+	SmartKeyRefused         Reason = "smartkeyRefused"
 )
 
 // More reasons of refused calls.
@@ -90,6 +92,7 @@ const (
 	NoticeNotFound      Reason = "noticeNotFound"
 	PropertyNotFound    Reason = "propertyNotFound"
 	TokenNotFound       Reason = "tokenNotFound"
+	CodeNotFound        Reason = "codeNotFound"
 )
 
 // Reasons of one wrong field.

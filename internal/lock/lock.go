@@ -101,9 +101,10 @@ func doorExists(tx *db.Tx, propertyID, doorID string) error {
 
 // State is what a decision needs to know of a lock beside its row.
 type State struct {
-	Online  bool // its bridge was heard lately and reaches it
-	Revoked bool // its bridge was revoked, so nothing will reach it
-	Free    int  // slots that a new code may take
+	Online  bool   // its bridge was heard lately and reaches it
+	Revoked bool   // its bridge was revoked, so nothing will reach it
+	Free    int    // slots that a new code may take
+	Reason  string // why it is not online: a camelCase word; empty if it is
 }
 
 // States tells how locks of one property do, by lock.
@@ -130,6 +131,7 @@ func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string
 			Online:  Online(lk, br, now),
 			Revoked: br == nil || br.RevokedAt != nil,
 			Free:    vacant(rows[lk.ID], lk.Capabilities.Slots),
+			Reason:  offlineReason(lk, br, now),
 		}
 	}
 	return states, nil

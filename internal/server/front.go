@@ -60,6 +60,7 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterBridgeServiceHandlerClient(ctx, mux, propertyv1.NewBridgeServiceClient(conn)),
 		propertyv1.RegisterLockServiceHandlerClient(ctx, mux, propertyv1.NewLockServiceClient(conn)),
 		propertyv1.RegisterNoticeServiceHandlerClient(ctx, mux, propertyv1.NewNoticeServiceClient(conn)),
+		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
 		adminv1.RegisterPropertyServiceHandlerClient(ctx, mux, adminv1.NewPropertyServiceClient(conn)),
 		adminv1.RegisterAppServiceHandlerClient(ctx, mux, adminv1.NewAppServiceClient(conn)),

@@ -95,6 +95,7 @@ func (s *Server) learned(tx *db.Tx, all []lock.Learned) error {
 	for i, l := range all {
 		changes[i] = access.SlotChange{
 			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
+			Used: l.Slot.UsedAt != nil,
 		}
 	}
 	return access.Progress(access.Settler{Tx: tx, Keys: s.keys}, changes)
@@ -278,6 +279,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterBridgeServiceServer(to, staff.Bridge)
 	propertyv1.RegisterLockServiceServer(to, staff.Lock)
 	propertyv1.RegisterNoticeServiceServer(to, staff.Notice)
+	propertyv1.RegisterCodeServiceServer(to, staff.Code)
 	propertyv1.RegisterReservationServiceServer(to, staff.Reservation)
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render

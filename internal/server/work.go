@@ -46,6 +46,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 	return []worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
+		{Name: "codes", Every: 15 * time.Second, Run: s.settleCodes},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},

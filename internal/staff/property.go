@@ -32,6 +32,7 @@ type Settings struct {
 	LateOutMinutes      *int
 	PINLength           *int // digits
 	GatesAlone          *bool
+	BackupCodes         *bool
 	OwingPolicy         *string
 	OwingThresholdMinor *int64 // minor units of whatever currency is owed
 }
@@ -123,7 +124,7 @@ func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	row, err := tx.Property.Create().SetID(propertyID).SetName(*s.Name).SetTimeZone(*s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
 		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
-		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
@@ -141,7 +142,7 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	row, err := tx.Property.UpdateOneID(propertyID).SetNillableName(s.Name).SetNillableTimeZone(s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
 		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
-		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		Save(tx.Context())
 	if ent.IsNotFound(err) {

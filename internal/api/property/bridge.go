@@ -96,7 +96,7 @@ func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bri
 func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: at(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
-		CertificateExpiresAt: at(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt),
+		CertificateExpiresAt: at(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: at(b.LinkAt),
 	}
 	switch {
 	case b.RevokedAt != nil:

@@ -214,7 +214,7 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 	for _, row := range rows {
 		m := &propertyv1.Lock{
 			Id: row.ID, Name: row.Name, Kind: row.Kind, BridgeId: row.BridgeID, Address: row.Address, Model: row.Model,
-			DoorId: row.DoorID, Status: statusMessage(row.Status, states[row.ID].Online), Abilities: abilitiesMessage(row),
+			DoorId: row.DoorID, Status: healthMessage(row, states[row.ID]), Abilities: abilitiesMessage(row),
 			CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if row.DoorID != nil {
@@ -250,33 +250,10 @@ func unlessGone(err error) error {
 	return err
 }
 
-func statusMessage(s lock.Status, online bool) *propertyv1.LockStatus {
-	m := &propertyv1.LockStatus{
-		Online: online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: at(s.BatteryObservedAt), LastSeenAt: at(s.LastSeenAt),
-		ClockOffsetMs: s.ClockOffsetMS, Firmware: s.Firmware,
-	}
-	if s.BatteryPercent != nil {
-		v := int32(*s.BatteryPercent)
-		m.BatteryPercent = &v
-	}
-	if s.RSSI != nil {
-		v := int32(*s.RSSI)
-		m.Rssi = &v
-	}
-	return m
-}
-
 func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {
 	c := row.Capabilities
 	return &propertyv1.LockAbilities{
 		PinMinLength: int32(c.PINMin), PinMaxLength: int32(c.PINMax), SlotsTotal: int32(c.Slots),
 		RemoteUnlock: c.RemoteUnlock, ReadBack: c.ReadBack, NativeSchedule: string(c.Schedule),
-	}
-}
-
-func slotMessage(s *slotRow, reservationID string) *propertyv1.LockSlot {
-	return &propertyv1.LockSlot{
-		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: given(reservationID),
-		NotBefore: at(s.NotBefore), NotAfter: at(s.NotAfter), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt),
 	}
 }

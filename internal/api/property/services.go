@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
@@ -52,6 +53,7 @@ type Services struct {
 	Mapping     propertyv1.MappingServiceServer
 	Bridge      propertyv1.BridgeServiceServer
 	Lock        propertyv1.LockServiceServer
+	Code        propertyv1.CodeServiceServer
 	Notice      propertyv1.NoticeServiceServer
 	Reservation propertyv1.ReservationServiceServer
 }
@@ -67,6 +69,7 @@ func New(d Deps) *Services {
 		Mapping:     &mappings{Deps: d},
 		Bridge:      &bridges{Deps: d},
 		Lock:        &locks{Deps: d},
+		Code:        &codes{Deps: d},
 		Notice:      &notices{Deps: d},
 		Reservation: &reservations{Deps: d},
 	}
@@ -74,7 +77,10 @@ func New(d Deps) *Services {
 
 // Renderers complete remembered answers, by full method name: see [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
-	return map[string]idem.Renderer{propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct}
+	return map[string]idem.Renderer{
+		propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct,
+		propertyv1.CodeService_RevealCode_FullMethodName: (&codes{Deps: d}).renderPIN,
+	}
 }
 
 // tenant is the property of the calling member of staff.
@@ -96,8 +102,11 @@ func change[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, prop
 	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
 }
 
-// replan plans anew what a change touched.
+// replan plans anew what a change touched, and soon the codes that are no stay's.
 func (d Deps) replan(tx *db.Tx, propertyID string, t space.Touched) error {
+	if err := access.Unsettle(tx, propertyID); err != nil {
+		return err
+	}
 	return d.Replan(tx, propertyID, t)
 }
 

@@ -48,7 +48,7 @@ func read(m *propertyv1.PropertySettings) staff.Settings {
 	s := staff.Settings{
 		Name: m.Name, TimeZone: m.TimeZone, CheckInTime: m.CheckInTime, CheckOutTime: m.CheckOutTime,
 		EarlyInMinutes: intOf(m.EarlyInMinutes), LateOutMinutes: intOf(m.LateOutMinutes),
-		PINLength: intOf(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy,
+		PINLength: intOf(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy, BackupCodes: m.BackupCodes,
 	}
 	if m.OwingThresholdMinor != nil {
 		minor := int64(*m.OwingThresholdMinor)
@@ -71,6 +71,6 @@ func Message(p *propertyRow) *propertyv1.Property {
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
 		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),
 		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
-		CreatedAt: timestamppb.New(p.CreatedAt),
+		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
 	}
 }

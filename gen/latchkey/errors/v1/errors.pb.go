@@ -146,6 +146,10 @@ const (
 	Reason_REASON_BRIDGE_REVOKED Reason = 72
 	// 400. The join code is unknown, used or over its hour.
 	Reason_REASON_JOIN_CODE_INVALID Reason = 73
+	// 400. The link for a phone is unknown, used or over.
+	Reason_REASON_LINK_INVALID Reason = 120
+	// 400 or 409. A document of a phone was refused: the message begins with the word of docs/smartkey.md.
+	Reason_REASON_SMARTKEY_REFUSED Reason = 121
 	// More of calls.
 	// 499. The caller went away.
 	Reason_REASON_CANCELED Reason = 80
@@ -169,6 +173,8 @@ const (
 	Reason_REASON_PROPERTY_NOT_FOUND Reason = 89
 	// 404.
 	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
+	// 404.
+	Reason_REASON_CODE_NOT_FOUND Reason = 93
 	// Wrong fields: the reason of one entry of details.
 	// A field that must be sent.
 	Reason_REASON_REQUIRED Reason = 100
@@ -260,6 +266,8 @@ var (
 		71:  "REASON_BRIDGE_OFFLINE",
 		72:  "REASON_BRIDGE_REVOKED",
 		73:  "REASON_JOIN_CODE_INVALID",
+		120: "REASON_LINK_INVALID",
+		121: "REASON_SMARTKEY_REFUSED",
 		80:  "REASON_CANCELED",
 		81:  "REASON_APP_NOT_FOUND",
 		82:  "REASON_BRIDGE_NOT_FOUND",
@@ -271,6 +279,7 @@ var (
 		88:  "REASON_NOTICE_NOT_FOUND",
 		89:  "REASON_PROPERTY_NOT_FOUND",
 		90:  "REASON_TOKEN_NOT_FOUND",
+		93:  "REASON_CODE_NOT_FOUND",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -344,6 +353,8 @@ var (
 		"REASON_BRIDGE_OFFLINE":            71,
 		"REASON_BRIDGE_REVOKED":            72,
 		"REASON_JOIN_CODE_INVALID":         73,
+		"REASON_LINK_INVALID":              120,
+		"REASON_SMARTKEY_REFUSED":          121,
 		"REASON_CANCELED":                  80,
 		"REASON_APP_NOT_FOUND":             81,
 		"REASON_BRIDGE_NOT_FOUND":          82,
@@ -355,6 +366,7 @@ var (
 		"REASON_NOTICE_NOT_FOUND":          88,
 		"REASON_PROPERTY_NOT_FOUND":        89,
 		"REASON_TOKEN_NOT_FOUND":           90,
+		"REASON_CODE_NOT_FOUND":            93,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -512,7 +524,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xf4\x10\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xc5\x11\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -571,7 +583,9 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	" REASON_REMOTE_UNLOCK_UNSUPPORTED\x10F\x12\x19\n" +
 	"\x15REASON_BRIDGE_OFFLINE\x10G\x12\x19\n" +
 	"\x15REASON_BRIDGE_REVOKED\x10H\x12\x1c\n" +
-	"\x18REASON_JOIN_CODE_INVALID\x10I\x12\x13\n" +
+	"\x18REASON_JOIN_CODE_INVALID\x10I\x12\x17\n" +
+	"\x13REASON_LINK_INVALID\x10x\x12\x1b\n" +
+	"\x17REASON_SMARTKEY_REFUSED\x10y\x12\x13\n" +
 	"\x0fREASON_CANCELED\x10P\x12\x18\n" +
 	"\x14REASON_APP_NOT_FOUND\x10Q\x12\x1b\n" +
 	"\x17REASON_BRIDGE_NOT_FOUND\x10R\x12\x1d\n" +
@@ -582,7 +596,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x15REASON_LOCK_NOT_FOUND\x10W\x12\x1b\n" +
 	"\x17REASON_NOTICE_NOT_FOUND\x10X\x12\x1d\n" +
 	"\x19REASON_PROPERTY_NOT_FOUND\x10Y\x12\x1a\n" +
-	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x13\n" +
+	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x19\n" +
+	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

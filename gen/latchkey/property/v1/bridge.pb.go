@@ -47,7 +47,9 @@ type Bridge struct {
 	// Locks it drives.
 	Locks int32 `protobuf:"varint,9,opt,name=locks,proto3" json:"locks,omitempty"`
 	// When it was created.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Since when it is online or offline; left out if it never joined.
+	LinkSince     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=link_since,json=linkSince,proto3" json:"link_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -148,6 +150,13 @@ func (x *Bridge) GetLocks() int32 {
 func (x *Bridge) GetCreatedAt() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Bridge) GetLinkSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.LinkSince
 	}
 	return nil
 }
@@ -606,7 +615,7 @@ var File_latchkey_property_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_bridge_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/property/v1/bridge.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xa6\x03\n" +
+	"!latchkey/property/v1/bridge.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe1\x03\n" +
 	"\x06Bridge\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -620,7 +629,9 @@ const file_latchkey_property_v1_bridge_proto_rawDesc = "" +
 	"\x05locks\x18\t \x01(\x05R\x05locks\x129\n" +
 	"\n" +
 	"created_at\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\x11\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"link_since\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tlinkSinceB\x11\n" +
 	"\x0f_offline_reason\"5\n" +
 	"\x13CreateBridgeRequest\x12\x1e\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
@@ -682,26 +693,27 @@ var file_latchkey_property_v1_bridge_proto_depIdxs = []int32{
 	10, // 0: latchkey.property.v1.Bridge.last_seen_at:type_name -> google.protobuf.Timestamp
 	10, // 1: latchkey.property.v1.Bridge.certificate_expires_at:type_name -> google.protobuf.Timestamp
 	10, // 2: latchkey.property.v1.Bridge.created_at:type_name -> google.protobuf.Timestamp
-	0,  // 3: latchkey.property.v1.CreateBridgeResponse.data:type_name -> latchkey.property.v1.Bridge
-	10, // 4: latchkey.property.v1.CreateBridgeResponse.join_code_expires_at:type_name -> google.protobuf.Timestamp
-	0,  // 5: latchkey.property.v1.CreateJoinCodeResponse.data:type_name -> latchkey.property.v1.Bridge
-	10, // 6: latchkey.property.v1.CreateJoinCodeResponse.join_code_expires_at:type_name -> google.protobuf.Timestamp
-	7,  // 7: latchkey.property.v1.ListBridgesResponse.data:type_name -> latchkey.property.v1.BridgeList
-	0,  // 8: latchkey.property.v1.BridgeList.list:type_name -> latchkey.property.v1.Bridge
-	0,  // 9: latchkey.property.v1.RevokeBridgeResponse.data:type_name -> latchkey.property.v1.Bridge
-	1,  // 10: latchkey.property.v1.BridgeService.CreateBridge:input_type -> latchkey.property.v1.CreateBridgeRequest
-	3,  // 11: latchkey.property.v1.BridgeService.CreateJoinCode:input_type -> latchkey.property.v1.CreateJoinCodeRequest
-	5,  // 12: latchkey.property.v1.BridgeService.ListBridges:input_type -> latchkey.property.v1.ListBridgesRequest
-	8,  // 13: latchkey.property.v1.BridgeService.RevokeBridge:input_type -> latchkey.property.v1.RevokeBridgeRequest
-	2,  // 14: latchkey.property.v1.BridgeService.CreateBridge:output_type -> latchkey.property.v1.CreateBridgeResponse
-	4,  // 15: latchkey.property.v1.BridgeService.CreateJoinCode:output_type -> latchkey.property.v1.CreateJoinCodeResponse
-	6,  // 16: latchkey.property.v1.BridgeService.ListBridges:output_type -> latchkey.property.v1.ListBridgesResponse
-	9,  // 17: latchkey.property.v1.BridgeService.RevokeBridge:output_type -> latchkey.property.v1.RevokeBridgeResponse
-	14, // [14:18] is the sub-list for method output_type
-	10, // [10:14] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 3: latchkey.property.v1.Bridge.link_since:type_name -> google.protobuf.Timestamp
+	0,  // 4: latchkey.property.v1.CreateBridgeResponse.data:type_name -> latchkey.property.v1.Bridge
+	10, // 5: latchkey.property.v1.CreateBridgeResponse.join_code_expires_at:type_name -> google.protobuf.Timestamp
+	0,  // 6: latchkey.property.v1.CreateJoinCodeResponse.data:type_name -> latchkey.property.v1.Bridge
+	10, // 7: latchkey.property.v1.CreateJoinCodeResponse.join_code_expires_at:type_name -> google.protobuf.Timestamp
+	7,  // 8: latchkey.property.v1.ListBridgesResponse.data:type_name -> latchkey.property.v1.BridgeList
+	0,  // 9: latchkey.property.v1.BridgeList.list:type_name -> latchkey.property.v1.Bridge
+	0,  // 10: latchkey.property.v1.RevokeBridgeResponse.data:type_name -> latchkey.property.v1.Bridge
+	1,  // 11: latchkey.property.v1.BridgeService.CreateBridge:input_type -> latchkey.property.v1.CreateBridgeRequest
+	3,  // 12: latchkey.property.v1.BridgeService.CreateJoinCode:input_type -> latchkey.property.v1.CreateJoinCodeRequest
+	5,  // 13: latchkey.property.v1.BridgeService.ListBridges:input_type -> latchkey.property.v1.ListBridgesRequest
+	8,  // 14: latchkey.property.v1.BridgeService.RevokeBridge:input_type -> latchkey.property.v1.RevokeBridgeRequest
+	2,  // 15: latchkey.property.v1.BridgeService.CreateBridge:output_type -> latchkey.property.v1.CreateBridgeResponse
+	4,  // 16: latchkey.property.v1.BridgeService.CreateJoinCode:output_type -> latchkey.property.v1.CreateJoinCodeResponse
+	6,  // 17: latchkey.property.v1.BridgeService.ListBridges:output_type -> latchkey.property.v1.ListBridgesResponse
+	9,  // 18: latchkey.property.v1.BridgeService.RevokeBridge:output_type -> latchkey.property.v1.RevokeBridgeResponse
+	15, // [15:19] is the sub-list for method output_type
+	11, // [11:15] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_bridge_proto_init() }

@@ -181,7 +181,19 @@ type LockStatus struct {
 	// Its clock minus the bridge's, in milliseconds.
 	ClockOffsetMs *int64 `protobuf:"varint,8,opt,name=clock_offset_ms,json=clockOffsetMs,proto3,oneof" json:"clock_offset_ms,omitempty"`
 	// Its firmware.
-	Firmware      string `protobuf:"bytes,9,opt,name=firmware,proto3" json:"firmware,omitempty"`
+	Firmware string `protobuf:"bytes,9,opt,name=firmware,proto3" json:"firmware,omitempty"`
+	// When its clock was looked at.
+	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
+	// Why it is offline: lockOffline (its bridge does not reach it), noBridge, bridgeRevoked, or why the bridge is offline.
+	OfflineReason *string `protobuf:"bytes,11,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
+	// Since when; only of one that is offline, or comes and goes.
+	OfflineSince *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=offline_since,json=offlineSince,proto3" json:"offline_since,omitempty"`
+	// Staff were told that its battery is low, and it has not recovered since.
+	BatteryLow bool `protobuf:"varint,13,opt,name=battery_low,json=batteryLow,proto3" json:"battery_low,omitempty"`
+	// Its clock is so wrong that it cannot keep windows by itself.
+	ClockUntrusted bool `protobuf:"varint,14,opt,name=clock_untrusted,json=clockUntrusted,proto3" json:"clock_untrusted,omitempty"`
+	// Places that a new code may take.
+	SlotsFree     int32 `protobuf:"varint,15,opt,name=slots_free,json=slotsFree,proto3" json:"slots_free,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -277,6 +289,48 @@ func (x *LockStatus) GetFirmware() string {
 		return x.Firmware
 	}
 	return ""
+}
+
+func (x *LockStatus) GetClockObservedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClockObservedAt
+	}
+	return nil
+}
+
+func (x *LockStatus) GetOfflineReason() string {
+	if x != nil && x.OfflineReason != nil {
+		return *x.OfflineReason
+	}
+	return ""
+}
+
+func (x *LockStatus) GetOfflineSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OfflineSince
+	}
+	return nil
+}
+
+func (x *LockStatus) GetBatteryLow() bool {
+	if x != nil {
+		return x.BatteryLow
+	}
+	return false
+}
+
+func (x *LockStatus) GetClockUntrusted() bool {
+	if x != nil {
+		return x.ClockUntrusted
+	}
+	return false
+}
+
+func (x *LockStatus) GetSlotsFree() int32 {
+	if x != nil {
+		return x.SlotsFree
+	}
+	return 0
 }
 
 // LockAbilities is what a lock can do.
@@ -390,7 +444,11 @@ type LockSlot struct {
 	// When the bridge last reported it.
 	SeenAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
 	// When the code last opened the door.
-	UsedAt        *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
+	UsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
+	// The lock holds a code here that is not ours. It is left alone, and the place is not used.
+	Unmanaged bool `protobuf:"varint,10,opt,name=unmanaged,proto3" json:"unmanaged,omitempty"`
+	// The code of staff, for one use, or of the backup that it is.
+	CodeId        *string `protobuf:"bytes,11,opt,name=code_id,json=codeId,proto3,oneof" json:"code_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,6 +544,20 @@ func (x *LockSlot) GetUsedAt() *timestamppb.Timestamp {
 		return x.UsedAt
 	}
 	return nil
+}
+
+func (x *LockSlot) GetUnmanaged() bool {
+	if x != nil {
+		return x.Unmanaged
+	}
+	return false
+}
+
+func (x *LockSlot) GetCodeId() string {
+	if x != nil && x.CodeId != nil {
+		return *x.CodeId
+	}
+	return ""
 }
 
 // Act is an opening.
@@ -1179,7 +1251,7 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name\"\x97\x03\n" +
+	"_door_name\"\xc8\x05\n" +
 	"\n" +
 	"LockStatus\x12\x16\n" +
 	"\x06online\x18\x01 \x01(\bR\x06online\x12\x12\n" +
@@ -1191,10 +1263,20 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\flast_seen_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"lastSeenAt\x12+\n" +
 	"\x0fclock_offset_ms\x18\b \x01(\x03H\x02R\rclockOffsetMs\x88\x01\x01\x12\x1a\n" +
-	"\bfirmware\x18\t \x01(\tR\bfirmwareB\x12\n" +
+	"\bfirmware\x18\t \x01(\tR\bfirmware\x12F\n" +
+	"\x11clock_observed_at\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x0fclockObservedAt\x12*\n" +
+	"\x0eoffline_reason\x18\v \x01(\tH\x03R\rofflineReason\x88\x01\x01\x12?\n" +
+	"\roffline_since\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\fofflineSince\x12\x1f\n" +
+	"\vbattery_low\x18\r \x01(\bR\n" +
+	"batteryLow\x12'\n" +
+	"\x0fclock_untrusted\x18\x0e \x01(\bR\x0eclockUntrusted\x12\x1d\n" +
+	"\n" +
+	"slots_free\x18\x0f \x01(\x05R\tslotsFreeB\x12\n" +
 	"\x10_battery_percentB\a\n" +
 	"\x05_rssiB\x12\n" +
-	"\x10_clock_offset_ms\"\xe7\x01\n" +
+	"\x10_clock_offset_msB\x11\n" +
+	"\x0f_offline_reason\"\xe7\x01\n" +
 	"\rLockAbilities\x12$\n" +
 	"\x0epin_min_length\x18\x01 \x01(\x05R\fpinMinLength\x12$\n" +
 	"\x0epin_max_length\x18\x02 \x01(\x05R\fpinMaxLength\x12\x1f\n" +
@@ -1202,7 +1284,7 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"slotsTotal\x12#\n" +
 	"\rremote_unlock\x18\x04 \x01(\bR\fremoteUnlock\x12\x1b\n" +
 	"\tread_back\x18\x05 \x01(\bR\breadBack\x12'\n" +
-	"\x0fnative_schedule\x18\x06 \x01(\tR\x0enativeSchedule\"\x8d\x03\n" +
+	"\x0fnative_schedule\x18\x06 \x01(\tR\x0enativeSchedule\"\xd5\x03\n" +
 	"\bLockSlot\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x18\n" +
 	"\apresent\x18\x02 \x01(\bR\apresent\x12\x1a\n" +
@@ -1213,8 +1295,13 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"not_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
 	"\tnot_after\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x123\n" +
 	"\aseen_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06seenAt\x123\n" +
-	"\aused_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAtB\x11\n" +
-	"\x0f_reservation_id\"\xe3\x01\n" +
+	"\aused_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\x12\x1c\n" +
+	"\tunmanaged\x18\n" +
+	" \x01(\bR\tunmanaged\x12\x1c\n" +
+	"\acode_id\x18\v \x01(\tH\x01R\x06codeId\x88\x01\x01B\x11\n" +
+	"\x0f_reservation_idB\n" +
+	"\n" +
+	"\b_code_id\"\xe3\x01\n" +
 	"\x03Act\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x17\n" +
 	"\alock_id\x18\x02 \x01(\tR\x06lockId\x12\x16\n" +
@@ -1305,34 +1392,36 @@ var file_latchkey_property_v1_lock_proto_depIdxs = []int32{
 	16, // 2: latchkey.property.v1.Lock.created_at:type_name -> google.protobuf.Timestamp
 	16, // 3: latchkey.property.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
 	16, // 4: latchkey.property.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	16, // 5: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
-	16, // 6: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
-	16, // 7: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
-	16, // 8: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
-	16, // 9: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	16, // 10: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
-	7,  // 11: latchkey.property.v1.ListLocksResponse.data:type_name -> latchkey.property.v1.LockList
-	0,  // 12: latchkey.property.v1.LockList.list:type_name -> latchkey.property.v1.Lock
-	0,  // 13: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
-	3,  // 14: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
-	0,  // 15: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
-	0,  // 16: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
-	4,  // 17: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
-	5,  // 18: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
-	8,  // 19: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
-	10, // 20: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
-	12, // 21: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
-	14, // 22: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
-	6,  // 23: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
-	9,  // 24: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
-	11, // 25: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
-	13, // 26: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
-	15, // 27: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
-	23, // [23:28] is the sub-list for method output_type
-	18, // [18:23] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	16, // 5: latchkey.property.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
+	16, // 6: latchkey.property.v1.LockStatus.offline_since:type_name -> google.protobuf.Timestamp
+	16, // 7: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
+	16, // 8: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
+	16, // 9: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
+	16, // 10: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
+	16, // 11: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	16, // 12: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
+	7,  // 13: latchkey.property.v1.ListLocksResponse.data:type_name -> latchkey.property.v1.LockList
+	0,  // 14: latchkey.property.v1.LockList.list:type_name -> latchkey.property.v1.Lock
+	0,  // 15: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
+	3,  // 16: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
+	0,  // 17: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
+	0,  // 18: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
+	4,  // 19: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
+	5,  // 20: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
+	8,  // 21: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
+	10, // 22: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
+	12, // 23: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
+	14, // 24: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
+	6,  // 25: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
+	9,  // 26: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
+	11, // 27: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
+	13, // 28: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
+	15, // 29: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
+	25, // [25:30] is the sub-list for method output_type
+	20, // [20:25] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_lock_proto_init() }

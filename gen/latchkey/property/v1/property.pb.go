@@ -54,7 +54,9 @@ type Property struct {
 	// With the policy threshold: owing up to this much does not block. In the minor unit of the currency owed, such as cents.
 	OwingThresholdMinor int32 `protobuf:"varint,11,opt,name=owing_threshold_minor,json=owingThresholdMinor,proto3" json:"owing_threshold_minor,omitempty"`
 	// When it was created here.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Each lock on a door with at least eight places for codes keeps two backup codes ready.
+	BackupCodes   bool `protobuf:"varint,13,opt,name=backup_codes,json=backupCodes,proto3" json:"backup_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,6 +175,13 @@ func (x *Property) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Property) GetBackupCodes() bool {
+	if x != nil {
+		return x.BackupCodes
+	}
+	return false
+}
+
 // PropertySettings are the settings of a change or a creation. What is left out stays, or takes the default.
 type PropertySettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -196,8 +205,10 @@ type PropertySettings struct {
 	OwingPolicy *string `protobuf:"bytes,9,opt,name=owing_policy,json=owingPolicy,proto3,oneof" json:"owing_policy,omitempty"`
 	// 0 to 1000000000. Default 0.
 	OwingThresholdMinor *int32 `protobuf:"varint,10,opt,name=owing_threshold_minor,json=owingThresholdMinor,proto3,oneof" json:"owing_threshold_minor,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// Default false: they take two places of each lock.
+	BackupCodes   *bool `protobuf:"varint,11,opt,name=backup_codes,json=backupCodes,proto3,oneof" json:"backup_codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PropertySettings) Reset() {
@@ -298,6 +309,13 @@ func (x *PropertySettings) GetOwingThresholdMinor() int32 {
 		return *x.OwingThresholdMinor
 	}
 	return 0
+}
+
+func (x *PropertySettings) GetBackupCodes() bool {
+	if x != nil && x.BackupCodes != nil {
+		return *x.BackupCodes
+	}
+	return false
 }
 
 // GetPropertyRequest has no fields: the credential says which property is meant.
@@ -479,7 +497,7 @@ var File_latchkey_property_v1_property_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xbb\x03\n" +
+	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xde\x03\n" +
 	"\bProperty\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -496,7 +514,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	" \x01(\tR\vowingPolicy\x122\n" +
 	"\x15owing_threshold_minor\x18\v \x01(\x05R\x13owingThresholdMinor\x129\n" +
 	"\n" +
-	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\"\x93\x06\n" +
+	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
+	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\"\xcc\x06\n" +
 	"\x10PropertySettings\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12+\n" +
@@ -514,7 +533,9 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\fowing_policy\x18\t \x01(\tB\x1e\xbaH\x1br\x19R\x05blockR\x05allowR\tthresholdH\bR\vowingPolicy\x88\x01\x01\x12F\n" +
 	"\x15owing_threshold_minor\x18\n" +
 	" \x01(\x05B\r\xbaH\n" +
-	"\x1a\b\x18\x80\x94\xeb\xdc\x03(\x00H\tR\x13owingThresholdMinor\x88\x01\x01B\a\n" +
+	"\x1a\b\x18\x80\x94\xeb\xdc\x03(\x00H\tR\x13owingThresholdMinor\x88\x01\x01\x12&\n" +
+	"\fbackup_codes\x18\v \x01(\bH\n" +
+	"R\vbackupCodes\x88\x01\x01B\a\n" +
 	"\x05_nameB\f\n" +
 	"\n" +
 	"_time_zoneB\x10\n" +
@@ -525,7 +546,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\v_pin_lengthB\x0e\n" +
 	"\f_gates_aloneB\x0f\n" +
 	"\r_owing_policyB\x18\n" +
-	"\x16_owing_threshold_minor\"\x14\n" +
+	"\x16_owing_threshold_minorB\x0f\n" +
+	"\r_backup_codes\"\x14\n" +
 	"\x12GetPropertyRequest\"I\n" +
 	"\x13GetPropertyResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"c\n" +

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type codeCommands struct {
+	remote `embed:""`
+
+	List   codeList   `cmd:"" help:"List the codes of staff, for one use, and of the backup. Never a PIN."`
+	Show   codeShow   `cmd:"" help:"Show a code and the locks that hold it. Never a PIN."`
+	Create codeCreate `cmd:"" help:"Make a code of staff, or for one use."`
+	Reveal codeReveal `cmd:"" help:"Show the PIN of a code. Who read it, and when, is written down."`
+	Revoke codeRevoke `cmd:"" help:"End a code at once."`
+	Swap   codeSwap   `cmd:"" help:"End the two backup codes of a lock and make two new ones."`
+}
+
+type codeList struct {
+	Kind  string `enum:",staff,oneTime,backup" default:"" help:"Only those of this kind: staff, oneTime or backup."`
+	Lock  string `placeholder:"ID" help:"Only the backup codes of this lock."`
+	Ended bool   `help:"Those that ended, too."`
+}
+
+func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		all := &propertyv1.CodeList{}
+		for token := ""; ; {
+			answer, err := propertyv1.NewCodeServiceClient(s.conn).ListCodes(s, &propertyv1.ListCodesRequest{
+				Kind: c.Kind, LockId: c.Lock, Ended: c.Ended, PageSize: 200, PageToken: token,
+			})
+			if err != nil {
+				return err
+			}
+			all.List = append(all.List, answer.GetData().GetList()...)
+			if token = answer.GetData().GetNextPageToken(); token == "" {
+				break
+			}
+		}
+		return s.answer(&propertyv1.ListCodesResponse{Data: all}, func() { s.codes(all.GetList()) })
+	})
+}
+
+type codeShow struct {
+	ID string `arg:"" name:"code" help:"cod_..."`
+}
+
+func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			m := answer.GetData()
+			s.codes([]*propertyv1.Code{m})
+			s.say("")
+			s.facts("hours", hoursText(m.GetHours()), "opens from", when(m.GetNotBefore()), "until", when(m.GetNotAfter()), "why it ended", dash(m.GetEndReason()),
+				"used", when(m.GetUsedAt()), "PIN last read", when(m.GetReadAt()), "by", dash(m.GetReadBy()), "made by", m.GetCreatedBy())
+			s.say("")
+			var rows [][]string
+			for _, p := range answer.GetPlaces() {
+				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), when(p.GetNotBefore()), when(p.GetNotAfter())})
+			}
+			s.table("No lock holds it.", []string{"door", "lock", "evidence", "result", "opens from", "until"}, rows)
+		})
+	})
+}
+
+type codeCreate struct {
+	Holder   string   `arg:"" help:"Whose it is, such as \"Cleaning, Ana\"."`
+	Door     []string `placeholder:"ID" help:"A space (spc_...) or gate (gat_...) it opens; again for more."`
+	AllRooms bool     `help:"Every space with a lock, besides these doors."`
+	Hours    []string `sep:"none" placeholder:"DAYS FROM-TO" help:"When in the week, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"; again for more. Left out: at any hour."`
+	From     string   `placeholder:"TIME" help:"Opens from here, such as 2026-07-01T08:00:00+02:00. Left out: now."`
+	Until    string   `placeholder:"TIME" help:"Opens up to here. Left out: without an end."`
+	OneTime  bool     `help:"Ends when it has opened a door once."`
+}
+
+func (codeCreate) Help() string {
+	return `The PIN is drawn by the service: latchkey code reveal shows it. Examples:
+  latchkey code create "Cleaning, Ana" --all-rooms --door gat_... --hours "mon-fri 08:00-16:00"
+  latchkey code create Plumber --door spc_... --one-time`
+}
+
+func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	req := &propertyv1.CreateCodeRequest{Kind: "staff", Holder: c.Holder, DoorIds: c.Door, AllRooms: c.AllRooms}
+	if c.OneTime {
+		req.Kind = "oneTime"
+	}
+	for _, text := range c.Hours {
+		h, err := readHours(text)
+		if err != nil {
+			return err
+		}
+		req.Hours = append(req.Hours, h)
+	}
+	for _, t := range []struct {
+		text string
+		to   **timestamppb.Timestamp
+	}{{c.From, &req.NotBefore}, {c.Until, &req.NotAfter}} {
+		if t.text == "" {
+			continue
+		}
+		at, err := time.Parse(time.RFC3339, t.text)
+		if err != nil {
+			return fmt.Errorf("time %q: want one with an offset, such as 2026-07-01T08:00:00+02:00", t.text)
+		}
+		*t.to = timestamppb.New(at)
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).CreateCode(s, req)
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.codes([]*propertyv1.Code{answer.GetData()})
+			s.say("Its PIN: latchkey code reveal " + answer.GetData().GetId())
+		})
+	})
+}
+
+type codeReveal struct {
+	ID string `arg:"" name:"code" help:"cod_..."`
+}
+
+func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.facts("holder", answer.GetData().GetHolder(), "PIN", dash(answer.GetPin()))
+			for _, p := range answer.GetDoorPins() {
+				s.facts("PIN at "+p.GetDoorId(), p.GetPin())
+			}
+		})
+	})
+}
+
+type codeRevoke struct {
+	ID string `arg:"" name:"code" help:"cod_..."`
+}
+
+func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() {
+			s.codes([]*propertyv1.Code{answer.GetData()})
+			s.say("When each lock is known to be rid of it: latchkey code show " + c.ID)
+		})
+	})
+}
+
+type codeSwap struct {
+	Lock string `arg:"" help:"lck_..."`
+}
+
+func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})
+		if err != nil {
+			return err
+		}
+		return s.answer(answer, func() { s.codes(answer.GetData()) })
+	})
+}
+
+func (s *session) codes(list []*propertyv1.Code) {
+	var rows [][]string
+	for _, c := range list {
+		where := fmt.Sprintf("%d doors", len(c.GetDoorIds()))
+		switch {
+		case c.LockId != nil:
+			where = c.GetLockId()
+		case c.GetAllRooms() && len(c.GetDoorIds()) > 0:
+			where = "all rooms, " + where
+		case c.GetAllRooms():
+			where = "all rooms"
+		}
+		state := c.GetState()
+		if c.GetState() == "ended" && !c.GetRemoved() {
+			state = "ended, being removed"
+		}
+		rows = append(rows, []string{c.GetId(), c.GetKind(), c.GetHolder(), where, hoursText(c.GetHours()), state, when(c.GetUsedAt())})
+	}
+	s.table("There is no code. Make one: latchkey code create", []string{"id", "kind", "holder", "where", "hours", "state", "used"}, rows)
+}
+
+var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+
+// readHours reads weekly hours such as "mon-fri 08:00-16:00".
+func readHours(text string) (*propertyv1.WeeklyHours, error) {
+	wrong := fmt.Errorf("hours %q: want days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
+	days, hours, ok := strings.Cut(text, " ")
+	from, to, ok2 := strings.Cut(hours, "-")
+	if !ok || !ok2 {
+		return nil, wrong
+	}
+	h := &propertyv1.WeeklyHours{From: from, To: to}
+	for _, part := range strings.Split(days, ",") {
+		first, last, span := strings.Cut(part, "-")
+		if !span {
+			last = first
+		}
+		a, b := weekday(first), weekday(last)
+		if a == 0 || b == 0 {
+			return nil, wrong
+		}
+		for d := a; ; d = d%7 + 1 {
+			h.Days = append(h.Days, d)
+			if d == b {
+				break
+			}
+		}
+	}
+	return h, nil
+}
+
+func weekday(name string) int32 {
+	for i, d := range weekdays {
+		if strings.EqualFold(d, name) {
+			return int32(i) + 1 //nolint:gosec // 0 to 6
+		}
+	}
+	return 0
+}
+
+func hoursText(hours []*propertyv1.WeeklyHours) string {
+	if len(hours) == 0 {
+		return "any"
+	}
+	var out []string
+	for _, h := range hours {
+		var days []string
+		for _, d := range h.GetDays() {
+			days = append(days, weekdays[(d+6)%7])
+		}
+		out = append(out, strings.Join(days, ",")+" "+h.GetFrom()+"-"+h.GetTo())
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,126 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entcode "latchkey.dev/ent/code"
+	entlock "latchkey.dev/ent/lock"
+	entproperty "latchkey.dev/ent/property"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/staff"
+)
+
+// SwapBackupCodes ends the backup codes of a lock and makes new ones.
+func (w Settler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
+	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, propertyID, lockID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := staff.Property(w.Tx.Context(), w.Tx.Client, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	if !p.BackupCodes {
+		return nil, fault.New(fault.Precondition, fault.PINNotPossible, "locks of this property keep no backup codes; switch on its setting backupCodes")
+	}
+	if lk.DoorID == nil || lk.Capabilities.Slots < fewest {
+		return nil, fault.New(fault.Precondition, fault.PINNotPossible,
+			"a lock keeps backup codes when it is on a door and has at least %d places for codes", fewest)
+	}
+	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
+		Order(entcode.ByID()).All(w.Tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the backup codes of a lock: %w", err)
+	}
+	for _, c := range old {
+		if _, err := w.EndCode(c, EndSwapped, by); err != nil {
+			return nil, err
+		}
+	}
+	return w.addBackups(propertyID, lockID, backups, by)
+}
+
+func (w Settler) addBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
+	var out []*ent.Code
+	for range n {
+		c, err := w.CreateCode(propertyID, NewCode{Kind: BackupCode, Holder: "backup", LockID: lockID, By: by})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Backups lists the properties whose locks keep backup codes, and those that have some and shall keep none any more.
+func Backups(tx *db.Tx) (keep, drop []string, err error) {
+	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the properties that keep backup codes: %w", err)
+	}
+	has, err := tx.Code.Query().Where(entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).Unique(true).
+		Select(entcode.FieldPropertyID).Strings(tx.Context())
+	if err != nil {
+		return nil, nil, fmt.Errorf("list the properties that have backup codes: %w", err)
+	}
+	for _, propertyID := range has {
+		if !slices.Contains(keep, propertyID) {
+			drop = append(drop, propertyID)
+		}
+	}
+	return keep, drop, nil
+}
+
+// KeepBackups sees to it that every lock of a property on a door has its backup codes, and makes at most limit: as many
+// means that more may be missing.
+func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
+	ctx := w.Tx.Context()
+	locks, err := w.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list the locks that keep backup codes: %w", err)
+	}
+	has, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
+		Select(entcode.FieldLockID).Strings(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list backup codes: %w", err)
+	}
+	count := map[string]int{}
+	for _, lockID := range has {
+		count[lockID]++
+	}
+	all := make([]Keeper, len(locks))
+	for i, l := range locks {
+		all[i] = Keeper{LockID: l.ID, OnDoor: true, Slots: l.Capabilities.Slots, Codes: count[l.ID]}
+	}
+	missing, made := MissingBackups(all), 0
+	for _, l := range locks {
+		n := min(missing[l.ID], limit-made)
+		if n <= 0 {
+			continue
+		}
+		if _, err := w.addBackups(propertyID, l.ID, n, "system"); err != nil {
+			return made, err
+		}
+		made += n
+	}
+	return made, nil
+}
+
+// DropBackups ends all backup codes of a property that has them kept no more, at most limit.
+func (w Settler) DropBackups(propertyID, by string, limit int) (int, error) {
+	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
+		Order(entcode.ByID()).Limit(limit).All(w.Tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("list backup codes: %w", err)
+	}
+	for _, c := range old {
+		if _, err := w.EndCode(c, EndOff, by); err != nil {
+			return 0, err
+		}
+	}
+	return len(old), nil
+}

@@ -1,0 +1,153 @@
+package access
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/staff"
+)
+
+// CodePrefix begins the ids of codes that are no stay's. They stand in slots and PINs where the id of a grant does.
+const CodePrefix = "cod"
+
+// CodeKind is what a code that is no stay's is for.
+type CodeKind string
+
+// The kinds.
+const (
+	StaffCode   CodeKind = "staff"   // of a person who works here: at any hour, or within weekly hours
+	OneTimeCode CodeKind = "oneTime" // ends when it has opened a door once
+	BackupCode  CodeKind = "backup"  // kept ready on one lock, for whoever staff read it to
+)
+
+// Why a code ended.
+const (
+	EndRevoked = "revoked"
+	EndUsed    = "used"
+	EndPast    = "windowPast"
+	EndSwapped = "swapped"
+	EndOff     = "backupCodesOff" // the lock keeps none any more
+)
+
+// Terms are what says when a code opens.
+type Terms struct {
+	Kind      CodeKind
+	Hours     []Hours // empty: at any hour
+	NotBefore time.Time
+	NotAfter  time.Time // zero: no end
+	Used      bool      // it has opened a door
+	End       string    // why a person ended it; empty: nobody did
+}
+
+// Standing is what the terms of a code come to at an instant.
+type Standing struct {
+	Right Right     // its window is the present one, else the next
+	End   string    // why it is over for good
+	Next  time.Time // when to look again; zero: time alone changes nothing
+}
+
+// Stand decides on a code. Weekly hours are kept a window at a time: the lock, or its bridge, opens and closes it, and when
+// it is over the next takes its place. With the service away the present window goes on and no other follows.
+func Stand(t Terms, zone *time.Location, now time.Time) Standing {
+	switch {
+	case t.End != "":
+		return Standing{End: t.End}
+	case t.Kind == OneTimeCode && t.Used:
+		return Standing{End: EndUsed}
+	case !t.NotAfter.IsZero() && !t.NotAfter.After(now):
+		return Standing{End: EndPast}
+	}
+	w := Window{}
+	if len(t.Hours) > 0 {
+		from := now
+		if t.NotBefore.After(from) {
+			from = t.NotBefore
+		}
+		var some bool
+		if w, some = HoursAt(t.Hours, zone, from); !some {
+			return Standing{End: EndPast}
+		}
+	}
+	if w.From.Before(t.NotBefore) {
+		w.From = t.NotBefore
+	}
+	if !t.NotAfter.IsZero() && (w.To.IsZero() || w.To.After(t.NotAfter)) {
+		w.To = t.NotAfter
+	}
+	if !w.To.IsZero() && !w.From.Before(w.To) {
+		return Standing{End: EndPast} // the next hours lie behind its end
+	}
+	return Standing{Right: Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
+}
+
+// termsOf reads the terms of a stored code.
+func termsOf(c *ent.Code) Terms {
+	t := Terms{Kind: CodeKind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
+	if c.NotAfter != nil {
+		t.NotAfter = *c.NotAfter
+	}
+	if c.RevokedAt != nil {
+		t.End = c.EndReason
+	}
+	return t
+}
+
+// backups is how many codes a lock keeps ready, and fewest how many slots it must have for that: a lock with fewer needs
+// them for guests.
+const (
+	backups = 2
+	fewest  = 8
+)
+
+// Keeper is a lock that may keep backup codes.
+type Keeper struct {
+	LockID string
+	OnDoor bool
+	Slots  int
+	Codes  int // backup codes that it has, or is about to have
+}
+
+// MissingBackups says how many backup codes each lock lacks, by lock.
+func MissingBackups(all []Keeper) map[string]int {
+	out := map[string]int{}
+	for _, k := range all {
+		if k.OnDoor && k.Slots >= fewest && k.Codes < backups {
+			out[k.LockID] = backups - k.Codes
+		}
+	}
+	return out
+}
+
+// lapsed says whether nothing of a code is on any lock.
+func lapsed(held []occupied) bool {
+	for _, h := range held {
+		if h.Present || h.Evidence != slot.Removed {
+			return false
+		}
+	}
+	return true
+}
+
+// CodeState is how a code stands: waiting (for its beginning or its next hours), open or ended.
+func CodeState(c *ent.Code, zone *time.Location, now time.Time) string {
+	s := Stand(termsOf(c), zone, now)
+	switch {
+	case s.End != "" || c.EndedAt != nil:
+		return "ended"
+	case s.Right.HeldBack:
+		return "waiting"
+	}
+	return "open"
+}
+
+// ZoneOf is the time zone of a property.
+func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
+	p, err := staff.Property(tx.Context(), tx.Client, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	return clock.Zone(p.TimeZone)
+}

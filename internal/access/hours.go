@@ -1,0 +1,140 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent/schema"
+	"latchkey.dev/internal/fault"
+)
+
+// Hours are some days of the week and the hours of these.
+type Hours = schema.WeeklyHours
+
+// week is how far windows are looked for, back and ahead: hours without a gap for so long have no end.
+const week = 7
+
+// HoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Windows that
+// touch or overlap are one; hours without a gap have no end, and their beginning is zero.
+//
+// Hours are those that the clocks in zone show. One that a change of the clocks skips is the moment of the change; of one
+// that comes twice a window takes in both.
+func HoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
+	day := at.In(zone)
+	var all []Window
+	for d := -week - 1; d <= week+1; d++ {
+		date := time.Date(day.Year(), day.Month(), day.Day()+d, 12, 0, 0, 0, time.UTC)
+		for _, h := range hours {
+			if w, ok := fallsOn(h, zone, date); ok {
+				all = append(all, w)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Window) int { return a.From.Compare(b.From) })
+	var joined []Window
+	for _, w := range all {
+		if n := len(joined); n > 0 && !w.From.After(joined[n-1].To) {
+			if w.To.After(joined[n-1].To) {
+				joined[n-1].To = w.To
+			}
+			continue
+		}
+		joined = append(joined, w)
+	}
+	for _, w := range joined {
+		switch {
+		case !w.To.After(at):
+			continue
+		case w.To.Sub(w.From) >= week*24*time.Hour:
+			return Window{}, true
+		}
+		return w, true
+	}
+	return Window{}, false
+}
+
+// fallsOn is the window of hours that begins on a date; false: the hours are not of that day of the week,
+// or the clocks skip them.
+func fallsOn(h Hours, zone *time.Location, date time.Time) (Window, bool) {
+	weekday := int(date.Weekday()+6)%week + 1
+	if !slices.Contains(h.Days, weekday) {
+		return Window{}, false
+	}
+	from, to := minutes(h.From), minutes(h.To)
+	if to <= from {
+		to += 24 * 60
+	}
+	w := Window{From: shown(date, from, zone, false), To: shown(date, to, zone, true)}
+	return w, w.From.Before(w.To)
+}
+
+func minutes(s string) int {
+	var hour, minute int
+	_, _ = fmt.Sscanf(s, "%d:%d", &hour, &minute)
+	return hour*60 + minute
+}
+
+// shown is the instant at which the clocks in zone show a date and so many minutes past its midnight: of two the first, or
+// the last.
+func shown(date time.Time, past int, zone *time.Location, last bool) time.Time {
+	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
+	before := wall.Add(-offset(wall.Add(-24*time.Hour), zone))
+	after := wall.Add(-offset(wall.Add(24*time.Hour), zone))
+	first, second := before, after
+	if second.Before(first) {
+		first, second = second, first
+	}
+	if last {
+		first, second = second, first
+	}
+	for _, t := range []time.Time{first, second} {
+		if t.Add(offset(t, zone)).Equal(wall) {
+			return t
+		}
+	}
+	change, _ := before.In(zone).ZoneBounds() // the clocks skipped it: by the old ones it lies behind the change
+	return change.UTC()
+}
+
+func offset(t time.Time, zone *time.Location) time.Duration {
+	_, seconds := t.In(zone).Zone()
+	return time.Duration(seconds) * time.Second
+}
+
+// mostHours bounds the lines of weekly hours of a code.
+const mostHours = 28
+
+// checkHours names what is wrong with weekly hours.
+func checkHours(hours []Hours) []fault.Field {
+	var wrong []fault.Field
+	bad := func(path string, r fault.Reason, message string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
+	}
+	if len(hours) > mostHours {
+		bad("hours", fault.OutOfRange, fmt.Sprintf("at most %d lines", mostHours))
+		return wrong
+	}
+	for i, h := range hours {
+		at := fmt.Sprintf("hours[%d].", i)
+		if len(h.Days) == 0 || slices.ContainsFunc(h.Days, func(d int) bool { return d < 1 || d > week }) {
+			bad(at+"days", fault.OutOfRange, "must name days, 1 Monday to 7 Sunday")
+		}
+		if !hhmm(h.From) {
+			bad(at+"from", fault.BadFormat, "must be HH:MM, 00:00 to 23:59")
+		}
+		if !hhmm(h.To) && h.To != "24:00" {
+			bad(at+"to", fault.BadFormat, "must be HH:MM, 00:00 to 24:00")
+		}
+		if h.From == h.To {
+			bad(at+"to", fault.Conflicting, "must differ from from; the whole day is 00:00 to 24:00")
+		}
+	}
+	return wrong
+}
+
+func hhmm(s string) bool {
+	_, err := time.Parse("15:04", s)
+	return err == nil && len(s) == 5 && strings.IndexByte(s, ':') == 2
+}

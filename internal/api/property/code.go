@@ -1,0 +1,236 @@
+package property
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+)
+
+type codes struct {
+	propertyv1.UnimplementedCodeServiceServer
+	Deps
+}
+
+func (d Deps) settler(tx *db.Tx) access.Settler { return access.Settler{Tx: tx, Keys: d.Keys} }
+
+func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
+	who, _ := actor.From(ctx)
+	n := access.NewCode{
+		Kind: access.CodeKind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Subject(),
+		NotBefore: sent(r.GetNotBefore()), NotAfter: sent(r.GetNotAfter()),
+	}
+	for _, h := range r.GetHours() {
+		line := access.Hours{From: h.GetFrom(), To: h.GetTo()}
+		for _, day := range h.GetDays() {
+			line.Days = append(line.Days, int(day))
+		}
+		n.Hours = append(n.Hours, line)
+	}
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateCodeResponse, error) {
+		c, err := s.settler(tx).CreateCode(propertyID, n)
+		if err != nil {
+			return nil, err
+		}
+		m, err := codeMessage(tx, c)
+		return &propertyv1.CreateCodeResponse{Data: m}, err
+	})
+}
+
+func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (*propertyv1.ListCodesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.GetPageToken() != "" && !id.Valid(access.CodePrefix, r.GetPageToken()) {
+		return nil, badToken()
+	}
+	size := int(r.GetPageSize())
+	if size == 0 {
+		size = defaultPage
+	}
+	view := s.DB.View(ctx)
+	rows, err := codesOf(ctx, view.Client, propertyID, codeFilter{
+		kind: r.GetKind(), lockID: r.GetLockId(), ended: r.GetEnded(), after: r.GetPageToken(), limit: size + 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.CodeList{}
+	if len(rows) > size {
+		rows = rows[:size]
+		list.NextPageToken = rows[size-1].ID
+	}
+	for _, c := range rows {
+		m, err := codeMessage(view, c)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, m)
+	}
+	return &propertyv1.ListCodesResponse{Data: list}, nil
+}
+
+func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*propertyv1.GetCodeResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	view := s.DB.View(ctx)
+	c, err := access.GetCode(view, propertyID, r.GetId())
+	if err != nil {
+		return nil, err
+	}
+	m, err := codeMessage(view, c)
+	if err != nil {
+		return nil, err
+	}
+	places, err := placesOf(view, c)
+	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
+}
+
+// placesOf are the locks that hold a code, or did and have not been given another's since.
+func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
+	slots, err := lock.SlotsOf(view.Context(), view.Client, c.PropertyID, c.ID)
+	if err != nil {
+		return nil, err
+	}
+	var doors []string
+	for _, sl := range slots {
+		doors = append(doors, sl.DoorID)
+	}
+	names, err := access.DoorNames(view, c.PropertyID, doors)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(slots, func(a, b *slotRow) int { return strings.Compare(a.LockID, b.LockID) })
+	var out []*propertyv1.CodePlace
+	for _, sl := range slots {
+		out = append(out, &propertyv1.CodePlace{
+			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
+			NotBefore: at(sl.NotBefore), NotAfter: at(sl.NotAfter),
+		})
+	}
+	return out, nil
+}
+
+// RevealCode shows a PIN. The one remembered under an Idempotency-Key is opened anew: see renderPIN.
+func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
+		return s.reveal(ctx, tx, propertyID, r.GetId())
+	})
+}
+
+func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
+	who, _ := actor.From(ctx)
+	c, err := access.GetCode(tx, propertyID, codeID)
+	if err != nil {
+		return nil, err
+	}
+	all, own, err := s.settler(tx).RevealCode(c, who.Subject())
+	if err != nil {
+		return nil, err
+	}
+	if c, err = access.GetCode(tx, propertyID, codeID); err != nil {
+		return nil, err
+	}
+	m, err := codeMessage(tx, c)
+	answer := &propertyv1.RevealCodeResponse{Data: m, Pin: all}
+	for door, pin := range own {
+		answer.DoorPins = append(answer.DoorPins, &propertyv1.DoorPin{DoorId: door, Pin: pin})
+	}
+	slices.SortFunc(answer.DoorPins, func(a, b *propertyv1.DoorPin) int { return strings.Compare(a.DoorId, b.DoorId) })
+	return answer, err
+}
+
+// renderPIN puts the PIN back into a remembered answer, and writes down that it was shown once more.
+func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return err
+	}
+	m := answer.(*propertyv1.RevealCodeResponse)
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		now, err := s.reveal(ctx, tx, propertyID, m.GetData().GetId())
+		if err == nil {
+			m.Pin, m.DoorPins = now.GetPin(), now.GetDoorPins()
+		}
+		return err
+	})
+}
+
+var _ idem.Renderer = (&codes{}).renderPIN
+
+func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
+	who, _ := actor.From(ctx)
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {
+		c, err := access.GetCode(tx, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		if c, err = s.settler(tx).EndCode(c, access.EndRevoked, who.Subject()); err != nil {
+			return nil, err
+		}
+		m, err := codeMessage(tx, c)
+		return &propertyv1.RevokeCodeResponse{Data: m}, err
+	})
+}
+
+func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
+	who, _ := actor.From(ctx)
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
+		rows, err := s.settler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Subject())
+		if err != nil {
+			return nil, err
+		}
+		answer := &propertyv1.SwapBackupCodesResponse{}
+		for _, c := range rows {
+			m, err := codeMessage(tx, c)
+			if err != nil {
+				return nil, err
+			}
+			answer.Data = append(answer.Data, m)
+		}
+		return answer, nil
+	})
+}
+
+func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
+	zone, err := access.ZoneOf(view, c.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	m := &propertyv1.Code{
+		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: given(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: at(c.NotAfter), State: access.CodeState(c, zone, view.Now()),
+		EndReason: given(c.EndReason), EndedAt: at(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: at(c.UsedAt),
+		ReadAt: at(c.ReadAt), ReadBy: given(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
+	}
+	for _, h := range c.Hours {
+		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}
+		for _, day := range h.Days {
+			line.Days = append(line.Days, int32(day)) //nolint:gosec // 1 to 7
+		}
+		m.Hours = append(m.Hours, line)
+	}
+	return m, nil
+}
+
+// sent is a moment of a request, zero where it was left out.
+func sent(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}

@@ -1,0 +1,43 @@
+package property
+
+import (
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/lock"
+)
+
+// healthMessage is how a lock does: what it said last, and what follows from that now.
+func healthMessage(row *lockRow, now lock.State) *propertyv1.LockStatus {
+	s := row.Status
+	m := &propertyv1.LockStatus{
+		Online: now.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: at(s.BatteryObservedAt), LastSeenAt: at(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: at(s.ClockObservedAt), Firmware: s.Firmware,
+		OfflineSince: at(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(now.Free), //nolint:gosec // at most 1000
+	}
+	if !now.Online {
+		m.OfflineReason = given(now.Reason)
+	}
+	if s.BatteryPercent != nil {
+		v := int32(*s.BatteryPercent) //nolint:gosec // 0 to 100
+		m.BatteryPercent = &v
+	}
+	if s.RSSI != nil {
+		v := int32(*s.RSSI) //nolint:gosec // dBm
+		m.Rssi = &v
+	}
+	return m
+}
+
+// slotMessage is one place for a code. owner is the reservation whose code it is, empty where it is no stay's.
+func slotMessage(s *slotRow, owner string) *propertyv1.LockSlot {
+	m := &propertyv1.LockSlot{
+		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: given(owner),
+		NotBefore: at(s.NotBefore), NotAfter: at(s.NotAfter), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt), Unmanaged: s.Foreign,
+	}
+	if strings.HasPrefix(s.GrantID, access.CodePrefix+"_") {
+		m.CodeId = &s.GrantID
+	}
+	return m
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"context"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+)
+
+// codesAtOnce bounds the codes that one change settles or makes.
+const codesAtOnce = 50
+
+// settleCodes looks at the codes whose time has come, and has locks keep their backup codes.
+func (s *Server) settleCodes(ctx context.Context) error {
+	err := s.untilFew(ctx, func(w access.Settler) (int, error) { return access.SettleCodes(w, codesAtOnce) })
+	if err != nil {
+		return err
+	}
+	keep, drop, err := access.Backups(s.db.View(ctx))
+	if err != nil {
+		return err
+	}
+	for _, propertyID := range keep {
+		err := s.untilFew(ctx, func(w access.Settler) (int, error) { return w.KeepBackups(propertyID, codesAtOnce) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, propertyID := range drop {
+		err := s.untilFew(ctx, func(w access.Settler) (int, error) { return w.DropBackups(propertyID, "system", codesAtOnce) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untilFew repeats a bounded change until it did less than it may.
+func (s *Server) untilFew(ctx context.Context, do func(w access.Settler) (int, error)) error {
+	for {
+		n := 0
+		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = do(access.Settler{Tx: tx, Keys: s.keys, Log: s.log})
+			return err
+		})
+		if err != nil || n < codesAtOnce {
+			return err
+		}
+	}
+}
