@@ -30,7 +30,7 @@ func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n)
 
 // journal appends an event under the next sequence. It returns how many old events gave way.
 func (s *store) journal(o occurrence) (lost int, err error) {
-	err = s.db.Update(func(tx *bbolt.Tx) error {
+	err = s.writes.do(func(tx *bbolt.Tx) error {
 		lost, err = s.enter(tx, o)
 		return err
 	})
@@ -82,7 +82,7 @@ func (s *store) pending(after uint64, most int) (out []occurrence, err error) {
 // was ever journaled here knows a later life of this bridge: events go on after its count, so that
 // none is taken for an old one.
 func (s *store) acknowledged(upTo uint64) error {
-	return s.db.Update(func(tx *bbolt.Tx) error {
+	return s.writes.do(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
 		if upTo > b.Sequence() {
 			return renumber(b, upTo)
@@ -127,7 +127,7 @@ type actRecord struct {
 // beginAct notes an act durably before it is carried out. If it was seen before, it returns what
 // became of it and false.
 func (s *store) beginAct(id string, now time.Time) (rec actRecord, first bool, err error) {
-	err = s.db.Update(func(tx *bbolt.Tx) error {
+	err = s.writes.do(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)
 		if raw := b.Get([]byte(id)); raw != nil {
 			rec.ID = id
@@ -144,7 +144,7 @@ func (s *store) beginAct(id string, now time.Time) (rec actRecord, first bool, e
 }
 
 func (s *store) endAct(rec actRecord) error {
-	return s.db.Update(func(tx *bbolt.Tx) error { return putAct(tx.Bucket(actsBucket), rec) })
+	return s.writes.do(func(tx *bbolt.Tx) error { return putAct(tx.Bucket(actsBucket), rec) })
 }
 
 func putAct(b *bbolt.Bucket, rec actRecord) error {

@@ -79,6 +79,13 @@ func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 
 // run ends with ctx, after the call under way has ended, or with the store's failure.
 func (o *owner) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		if o.busy {
+			<-o.answers
+		}
+	}()
 	o.timer = time.NewTimer(never)
 	defer o.timer.Stop()
 	events := []slot.Event{{Kind: slot.Booted}}
@@ -88,14 +95,10 @@ func (o *owner) run(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			if o.busy {
-				<-o.answers
-			}
 			return nil
 		case events = <-o.inbox:
 		case ev := <-o.answers:
-			o.busy = false
-			events = []slot.Event{o.heard(ev)}
+			events = []slot.Event{o.heard(o.state, ev)}
 		case <-o.met:
 			events = o.doubts(fresh)
 		case <-o.doubted:
@@ -108,13 +111,14 @@ func (o *owner) run(ctx context.Context) error {
 	}
 }
 
-// heard notes an answer, and puts off what silence makes pointless to repeat soon.
-func (o *owner) heard(ev slot.Event) slot.Event {
-	op := o.state.Op
+// heard notes an answer to the operation of a state, and puts off what silence makes pointless to repeat soon.
+func (o *owner) heard(of slot.Lock, ev slot.Event) slot.Event {
+	o.busy = false
+	op := of.Op
 	if op.Kind == slot.OpRead && ev.Result == slot.OK {
 		o.read[op.Slot] = o.bridge.clock.Now()
 	}
-	s, _ := o.state.Slot(op.Slot)
+	s, _ := of.Slot(op.Slot)
 	ev.RetryAfter = max(ev.RetryAfter, o.restraint.after(op, ev.Result, s.Held.Is == slot.Ours))
 	return ev
 }
@@ -133,49 +137,32 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 
 // advance moves the lock by some events, stores the outcome in one write, and only then acts.
 func (o *owner) advance(ctx context.Context, events []slot.Event) error {
-	before, state := o.state, o.state
+	before := o.state
+	p := pass{state: before, tell: map[uint32]slot.Observed{}}
 	if by := o.clock.take(); by != 0 {
-		state = reclocked(state, by)
+		p.state = reclocked(p.state, by)
 	}
-	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
-	var start *slot.Op
-	var drifted []occurrence
-	wake := never
-	tell := map[uint32]slot.Observed{}
-	for _, ev := range events {
-		ev.At, ev.ClockError = now, clockError
-		var actions []slot.Action
-		state, actions = slot.Step(state, ev)
-		wake = never
-		for _, a := range actions {
-			switch a.Kind {
-			case slot.Start:
-				start = &a.Op
-			case slot.Tell:
-				tell[a.Slot] = a.Observed
-			case slot.Drift:
-				drifted = append(drifted, o.bridge.occurred(driver.Event{
-					Address: o.lock.Address(), Kind: driver.Tampered, Slot: a.Slot, Reason: "slotChanged", At: now,
-				}))
-			case slot.WakeAt:
-				wake = min(a.At.Sub(now), never)
-			}
-		}
-	}
-	if err := o.save(before, state, drifted); err != nil {
+	o.move(&p, events)
+	o.glance(ctx, &p)
+	if err := o.save(before, p.state, p.drifted); err != nil {
 		return err
 	}
-	o.state = state
-	o.bridge.out.learn(o.lock.Address(), state.Rows(), tell)
-	if len(drifted) > 0 {
+	o.state = p.state
+	o.bridge.out.learn(o.lock.Address(), p.state.Rows(), p.tell)
+	if len(p.drifted) > 0 {
 		signal(o.bridge.events)
 	}
-	if start != nil {
-		o.busy = true
-		go o.carryOut(ctx, *start, o.clock.offset())
+	if p.start != nil {
+		o.begin(ctx, *p.start)
 	}
-	o.timer.Reset(wake)
+	o.timer.Reset(p.wake)
 	return nil
+}
+
+// begin has a call made beside us.
+func (o *owner) begin(ctx context.Context, op slot.Op) {
+	o.busy = true
+	go o.carryOut(ctx, op, o.clock.offset())
 }
 
 // save stores what has changed, and what happened: in one write, or a power cut between two would

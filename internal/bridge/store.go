@@ -42,6 +42,7 @@ type store struct {
 	db         *bbolt.DB
 	aead       cipher.AEAD
 	maxJournal uint64
+	writes     writes
 }
 
 func openStore(dir string) (*store, error) {
@@ -68,7 +69,7 @@ func openStore(dir string) (*store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the bridge's store %s: %w", path, err)
 	}
-	s := &store{db: db, aead: aead, maxJournal: journalSize}
+	s := &store{db: db, aead: aead, maxJournal: journalSize, writes: writes{db: db}}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
@@ -192,7 +193,7 @@ func (s *store) enrolled(id identity) error {
 }
 
 func (s *store) renewed(id identity) error {
-	return s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, metaBucket, identityKey, id) })
+	return s.writes.do(func(tx *bbolt.Tx) error { return s.put(tx, metaBucket, identityKey, id) })
 }
 
 func slotKey(address string, number uint32) []byte {
@@ -241,7 +242,7 @@ func (s *store) saveLock(address string, before, after slot.Lock, clock time.Dur
 func harmless(op slot.Op) bool { return op.Kind == "" || op.Kind == slot.OpRead }
 
 func (s *store) writeLock(address string, l slot.Lock, changed []slot.Slot, clock time.Duration, happened ...occurrence) error {
-	return s.db.Update(func(tx *bbolt.Tx) error {
+	return s.writes.do(func(tx *bbolt.Tx) error {
 		err := s.put(tx, locksBucket, []byte(address), storedLock{storeOp(l.Op), l.Seq, l.Fence, clock})
 		for _, row := range changed {
 			if err == nil {
