@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
@@ -27,10 +28,16 @@ import (
 	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/issuer"
+	"latchkey.dev/ent/issuerkey"
+	"latchkey.dev/ent/keyset"
+	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/phone"
+	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
@@ -60,6 +67,8 @@ type Client struct {
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
+	// DoorRule is the client for interacting with the DoorRule builders.
+	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
 	Endpoint *EndpointClient
 	// Event is the client for interacting with the Event builders.
@@ -74,6 +83,14 @@ type Client struct {
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
 	Integration *IntegrationClient
+	// Issuer is the client for interacting with the Issuer builders.
+	Issuer *IssuerClient
+	// IssuerKey is the client for interacting with the IssuerKey builders.
+	IssuerKey *IssuerKeyClient
+	// KeySet is the client for interacting with the KeySet builders.
+	KeySet *KeySetClient
+	// KeyStatus is the client for interacting with the KeyStatus builders.
+	KeyStatus *KeyStatusClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
 	// Mapping is the client for interacting with the Mapping builders.
@@ -82,6 +99,10 @@ type Client struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Phone is the client for interacting with the Phone builders.
+	Phone *PhoneClient
+	// PhoneLink is the client for interacting with the PhoneLink builders.
+	PhoneLink *PhoneLinkClient
 	// Pin is the client for interacting with the Pin builders.
 	Pin *PinClient
 	// Property is the client for interacting with the Property builders.
@@ -115,6 +136,7 @@ func (c *Client) init() {
 	c.Bridge = NewBridgeClient(c.config)
 	c.Code = NewCodeClient(c.config)
 	c.Conflict = NewConflictClient(c.config)
+	c.DoorRule = NewDoorRuleClient(c.config)
 	c.Endpoint = NewEndpointClient(c.config)
 	c.Event = NewEventClient(c.config)
 	c.Gate = NewGateClient(c.config)
@@ -122,10 +144,16 @@ func (c *Client) init() {
 	c.Guesses = NewGuessesClient(c.config)
 	c.Idempotency = NewIdempotencyClient(c.config)
 	c.Integration = NewIntegrationClient(c.config)
+	c.Issuer = NewIssuerClient(c.config)
+	c.IssuerKey = NewIssuerKeyClient(c.config)
+	c.KeySet = NewKeySetClient(c.config)
+	c.KeyStatus = NewKeyStatusClient(c.config)
 	c.Lock = NewLockClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
 	c.PartnerSpace = NewPartnerSpaceClient(c.config)
+	c.Phone = NewPhoneClient(c.config)
+	c.PhoneLink = NewPhoneLinkClient(c.config)
 	c.Pin = NewPinClient(c.config)
 	c.Property = NewPropertyClient(c.config)
 	c.PropertyKey = NewPropertyKeyClient(c.config)
@@ -232,6 +260,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Bridge:       NewBridgeClient(cfg),
 		Code:         NewCodeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
+		DoorRule:     NewDoorRuleClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
 		Event:        NewEventClient(cfg),
 		Gate:         NewGateClient(cfg),
@@ -239,10 +268,16 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		Guesses:      NewGuessesClient(cfg),
 		Idempotency:  NewIdempotencyClient(cfg),
 		Integration:  NewIntegrationClient(cfg),
+		Issuer:       NewIssuerClient(cfg),
+		IssuerKey:    NewIssuerKeyClient(cfg),
+		KeySet:       NewKeySetClient(cfg),
+		KeyStatus:    NewKeyStatusClient(cfg),
 		Lock:         NewLockClient(cfg),
 		Mapping:      NewMappingClient(cfg),
 		Notice:       NewNoticeClient(cfg),
 		PartnerSpace: NewPartnerSpaceClient(cfg),
+		Phone:        NewPhoneClient(cfg),
+		PhoneLink:    NewPhoneLinkClient(cfg),
 		Pin:          NewPinClient(cfg),
 		Property:     NewPropertyClient(cfg),
 		PropertyKey:  NewPropertyKeyClient(cfg),
@@ -276,6 +311,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Bridge:       NewBridgeClient(cfg),
 		Code:         NewCodeClient(cfg),
 		Conflict:     NewConflictClient(cfg),
+		DoorRule:     NewDoorRuleClient(cfg),
 		Endpoint:     NewEndpointClient(cfg),
 		Event:        NewEventClient(cfg),
 		Gate:         NewGateClient(cfg),
@@ -283,10 +319,16 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		Guesses:      NewGuessesClient(cfg),
 		Idempotency:  NewIdempotencyClient(cfg),
 		Integration:  NewIntegrationClient(cfg),
+		Issuer:       NewIssuerClient(cfg),
+		IssuerKey:    NewIssuerKeyClient(cfg),
+		KeySet:       NewKeySetClient(cfg),
+		KeyStatus:    NewKeyStatusClient(cfg),
 		Lock:         NewLockClient(cfg),
 		Mapping:      NewMappingClient(cfg),
 		Notice:       NewNoticeClient(cfg),
 		PartnerSpace: NewPartnerSpaceClient(cfg),
+		Phone:        NewPhoneClient(cfg),
+		PhoneLink:    NewPhoneLinkClient(cfg),
 		Pin:          NewPinClient(cfg),
 		Property:     NewPropertyClient(cfg),
 		PropertyKey:  NewPropertyKeyClient(cfg),
@@ -324,10 +366,11 @@ func (c *Client) Close() error {
 // In order to add hooks to a specific client, call: `client.Node.Use(...)`.
 func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.Endpoint, c.Event,
-		c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Lock, c.Mapping,
-		c.Notice, c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation,
-		c.Secret, c.Slot, c.Space, c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
+		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
+		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
+		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.Reservation, c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Use(hooks...)
 	}
@@ -337,10 +380,11 @@ func (c *Client) Use(hooks ...Hook) {
 // In order to add interceptors to a specific client, call: `client.Node.Intercept(...)`.
 func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
-		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.Endpoint, c.Event,
-		c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Lock, c.Mapping,
-		c.Notice, c.PartnerSpace, c.Pin, c.Property, c.PropertyKey, c.Reservation,
-		c.Secret, c.Slot, c.Space, c.Token,
+		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
+		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
+		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
+		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
+		c.Reservation, c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -361,6 +405,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Code.mutate(ctx, m)
 	case *ConflictMutation:
 		return c.Conflict.mutate(ctx, m)
+	case *DoorRuleMutation:
+		return c.DoorRule.mutate(ctx, m)
 	case *EndpointMutation:
 		return c.Endpoint.mutate(ctx, m)
 	case *EventMutation:
@@ -375,6 +421,14 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Idempotency.mutate(ctx, m)
 	case *IntegrationMutation:
 		return c.Integration.mutate(ctx, m)
+	case *IssuerMutation:
+		return c.Issuer.mutate(ctx, m)
+	case *IssuerKeyMutation:
+		return c.IssuerKey.mutate(ctx, m)
+	case *KeySetMutation:
+		return c.KeySet.mutate(ctx, m)
+	case *KeyStatusMutation:
+		return c.KeyStatus.mutate(ctx, m)
 	case *LockMutation:
 		return c.Lock.mutate(ctx, m)
 	case *MappingMutation:
@@ -383,6 +437,10 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Notice.mutate(ctx, m)
 	case *PartnerSpaceMutation:
 		return c.PartnerSpace.mutate(ctx, m)
+	case *PhoneMutation:
+		return c.Phone.mutate(ctx, m)
+	case *PhoneLinkMutation:
+		return c.PhoneLink.mutate(ctx, m)
 	case *PinMutation:
 		return c.Pin.mutate(ctx, m)
 	case *PropertyMutation:
@@ -1199,6 +1257,139 @@ func (c *ConflictClient) mutate(ctx context.Context, m *ConflictMutation) (Value
 		return (&ConflictDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown Conflict mutation op: %q", m.Op())
+	}
+}
+
+// DoorRuleClient is a client for the DoorRule schema.
+type DoorRuleClient struct {
+	config
+}
+
+// NewDoorRuleClient returns a client for the DoorRule from the given config.
+func NewDoorRuleClient(c config) *DoorRuleClient {
+	return &DoorRuleClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `doorrule.Hooks(f(g(h())))`.
+func (c *DoorRuleClient) Use(hooks ...Hook) {
+	c.hooks.DoorRule = append(c.hooks.DoorRule, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `doorrule.Intercept(f(g(h())))`.
+func (c *DoorRuleClient) Intercept(interceptors ...Interceptor) {
+	c.inters.DoorRule = append(c.inters.DoorRule, interceptors...)
+}
+
+// Create returns a builder for creating a DoorRule entity.
+func (c *DoorRuleClient) Create() *DoorRuleCreate {
+	mutation := newDoorRuleMutation(c.config, OpCreate)
+	return &DoorRuleCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of DoorRule entities.
+func (c *DoorRuleClient) CreateBulk(builders ...*DoorRuleCreate) *DoorRuleCreateBulk {
+	return &DoorRuleCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *DoorRuleClient) MapCreateBulk(slice any, setFunc func(*DoorRuleCreate, int)) *DoorRuleCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &DoorRuleCreateBulk{err: fmt.Errorf("calling to DoorRuleClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*DoorRuleCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &DoorRuleCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for DoorRule.
+func (c *DoorRuleClient) Update() *DoorRuleUpdate {
+	mutation := newDoorRuleMutation(c.config, OpUpdate)
+	return &DoorRuleUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *DoorRuleClient) UpdateOne(_m *DoorRule) *DoorRuleUpdateOne {
+	mutation := newDoorRuleMutation(c.config, OpUpdateOne, withDoorRule(_m))
+	return &DoorRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *DoorRuleClient) UpdateOneID(id string) *DoorRuleUpdateOne {
+	mutation := newDoorRuleMutation(c.config, OpUpdateOne, withDoorRuleID(id))
+	return &DoorRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for DoorRule.
+func (c *DoorRuleClient) Delete() *DoorRuleDelete {
+	mutation := newDoorRuleMutation(c.config, OpDelete)
+	return &DoorRuleDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *DoorRuleClient) DeleteOne(_m *DoorRule) *DoorRuleDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *DoorRuleClient) DeleteOneID(id string) *DoorRuleDeleteOne {
+	builder := c.Delete().Where(doorrule.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &DoorRuleDeleteOne{builder}
+}
+
+// Query returns a query builder for DoorRule.
+func (c *DoorRuleClient) Query() *DoorRuleQuery {
+	return &DoorRuleQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeDoorRule},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a DoorRule entity by its id.
+func (c *DoorRuleClient) Get(ctx context.Context, id string) (*DoorRule, error) {
+	return c.Query().Where(doorrule.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *DoorRuleClient) GetX(ctx context.Context, id string) *DoorRule {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *DoorRuleClient) Hooks() []Hook {
+	return c.hooks.DoorRule
+}
+
+// Interceptors returns the client interceptors.
+func (c *DoorRuleClient) Interceptors() []Interceptor {
+	return c.inters.DoorRule
+}
+
+func (c *DoorRuleClient) mutate(ctx context.Context, m *DoorRuleMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&DoorRuleCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&DoorRuleUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&DoorRuleUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&DoorRuleDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown DoorRule mutation op: %q", m.Op())
 	}
 }
 
@@ -2133,6 +2324,538 @@ func (c *IntegrationClient) mutate(ctx context.Context, m *IntegrationMutation) 
 	}
 }
 
+// IssuerClient is a client for the Issuer schema.
+type IssuerClient struct {
+	config
+}
+
+// NewIssuerClient returns a client for the Issuer from the given config.
+func NewIssuerClient(c config) *IssuerClient {
+	return &IssuerClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `issuer.Hooks(f(g(h())))`.
+func (c *IssuerClient) Use(hooks ...Hook) {
+	c.hooks.Issuer = append(c.hooks.Issuer, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `issuer.Intercept(f(g(h())))`.
+func (c *IssuerClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Issuer = append(c.inters.Issuer, interceptors...)
+}
+
+// Create returns a builder for creating a Issuer entity.
+func (c *IssuerClient) Create() *IssuerCreate {
+	mutation := newIssuerMutation(c.config, OpCreate)
+	return &IssuerCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Issuer entities.
+func (c *IssuerClient) CreateBulk(builders ...*IssuerCreate) *IssuerCreateBulk {
+	return &IssuerCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *IssuerClient) MapCreateBulk(slice any, setFunc func(*IssuerCreate, int)) *IssuerCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &IssuerCreateBulk{err: fmt.Errorf("calling to IssuerClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*IssuerCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &IssuerCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Issuer.
+func (c *IssuerClient) Update() *IssuerUpdate {
+	mutation := newIssuerMutation(c.config, OpUpdate)
+	return &IssuerUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *IssuerClient) UpdateOne(_m *Issuer) *IssuerUpdateOne {
+	mutation := newIssuerMutation(c.config, OpUpdateOne, withIssuer(_m))
+	return &IssuerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *IssuerClient) UpdateOneID(id string) *IssuerUpdateOne {
+	mutation := newIssuerMutation(c.config, OpUpdateOne, withIssuerID(id))
+	return &IssuerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Issuer.
+func (c *IssuerClient) Delete() *IssuerDelete {
+	mutation := newIssuerMutation(c.config, OpDelete)
+	return &IssuerDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *IssuerClient) DeleteOne(_m *Issuer) *IssuerDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *IssuerClient) DeleteOneID(id string) *IssuerDeleteOne {
+	builder := c.Delete().Where(issuer.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &IssuerDeleteOne{builder}
+}
+
+// Query returns a query builder for Issuer.
+func (c *IssuerClient) Query() *IssuerQuery {
+	return &IssuerQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeIssuer},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Issuer entity by its id.
+func (c *IssuerClient) Get(ctx context.Context, id string) (*Issuer, error) {
+	return c.Query().Where(issuer.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *IssuerClient) GetX(ctx context.Context, id string) *Issuer {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *IssuerClient) Hooks() []Hook {
+	return c.hooks.Issuer
+}
+
+// Interceptors returns the client interceptors.
+func (c *IssuerClient) Interceptors() []Interceptor {
+	return c.inters.Issuer
+}
+
+func (c *IssuerClient) mutate(ctx context.Context, m *IssuerMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&IssuerCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&IssuerUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&IssuerUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&IssuerDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Issuer mutation op: %q", m.Op())
+	}
+}
+
+// IssuerKeyClient is a client for the IssuerKey schema.
+type IssuerKeyClient struct {
+	config
+}
+
+// NewIssuerKeyClient returns a client for the IssuerKey from the given config.
+func NewIssuerKeyClient(c config) *IssuerKeyClient {
+	return &IssuerKeyClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `issuerkey.Hooks(f(g(h())))`.
+func (c *IssuerKeyClient) Use(hooks ...Hook) {
+	c.hooks.IssuerKey = append(c.hooks.IssuerKey, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `issuerkey.Intercept(f(g(h())))`.
+func (c *IssuerKeyClient) Intercept(interceptors ...Interceptor) {
+	c.inters.IssuerKey = append(c.inters.IssuerKey, interceptors...)
+}
+
+// Create returns a builder for creating a IssuerKey entity.
+func (c *IssuerKeyClient) Create() *IssuerKeyCreate {
+	mutation := newIssuerKeyMutation(c.config, OpCreate)
+	return &IssuerKeyCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of IssuerKey entities.
+func (c *IssuerKeyClient) CreateBulk(builders ...*IssuerKeyCreate) *IssuerKeyCreateBulk {
+	return &IssuerKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *IssuerKeyClient) MapCreateBulk(slice any, setFunc func(*IssuerKeyCreate, int)) *IssuerKeyCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &IssuerKeyCreateBulk{err: fmt.Errorf("calling to IssuerKeyClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*IssuerKeyCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &IssuerKeyCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for IssuerKey.
+func (c *IssuerKeyClient) Update() *IssuerKeyUpdate {
+	mutation := newIssuerKeyMutation(c.config, OpUpdate)
+	return &IssuerKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *IssuerKeyClient) UpdateOne(_m *IssuerKey) *IssuerKeyUpdateOne {
+	mutation := newIssuerKeyMutation(c.config, OpUpdateOne, withIssuerKey(_m))
+	return &IssuerKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *IssuerKeyClient) UpdateOneID(id string) *IssuerKeyUpdateOne {
+	mutation := newIssuerKeyMutation(c.config, OpUpdateOne, withIssuerKeyID(id))
+	return &IssuerKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for IssuerKey.
+func (c *IssuerKeyClient) Delete() *IssuerKeyDelete {
+	mutation := newIssuerKeyMutation(c.config, OpDelete)
+	return &IssuerKeyDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *IssuerKeyClient) DeleteOne(_m *IssuerKey) *IssuerKeyDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *IssuerKeyClient) DeleteOneID(id string) *IssuerKeyDeleteOne {
+	builder := c.Delete().Where(issuerkey.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &IssuerKeyDeleteOne{builder}
+}
+
+// Query returns a query builder for IssuerKey.
+func (c *IssuerKeyClient) Query() *IssuerKeyQuery {
+	return &IssuerKeyQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeIssuerKey},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a IssuerKey entity by its id.
+func (c *IssuerKeyClient) Get(ctx context.Context, id string) (*IssuerKey, error) {
+	return c.Query().Where(issuerkey.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *IssuerKeyClient) GetX(ctx context.Context, id string) *IssuerKey {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *IssuerKeyClient) Hooks() []Hook {
+	return c.hooks.IssuerKey
+}
+
+// Interceptors returns the client interceptors.
+func (c *IssuerKeyClient) Interceptors() []Interceptor {
+	return c.inters.IssuerKey
+}
+
+func (c *IssuerKeyClient) mutate(ctx context.Context, m *IssuerKeyMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&IssuerKeyCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&IssuerKeyUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&IssuerKeyUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&IssuerKeyDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown IssuerKey mutation op: %q", m.Op())
+	}
+}
+
+// KeySetClient is a client for the KeySet schema.
+type KeySetClient struct {
+	config
+}
+
+// NewKeySetClient returns a client for the KeySet from the given config.
+func NewKeySetClient(c config) *KeySetClient {
+	return &KeySetClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `keyset.Hooks(f(g(h())))`.
+func (c *KeySetClient) Use(hooks ...Hook) {
+	c.hooks.KeySet = append(c.hooks.KeySet, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `keyset.Intercept(f(g(h())))`.
+func (c *KeySetClient) Intercept(interceptors ...Interceptor) {
+	c.inters.KeySet = append(c.inters.KeySet, interceptors...)
+}
+
+// Create returns a builder for creating a KeySet entity.
+func (c *KeySetClient) Create() *KeySetCreate {
+	mutation := newKeySetMutation(c.config, OpCreate)
+	return &KeySetCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of KeySet entities.
+func (c *KeySetClient) CreateBulk(builders ...*KeySetCreate) *KeySetCreateBulk {
+	return &KeySetCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *KeySetClient) MapCreateBulk(slice any, setFunc func(*KeySetCreate, int)) *KeySetCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &KeySetCreateBulk{err: fmt.Errorf("calling to KeySetClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*KeySetCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &KeySetCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for KeySet.
+func (c *KeySetClient) Update() *KeySetUpdate {
+	mutation := newKeySetMutation(c.config, OpUpdate)
+	return &KeySetUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *KeySetClient) UpdateOne(_m *KeySet) *KeySetUpdateOne {
+	mutation := newKeySetMutation(c.config, OpUpdateOne, withKeySet(_m))
+	return &KeySetUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *KeySetClient) UpdateOneID(id string) *KeySetUpdateOne {
+	mutation := newKeySetMutation(c.config, OpUpdateOne, withKeySetID(id))
+	return &KeySetUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for KeySet.
+func (c *KeySetClient) Delete() *KeySetDelete {
+	mutation := newKeySetMutation(c.config, OpDelete)
+	return &KeySetDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *KeySetClient) DeleteOne(_m *KeySet) *KeySetDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *KeySetClient) DeleteOneID(id string) *KeySetDeleteOne {
+	builder := c.Delete().Where(keyset.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &KeySetDeleteOne{builder}
+}
+
+// Query returns a query builder for KeySet.
+func (c *KeySetClient) Query() *KeySetQuery {
+	return &KeySetQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeKeySet},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a KeySet entity by its id.
+func (c *KeySetClient) Get(ctx context.Context, id string) (*KeySet, error) {
+	return c.Query().Where(keyset.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *KeySetClient) GetX(ctx context.Context, id string) *KeySet {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *KeySetClient) Hooks() []Hook {
+	return c.hooks.KeySet
+}
+
+// Interceptors returns the client interceptors.
+func (c *KeySetClient) Interceptors() []Interceptor {
+	return c.inters.KeySet
+}
+
+func (c *KeySetClient) mutate(ctx context.Context, m *KeySetMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&KeySetCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&KeySetUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&KeySetUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&KeySetDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown KeySet mutation op: %q", m.Op())
+	}
+}
+
+// KeyStatusClient is a client for the KeyStatus schema.
+type KeyStatusClient struct {
+	config
+}
+
+// NewKeyStatusClient returns a client for the KeyStatus from the given config.
+func NewKeyStatusClient(c config) *KeyStatusClient {
+	return &KeyStatusClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `keystatus.Hooks(f(g(h())))`.
+func (c *KeyStatusClient) Use(hooks ...Hook) {
+	c.hooks.KeyStatus = append(c.hooks.KeyStatus, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `keystatus.Intercept(f(g(h())))`.
+func (c *KeyStatusClient) Intercept(interceptors ...Interceptor) {
+	c.inters.KeyStatus = append(c.inters.KeyStatus, interceptors...)
+}
+
+// Create returns a builder for creating a KeyStatus entity.
+func (c *KeyStatusClient) Create() *KeyStatusCreate {
+	mutation := newKeyStatusMutation(c.config, OpCreate)
+	return &KeyStatusCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of KeyStatus entities.
+func (c *KeyStatusClient) CreateBulk(builders ...*KeyStatusCreate) *KeyStatusCreateBulk {
+	return &KeyStatusCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *KeyStatusClient) MapCreateBulk(slice any, setFunc func(*KeyStatusCreate, int)) *KeyStatusCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &KeyStatusCreateBulk{err: fmt.Errorf("calling to KeyStatusClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*KeyStatusCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &KeyStatusCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for KeyStatus.
+func (c *KeyStatusClient) Update() *KeyStatusUpdate {
+	mutation := newKeyStatusMutation(c.config, OpUpdate)
+	return &KeyStatusUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *KeyStatusClient) UpdateOne(_m *KeyStatus) *KeyStatusUpdateOne {
+	mutation := newKeyStatusMutation(c.config, OpUpdateOne, withKeyStatus(_m))
+	return &KeyStatusUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *KeyStatusClient) UpdateOneID(id string) *KeyStatusUpdateOne {
+	mutation := newKeyStatusMutation(c.config, OpUpdateOne, withKeyStatusID(id))
+	return &KeyStatusUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for KeyStatus.
+func (c *KeyStatusClient) Delete() *KeyStatusDelete {
+	mutation := newKeyStatusMutation(c.config, OpDelete)
+	return &KeyStatusDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *KeyStatusClient) DeleteOne(_m *KeyStatus) *KeyStatusDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *KeyStatusClient) DeleteOneID(id string) *KeyStatusDeleteOne {
+	builder := c.Delete().Where(keystatus.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &KeyStatusDeleteOne{builder}
+}
+
+// Query returns a query builder for KeyStatus.
+func (c *KeyStatusClient) Query() *KeyStatusQuery {
+	return &KeyStatusQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeKeyStatus},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a KeyStatus entity by its id.
+func (c *KeyStatusClient) Get(ctx context.Context, id string) (*KeyStatus, error) {
+	return c.Query().Where(keystatus.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *KeyStatusClient) GetX(ctx context.Context, id string) *KeyStatus {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *KeyStatusClient) Hooks() []Hook {
+	return c.hooks.KeyStatus
+}
+
+// Interceptors returns the client interceptors.
+func (c *KeyStatusClient) Interceptors() []Interceptor {
+	return c.inters.KeyStatus
+}
+
+func (c *KeyStatusClient) mutate(ctx context.Context, m *KeyStatusMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&KeyStatusCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&KeyStatusUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&KeyStatusUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&KeyStatusDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown KeyStatus mutation op: %q", m.Op())
+	}
+}
+
 // LockClient is a client for the Lock schema.
 type LockClient struct {
 	config
@@ -2662,6 +3385,272 @@ func (c *PartnerSpaceClient) mutate(ctx context.Context, m *PartnerSpaceMutation
 		return (&PartnerSpaceDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown PartnerSpace mutation op: %q", m.Op())
+	}
+}
+
+// PhoneClient is a client for the Phone schema.
+type PhoneClient struct {
+	config
+}
+
+// NewPhoneClient returns a client for the Phone from the given config.
+func NewPhoneClient(c config) *PhoneClient {
+	return &PhoneClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `phone.Hooks(f(g(h())))`.
+func (c *PhoneClient) Use(hooks ...Hook) {
+	c.hooks.Phone = append(c.hooks.Phone, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `phone.Intercept(f(g(h())))`.
+func (c *PhoneClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Phone = append(c.inters.Phone, interceptors...)
+}
+
+// Create returns a builder for creating a Phone entity.
+func (c *PhoneClient) Create() *PhoneCreate {
+	mutation := newPhoneMutation(c.config, OpCreate)
+	return &PhoneCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Phone entities.
+func (c *PhoneClient) CreateBulk(builders ...*PhoneCreate) *PhoneCreateBulk {
+	return &PhoneCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PhoneClient) MapCreateBulk(slice any, setFunc func(*PhoneCreate, int)) *PhoneCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PhoneCreateBulk{err: fmt.Errorf("calling to PhoneClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PhoneCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PhoneCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Phone.
+func (c *PhoneClient) Update() *PhoneUpdate {
+	mutation := newPhoneMutation(c.config, OpUpdate)
+	return &PhoneUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PhoneClient) UpdateOne(_m *Phone) *PhoneUpdateOne {
+	mutation := newPhoneMutation(c.config, OpUpdateOne, withPhone(_m))
+	return &PhoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PhoneClient) UpdateOneID(id string) *PhoneUpdateOne {
+	mutation := newPhoneMutation(c.config, OpUpdateOne, withPhoneID(id))
+	return &PhoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Phone.
+func (c *PhoneClient) Delete() *PhoneDelete {
+	mutation := newPhoneMutation(c.config, OpDelete)
+	return &PhoneDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PhoneClient) DeleteOne(_m *Phone) *PhoneDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PhoneClient) DeleteOneID(id string) *PhoneDeleteOne {
+	builder := c.Delete().Where(phone.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PhoneDeleteOne{builder}
+}
+
+// Query returns a query builder for Phone.
+func (c *PhoneClient) Query() *PhoneQuery {
+	return &PhoneQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePhone},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Phone entity by its id.
+func (c *PhoneClient) Get(ctx context.Context, id string) (*Phone, error) {
+	return c.Query().Where(phone.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PhoneClient) GetX(ctx context.Context, id string) *Phone {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PhoneClient) Hooks() []Hook {
+	return c.hooks.Phone
+}
+
+// Interceptors returns the client interceptors.
+func (c *PhoneClient) Interceptors() []Interceptor {
+	return c.inters.Phone
+}
+
+func (c *PhoneClient) mutate(ctx context.Context, m *PhoneMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PhoneCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PhoneUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PhoneUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PhoneDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Phone mutation op: %q", m.Op())
+	}
+}
+
+// PhoneLinkClient is a client for the PhoneLink schema.
+type PhoneLinkClient struct {
+	config
+}
+
+// NewPhoneLinkClient returns a client for the PhoneLink from the given config.
+func NewPhoneLinkClient(c config) *PhoneLinkClient {
+	return &PhoneLinkClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `phonelink.Hooks(f(g(h())))`.
+func (c *PhoneLinkClient) Use(hooks ...Hook) {
+	c.hooks.PhoneLink = append(c.hooks.PhoneLink, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `phonelink.Intercept(f(g(h())))`.
+func (c *PhoneLinkClient) Intercept(interceptors ...Interceptor) {
+	c.inters.PhoneLink = append(c.inters.PhoneLink, interceptors...)
+}
+
+// Create returns a builder for creating a PhoneLink entity.
+func (c *PhoneLinkClient) Create() *PhoneLinkCreate {
+	mutation := newPhoneLinkMutation(c.config, OpCreate)
+	return &PhoneLinkCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of PhoneLink entities.
+func (c *PhoneLinkClient) CreateBulk(builders ...*PhoneLinkCreate) *PhoneLinkCreateBulk {
+	return &PhoneLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *PhoneLinkClient) MapCreateBulk(slice any, setFunc func(*PhoneLinkCreate, int)) *PhoneLinkCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &PhoneLinkCreateBulk{err: fmt.Errorf("calling to PhoneLinkClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*PhoneLinkCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &PhoneLinkCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for PhoneLink.
+func (c *PhoneLinkClient) Update() *PhoneLinkUpdate {
+	mutation := newPhoneLinkMutation(c.config, OpUpdate)
+	return &PhoneLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *PhoneLinkClient) UpdateOne(_m *PhoneLink) *PhoneLinkUpdateOne {
+	mutation := newPhoneLinkMutation(c.config, OpUpdateOne, withPhoneLink(_m))
+	return &PhoneLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *PhoneLinkClient) UpdateOneID(id string) *PhoneLinkUpdateOne {
+	mutation := newPhoneLinkMutation(c.config, OpUpdateOne, withPhoneLinkID(id))
+	return &PhoneLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for PhoneLink.
+func (c *PhoneLinkClient) Delete() *PhoneLinkDelete {
+	mutation := newPhoneLinkMutation(c.config, OpDelete)
+	return &PhoneLinkDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *PhoneLinkClient) DeleteOne(_m *PhoneLink) *PhoneLinkDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *PhoneLinkClient) DeleteOneID(id string) *PhoneLinkDeleteOne {
+	builder := c.Delete().Where(phonelink.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &PhoneLinkDeleteOne{builder}
+}
+
+// Query returns a query builder for PhoneLink.
+func (c *PhoneLinkClient) Query() *PhoneLinkQuery {
+	return &PhoneLinkQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypePhoneLink},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a PhoneLink entity by its id.
+func (c *PhoneLinkClient) Get(ctx context.Context, id string) (*PhoneLink, error) {
+	return c.Query().Where(phonelink.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *PhoneLinkClient) GetX(ctx context.Context, id string) *PhoneLink {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *PhoneLinkClient) Hooks() []Hook {
+	return c.hooks.PhoneLink
+}
+
+// Interceptors returns the client interceptors.
+func (c *PhoneLinkClient) Interceptors() []Interceptor {
+	return c.inters.PhoneLink
+}
+
+func (c *PhoneLinkClient) mutate(ctx context.Context, m *PhoneLinkMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&PhoneLinkCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&PhoneLinkUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&PhoneLinkUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&PhoneLinkDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown PhoneLink mutation op: %q", m.Op())
 	}
 }
 
@@ -3732,15 +4721,16 @@ func (c *TokenClient) mutate(ctx context.Context, m *TokenMutation) (Value, erro
 // hooks and interceptors per client, for fast access.
 type (
 	hooks struct {
-		Act, App, Arrival, Bridge, Code, Conflict, Endpoint, Event, Gate, Grant,
-		Guesses, Idempotency, Integration, Lock, Mapping, Notice, PartnerSpace, Pin,
-		Property, PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Hook
+		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
+		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
+		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Hook
 	}
 	inters struct {
-		Act, App, Arrival, Bridge, Code, Conflict, Endpoint, Event, Gate, Grant,
-		Guesses, Idempotency, Integration, Lock, Mapping, Notice, PartnerSpace, Pin,
-		Property, PropertyKey, Reservation, Secret, Slot, Space,
-		Token []ent.Interceptor
+		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
+		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
+		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Interceptor
 	}
 )
 

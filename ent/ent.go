@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
@@ -25,10 +26,16 @@ import (
 	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/issuer"
+	"latchkey.dev/ent/issuerkey"
+	"latchkey.dev/ent/keyset"
+	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/phone"
+	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
@@ -103,6 +110,7 @@ func checkColumn(t, c string) error {
 			bridge.Table:       bridge.ValidColumn,
 			code.Table:         code.ValidColumn,
 			conflict.Table:     conflict.ValidColumn,
+			doorrule.Table:     doorrule.ValidColumn,
 			endpoint.Table:     endpoint.ValidColumn,
 			event.Table:        event.ValidColumn,
 			gate.Table:         gate.ValidColumn,
@@ -110,10 +118,16 @@ func checkColumn(t, c string) error {
 			guesses.Table:      guesses.ValidColumn,
 			idempotency.Table:  idempotency.ValidColumn,
 			integration.Table:  integration.ValidColumn,
+			issuer.Table:       issuer.ValidColumn,
+			issuerkey.Table:    issuerkey.ValidColumn,
+			keyset.Table:       keyset.ValidColumn,
+			keystatus.Table:    keystatus.ValidColumn,
 			lock.Table:         lock.ValidColumn,
 			mapping.Table:      mapping.ValidColumn,
 			notice.Table:       notice.ValidColumn,
 			partnerspace.Table: partnerspace.ValidColumn,
+			phone.Table:        phone.ValidColumn,
+			phonelink.Table:    phonelink.ValidColumn,
 			pin.Table:          pin.ValidColumn,
 			property.Table:     property.ValidColumn,
 			propertykey.Table:  propertykey.ValidColumn,

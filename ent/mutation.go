@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
@@ -24,10 +25,16 @@ import (
 	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/issuer"
+	"latchkey.dev/ent/issuerkey"
+	"latchkey.dev/ent/keyset"
+	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/phone"
+	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/property"
@@ -56,6 +63,7 @@ const (
 	TypeBridge       = "Bridge"
 	TypeCode         = "Code"
 	TypeConflict     = "Conflict"
+	TypeDoorRule     = "DoorRule"
 	TypeEndpoint     = "Endpoint"
 	TypeEvent        = "Event"
 	TypeGate         = "Gate"
@@ -63,10 +71,16 @@ const (
 	TypeGuesses      = "Guesses"
 	TypeIdempotency  = "Idempotency"
 	TypeIntegration  = "Integration"
+	TypeIssuer       = "Issuer"
+	TypeIssuerKey    = "IssuerKey"
+	TypeKeySet       = "KeySet"
+	TypeKeyStatus    = "KeyStatus"
 	TypeLock         = "Lock"
 	TypeMapping      = "Mapping"
 	TypeNotice       = "Notice"
 	TypePartnerSpace = "PartnerSpace"
+	TypePhone        = "Phone"
+	TypePhoneLink    = "PhoneLink"
 	TypePin          = "Pin"
 	TypeProperty     = "Property"
 	TypePropertyKey  = "PropertyKey"
@@ -6218,6 +6232,569 @@ func (m *ConflictMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Conflict edge %s", name)
 }
 
+// DoorRuleMutation represents an operation that mutates the DoorRule nodes in the graph.
+type DoorRuleMutation struct {
+	config
+	op                  Op
+	typ                 string
+	id                  *string
+	property_id         *string
+	floor               *int64
+	addfloor            *int64
+	list_age_seconds    *int
+	addlist_age_seconds *int
+	created_at          *time.Time
+	clearedFields       map[string]struct{}
+	done                bool
+	oldValue            func(context.Context) (*DoorRule, error)
+	predicates          []predicate.DoorRule
+}
+
+var _ ent.Mutation = (*DoorRuleMutation)(nil)
+
+// doorruleOption allows management of the mutation configuration using functional options.
+type doorruleOption func(*DoorRuleMutation)
+
+// newDoorRuleMutation creates new mutation for the DoorRule entity.
+func newDoorRuleMutation(c config, op Op, opts ...doorruleOption) *DoorRuleMutation {
+	m := &DoorRuleMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeDoorRule,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withDoorRuleID sets the ID field of the mutation.
+func withDoorRuleID(id string) doorruleOption {
+	return func(m *DoorRuleMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *DoorRule
+		)
+		m.oldValue = func(ctx context.Context) (*DoorRule, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().DoorRule.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withDoorRule sets the old DoorRule of the mutation.
+func withDoorRule(node *DoorRule) doorruleOption {
+	return func(m *DoorRuleMutation) {
+		m.oldValue = func(context.Context) (*DoorRule, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m DoorRuleMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m DoorRuleMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of DoorRule entities.
+func (m *DoorRuleMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *DoorRuleMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *DoorRuleMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().DoorRule.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *DoorRuleMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *DoorRuleMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the DoorRule entity.
+// If the DoorRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DoorRuleMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *DoorRuleMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetFloor sets the "floor" field.
+func (m *DoorRuleMutation) SetFloor(i int64) {
+	m.floor = &i
+	m.addfloor = nil
+}
+
+// Floor returns the value of the "floor" field in the mutation.
+func (m *DoorRuleMutation) Floor() (r int64, exists bool) {
+	v := m.floor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFloor returns the old "floor" field's value of the DoorRule entity.
+// If the DoorRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DoorRuleMutation) OldFloor(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFloor is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFloor requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFloor: %w", err)
+	}
+	return oldValue.Floor, nil
+}
+
+// AddFloor adds i to the "floor" field.
+func (m *DoorRuleMutation) AddFloor(i int64) {
+	if m.addfloor != nil {
+		*m.addfloor += i
+	} else {
+		m.addfloor = &i
+	}
+}
+
+// AddedFloor returns the value that was added to the "floor" field in this mutation.
+func (m *DoorRuleMutation) AddedFloor() (r int64, exists bool) {
+	v := m.addfloor
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetFloor resets all changes to the "floor" field.
+func (m *DoorRuleMutation) ResetFloor() {
+	m.floor = nil
+	m.addfloor = nil
+}
+
+// SetListAgeSeconds sets the "list_age_seconds" field.
+func (m *DoorRuleMutation) SetListAgeSeconds(i int) {
+	m.list_age_seconds = &i
+	m.addlist_age_seconds = nil
+}
+
+// ListAgeSeconds returns the value of the "list_age_seconds" field in the mutation.
+func (m *DoorRuleMutation) ListAgeSeconds() (r int, exists bool) {
+	v := m.list_age_seconds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListAgeSeconds returns the old "list_age_seconds" field's value of the DoorRule entity.
+// If the DoorRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DoorRuleMutation) OldListAgeSeconds(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListAgeSeconds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListAgeSeconds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListAgeSeconds: %w", err)
+	}
+	return oldValue.ListAgeSeconds, nil
+}
+
+// AddListAgeSeconds adds i to the "list_age_seconds" field.
+func (m *DoorRuleMutation) AddListAgeSeconds(i int) {
+	if m.addlist_age_seconds != nil {
+		*m.addlist_age_seconds += i
+	} else {
+		m.addlist_age_seconds = &i
+	}
+}
+
+// AddedListAgeSeconds returns the value that was added to the "list_age_seconds" field in this mutation.
+func (m *DoorRuleMutation) AddedListAgeSeconds() (r int, exists bool) {
+	v := m.addlist_age_seconds
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetListAgeSeconds resets all changes to the "list_age_seconds" field.
+func (m *DoorRuleMutation) ResetListAgeSeconds() {
+	m.list_age_seconds = nil
+	m.addlist_age_seconds = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *DoorRuleMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *DoorRuleMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the DoorRule entity.
+// If the DoorRule object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *DoorRuleMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *DoorRuleMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the DoorRuleMutation builder.
+func (m *DoorRuleMutation) Where(ps ...predicate.DoorRule) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the DoorRuleMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *DoorRuleMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.DoorRule, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *DoorRuleMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *DoorRuleMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (DoorRule).
+func (m *DoorRuleMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *DoorRuleMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, doorrule.FieldPropertyID)
+	}
+	if m.floor != nil {
+		fields = append(fields, doorrule.FieldFloor)
+	}
+	if m.list_age_seconds != nil {
+		fields = append(fields, doorrule.FieldListAgeSeconds)
+	}
+	if m.created_at != nil {
+		fields = append(fields, doorrule.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *DoorRuleMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case doorrule.FieldPropertyID:
+		return m.PropertyID()
+	case doorrule.FieldFloor:
+		return m.Floor()
+	case doorrule.FieldListAgeSeconds:
+		return m.ListAgeSeconds()
+	case doorrule.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *DoorRuleMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case doorrule.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case doorrule.FieldFloor:
+		return m.OldFloor(ctx)
+	case doorrule.FieldListAgeSeconds:
+		return m.OldListAgeSeconds(ctx)
+	case doorrule.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown DoorRule field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DoorRuleMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case doorrule.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case doorrule.FieldFloor:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFloor(v)
+		return nil
+	case doorrule.FieldListAgeSeconds:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListAgeSeconds(v)
+		return nil
+	case doorrule.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown DoorRule field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *DoorRuleMutation) AddedFields() []string {
+	var fields []string
+	if m.addfloor != nil {
+		fields = append(fields, doorrule.FieldFloor)
+	}
+	if m.addlist_age_seconds != nil {
+		fields = append(fields, doorrule.FieldListAgeSeconds)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *DoorRuleMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case doorrule.FieldFloor:
+		return m.AddedFloor()
+	case doorrule.FieldListAgeSeconds:
+		return m.AddedListAgeSeconds()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *DoorRuleMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case doorrule.FieldFloor:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddFloor(v)
+		return nil
+	case doorrule.FieldListAgeSeconds:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddListAgeSeconds(v)
+		return nil
+	}
+	return fmt.Errorf("unknown DoorRule numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *DoorRuleMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *DoorRuleMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *DoorRuleMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown DoorRule nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *DoorRuleMutation) ResetField(name string) error {
+	switch name {
+	case doorrule.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case doorrule.FieldFloor:
+		m.ResetFloor()
+		return nil
+	case doorrule.FieldListAgeSeconds:
+		m.ResetListAgeSeconds()
+		return nil
+	case doorrule.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown DoorRule field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *DoorRuleMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *DoorRuleMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *DoorRuleMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *DoorRuleMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *DoorRuleMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *DoorRuleMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *DoorRuleMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown DoorRule unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *DoorRuleMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown DoorRule edge %s", name)
+}
+
 // EndpointMutation represents an operation that mutates the Endpoint nodes in the graph.
 type EndpointMutation struct {
 	config
@@ -12125,6 +12702,2863 @@ func (m *IntegrationMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Integration edge %s", name)
 }
 
+// IssuerMutation represents an operation that mutates the Issuer nodes in the graph.
+type IssuerMutation struct {
+	config
+	op                 Op
+	typ                string
+	id                 *string
+	generation         *int64
+	addgeneration      *int64
+	next_number        *int64
+	addnext_number     *int64
+	list_number        *int64
+	addlist_number     *int64
+	list               *[]byte
+	list_key           *string
+	list_digest        *[]byte
+	list_at            *time.Time
+	key_set_version    *int64
+	addkey_set_version *int64
+	key_set_at         *time.Time
+	created_at         *time.Time
+	clearedFields      map[string]struct{}
+	done               bool
+	oldValue           func(context.Context) (*Issuer, error)
+	predicates         []predicate.Issuer
+}
+
+var _ ent.Mutation = (*IssuerMutation)(nil)
+
+// issuerOption allows management of the mutation configuration using functional options.
+type issuerOption func(*IssuerMutation)
+
+// newIssuerMutation creates new mutation for the Issuer entity.
+func newIssuerMutation(c config, op Op, opts ...issuerOption) *IssuerMutation {
+	m := &IssuerMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeIssuer,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withIssuerID sets the ID field of the mutation.
+func withIssuerID(id string) issuerOption {
+	return func(m *IssuerMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Issuer
+		)
+		m.oldValue = func(ctx context.Context) (*Issuer, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Issuer.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withIssuer sets the old Issuer of the mutation.
+func withIssuer(node *Issuer) issuerOption {
+	return func(m *IssuerMutation) {
+		m.oldValue = func(context.Context) (*Issuer, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m IssuerMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m IssuerMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Issuer entities.
+func (m *IssuerMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *IssuerMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *IssuerMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Issuer.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetGeneration sets the "generation" field.
+func (m *IssuerMutation) SetGeneration(i int64) {
+	m.generation = &i
+	m.addgeneration = nil
+}
+
+// Generation returns the value of the "generation" field in the mutation.
+func (m *IssuerMutation) Generation() (r int64, exists bool) {
+	v := m.generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGeneration returns the old "generation" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldGeneration(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGeneration: %w", err)
+	}
+	return oldValue.Generation, nil
+}
+
+// AddGeneration adds i to the "generation" field.
+func (m *IssuerMutation) AddGeneration(i int64) {
+	if m.addgeneration != nil {
+		*m.addgeneration += i
+	} else {
+		m.addgeneration = &i
+	}
+}
+
+// AddedGeneration returns the value that was added to the "generation" field in this mutation.
+func (m *IssuerMutation) AddedGeneration() (r int64, exists bool) {
+	v := m.addgeneration
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGeneration resets all changes to the "generation" field.
+func (m *IssuerMutation) ResetGeneration() {
+	m.generation = nil
+	m.addgeneration = nil
+}
+
+// SetNextNumber sets the "next_number" field.
+func (m *IssuerMutation) SetNextNumber(i int64) {
+	m.next_number = &i
+	m.addnext_number = nil
+}
+
+// NextNumber returns the value of the "next_number" field in the mutation.
+func (m *IssuerMutation) NextNumber() (r int64, exists bool) {
+	v := m.next_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNextNumber returns the old "next_number" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldNextNumber(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNextNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNextNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNextNumber: %w", err)
+	}
+	return oldValue.NextNumber, nil
+}
+
+// AddNextNumber adds i to the "next_number" field.
+func (m *IssuerMutation) AddNextNumber(i int64) {
+	if m.addnext_number != nil {
+		*m.addnext_number += i
+	} else {
+		m.addnext_number = &i
+	}
+}
+
+// AddedNextNumber returns the value that was added to the "next_number" field in this mutation.
+func (m *IssuerMutation) AddedNextNumber() (r int64, exists bool) {
+	v := m.addnext_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetNextNumber resets all changes to the "next_number" field.
+func (m *IssuerMutation) ResetNextNumber() {
+	m.next_number = nil
+	m.addnext_number = nil
+}
+
+// SetListNumber sets the "list_number" field.
+func (m *IssuerMutation) SetListNumber(i int64) {
+	m.list_number = &i
+	m.addlist_number = nil
+}
+
+// ListNumber returns the value of the "list_number" field in the mutation.
+func (m *IssuerMutation) ListNumber() (r int64, exists bool) {
+	v := m.list_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListNumber returns the old "list_number" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldListNumber(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListNumber: %w", err)
+	}
+	return oldValue.ListNumber, nil
+}
+
+// AddListNumber adds i to the "list_number" field.
+func (m *IssuerMutation) AddListNumber(i int64) {
+	if m.addlist_number != nil {
+		*m.addlist_number += i
+	} else {
+		m.addlist_number = &i
+	}
+}
+
+// AddedListNumber returns the value that was added to the "list_number" field in this mutation.
+func (m *IssuerMutation) AddedListNumber() (r int64, exists bool) {
+	v := m.addlist_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetListNumber resets all changes to the "list_number" field.
+func (m *IssuerMutation) ResetListNumber() {
+	m.list_number = nil
+	m.addlist_number = nil
+}
+
+// SetList sets the "list" field.
+func (m *IssuerMutation) SetList(b []byte) {
+	m.list = &b
+}
+
+// List returns the value of the "list" field in the mutation.
+func (m *IssuerMutation) List() (r []byte, exists bool) {
+	v := m.list
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldList returns the old "list" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldList(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldList is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldList requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldList: %w", err)
+	}
+	return oldValue.List, nil
+}
+
+// ClearList clears the value of the "list" field.
+func (m *IssuerMutation) ClearList() {
+	m.list = nil
+	m.clearedFields[issuer.FieldList] = struct{}{}
+}
+
+// ListCleared returns if the "list" field was cleared in this mutation.
+func (m *IssuerMutation) ListCleared() bool {
+	_, ok := m.clearedFields[issuer.FieldList]
+	return ok
+}
+
+// ResetList resets all changes to the "list" field.
+func (m *IssuerMutation) ResetList() {
+	m.list = nil
+	delete(m.clearedFields, issuer.FieldList)
+}
+
+// SetListKey sets the "list_key" field.
+func (m *IssuerMutation) SetListKey(s string) {
+	m.list_key = &s
+}
+
+// ListKey returns the value of the "list_key" field in the mutation.
+func (m *IssuerMutation) ListKey() (r string, exists bool) {
+	v := m.list_key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListKey returns the old "list_key" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldListKey(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListKey: %w", err)
+	}
+	return oldValue.ListKey, nil
+}
+
+// ResetListKey resets all changes to the "list_key" field.
+func (m *IssuerMutation) ResetListKey() {
+	m.list_key = nil
+}
+
+// SetListDigest sets the "list_digest" field.
+func (m *IssuerMutation) SetListDigest(b []byte) {
+	m.list_digest = &b
+}
+
+// ListDigest returns the value of the "list_digest" field in the mutation.
+func (m *IssuerMutation) ListDigest() (r []byte, exists bool) {
+	v := m.list_digest
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListDigest returns the old "list_digest" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldListDigest(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListDigest is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListDigest requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListDigest: %w", err)
+	}
+	return oldValue.ListDigest, nil
+}
+
+// ClearListDigest clears the value of the "list_digest" field.
+func (m *IssuerMutation) ClearListDigest() {
+	m.list_digest = nil
+	m.clearedFields[issuer.FieldListDigest] = struct{}{}
+}
+
+// ListDigestCleared returns if the "list_digest" field was cleared in this mutation.
+func (m *IssuerMutation) ListDigestCleared() bool {
+	_, ok := m.clearedFields[issuer.FieldListDigest]
+	return ok
+}
+
+// ResetListDigest resets all changes to the "list_digest" field.
+func (m *IssuerMutation) ResetListDigest() {
+	m.list_digest = nil
+	delete(m.clearedFields, issuer.FieldListDigest)
+}
+
+// SetListAt sets the "list_at" field.
+func (m *IssuerMutation) SetListAt(t time.Time) {
+	m.list_at = &t
+}
+
+// ListAt returns the value of the "list_at" field in the mutation.
+func (m *IssuerMutation) ListAt() (r time.Time, exists bool) {
+	v := m.list_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListAt returns the old "list_at" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldListAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListAt: %w", err)
+	}
+	return oldValue.ListAt, nil
+}
+
+// ResetListAt resets all changes to the "list_at" field.
+func (m *IssuerMutation) ResetListAt() {
+	m.list_at = nil
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (m *IssuerMutation) SetKeySetVersion(i int64) {
+	m.key_set_version = &i
+	m.addkey_set_version = nil
+}
+
+// KeySetVersion returns the value of the "key_set_version" field in the mutation.
+func (m *IssuerMutation) KeySetVersion() (r int64, exists bool) {
+	v := m.key_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeySetVersion returns the old "key_set_version" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldKeySetVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeySetVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeySetVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeySetVersion: %w", err)
+	}
+	return oldValue.KeySetVersion, nil
+}
+
+// AddKeySetVersion adds i to the "key_set_version" field.
+func (m *IssuerMutation) AddKeySetVersion(i int64) {
+	if m.addkey_set_version != nil {
+		*m.addkey_set_version += i
+	} else {
+		m.addkey_set_version = &i
+	}
+}
+
+// AddedKeySetVersion returns the value that was added to the "key_set_version" field in this mutation.
+func (m *IssuerMutation) AddedKeySetVersion() (r int64, exists bool) {
+	v := m.addkey_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKeySetVersion resets all changes to the "key_set_version" field.
+func (m *IssuerMutation) ResetKeySetVersion() {
+	m.key_set_version = nil
+	m.addkey_set_version = nil
+}
+
+// SetKeySetAt sets the "key_set_at" field.
+func (m *IssuerMutation) SetKeySetAt(t time.Time) {
+	m.key_set_at = &t
+}
+
+// KeySetAt returns the value of the "key_set_at" field in the mutation.
+func (m *IssuerMutation) KeySetAt() (r time.Time, exists bool) {
+	v := m.key_set_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeySetAt returns the old "key_set_at" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldKeySetAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeySetAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeySetAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeySetAt: %w", err)
+	}
+	return oldValue.KeySetAt, nil
+}
+
+// ResetKeySetAt resets all changes to the "key_set_at" field.
+func (m *IssuerMutation) ResetKeySetAt() {
+	m.key_set_at = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *IssuerMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *IssuerMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *IssuerMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the IssuerMutation builder.
+func (m *IssuerMutation) Where(ps ...predicate.Issuer) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the IssuerMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *IssuerMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Issuer, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *IssuerMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *IssuerMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Issuer).
+func (m *IssuerMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *IssuerMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.generation != nil {
+		fields = append(fields, issuer.FieldGeneration)
+	}
+	if m.next_number != nil {
+		fields = append(fields, issuer.FieldNextNumber)
+	}
+	if m.list_number != nil {
+		fields = append(fields, issuer.FieldListNumber)
+	}
+	if m.list != nil {
+		fields = append(fields, issuer.FieldList)
+	}
+	if m.list_key != nil {
+		fields = append(fields, issuer.FieldListKey)
+	}
+	if m.list_digest != nil {
+		fields = append(fields, issuer.FieldListDigest)
+	}
+	if m.list_at != nil {
+		fields = append(fields, issuer.FieldListAt)
+	}
+	if m.key_set_version != nil {
+		fields = append(fields, issuer.FieldKeySetVersion)
+	}
+	if m.key_set_at != nil {
+		fields = append(fields, issuer.FieldKeySetAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, issuer.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *IssuerMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case issuer.FieldGeneration:
+		return m.Generation()
+	case issuer.FieldNextNumber:
+		return m.NextNumber()
+	case issuer.FieldListNumber:
+		return m.ListNumber()
+	case issuer.FieldList:
+		return m.List()
+	case issuer.FieldListKey:
+		return m.ListKey()
+	case issuer.FieldListDigest:
+		return m.ListDigest()
+	case issuer.FieldListAt:
+		return m.ListAt()
+	case issuer.FieldKeySetVersion:
+		return m.KeySetVersion()
+	case issuer.FieldKeySetAt:
+		return m.KeySetAt()
+	case issuer.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *IssuerMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case issuer.FieldGeneration:
+		return m.OldGeneration(ctx)
+	case issuer.FieldNextNumber:
+		return m.OldNextNumber(ctx)
+	case issuer.FieldListNumber:
+		return m.OldListNumber(ctx)
+	case issuer.FieldList:
+		return m.OldList(ctx)
+	case issuer.FieldListKey:
+		return m.OldListKey(ctx)
+	case issuer.FieldListDigest:
+		return m.OldListDigest(ctx)
+	case issuer.FieldListAt:
+		return m.OldListAt(ctx)
+	case issuer.FieldKeySetVersion:
+		return m.OldKeySetVersion(ctx)
+	case issuer.FieldKeySetAt:
+		return m.OldKeySetAt(ctx)
+	case issuer.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Issuer field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IssuerMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case issuer.FieldGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGeneration(v)
+		return nil
+	case issuer.FieldNextNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNextNumber(v)
+		return nil
+	case issuer.FieldListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListNumber(v)
+		return nil
+	case issuer.FieldList:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetList(v)
+		return nil
+	case issuer.FieldListKey:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListKey(v)
+		return nil
+	case issuer.FieldListDigest:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListDigest(v)
+		return nil
+	case issuer.FieldListAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListAt(v)
+		return nil
+	case issuer.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeySetVersion(v)
+		return nil
+	case issuer.FieldKeySetAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeySetAt(v)
+		return nil
+	case issuer.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Issuer field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *IssuerMutation) AddedFields() []string {
+	var fields []string
+	if m.addgeneration != nil {
+		fields = append(fields, issuer.FieldGeneration)
+	}
+	if m.addnext_number != nil {
+		fields = append(fields, issuer.FieldNextNumber)
+	}
+	if m.addlist_number != nil {
+		fields = append(fields, issuer.FieldListNumber)
+	}
+	if m.addkey_set_version != nil {
+		fields = append(fields, issuer.FieldKeySetVersion)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *IssuerMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case issuer.FieldGeneration:
+		return m.AddedGeneration()
+	case issuer.FieldNextNumber:
+		return m.AddedNextNumber()
+	case issuer.FieldListNumber:
+		return m.AddedListNumber()
+	case issuer.FieldKeySetVersion:
+		return m.AddedKeySetVersion()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IssuerMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case issuer.FieldGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGeneration(v)
+		return nil
+	case issuer.FieldNextNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddNextNumber(v)
+		return nil
+	case issuer.FieldListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddListNumber(v)
+		return nil
+	case issuer.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeySetVersion(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Issuer numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *IssuerMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(issuer.FieldList) {
+		fields = append(fields, issuer.FieldList)
+	}
+	if m.FieldCleared(issuer.FieldListDigest) {
+		fields = append(fields, issuer.FieldListDigest)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *IssuerMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *IssuerMutation) ClearField(name string) error {
+	switch name {
+	case issuer.FieldList:
+		m.ClearList()
+		return nil
+	case issuer.FieldListDigest:
+		m.ClearListDigest()
+		return nil
+	}
+	return fmt.Errorf("unknown Issuer nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *IssuerMutation) ResetField(name string) error {
+	switch name {
+	case issuer.FieldGeneration:
+		m.ResetGeneration()
+		return nil
+	case issuer.FieldNextNumber:
+		m.ResetNextNumber()
+		return nil
+	case issuer.FieldListNumber:
+		m.ResetListNumber()
+		return nil
+	case issuer.FieldList:
+		m.ResetList()
+		return nil
+	case issuer.FieldListKey:
+		m.ResetListKey()
+		return nil
+	case issuer.FieldListDigest:
+		m.ResetListDigest()
+		return nil
+	case issuer.FieldListAt:
+		m.ResetListAt()
+		return nil
+	case issuer.FieldKeySetVersion:
+		m.ResetKeySetVersion()
+		return nil
+	case issuer.FieldKeySetAt:
+		m.ResetKeySetAt()
+		return nil
+	case issuer.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Issuer field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *IssuerMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *IssuerMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *IssuerMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *IssuerMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *IssuerMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *IssuerMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *IssuerMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Issuer unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *IssuerMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Issuer edge %s", name)
+}
+
+// IssuerKeyMutation represents an operation that mutates the IssuerKey nodes in the graph.
+type IssuerKeyMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	key_id        *string
+	sealed        *[]byte
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*IssuerKey, error)
+	predicates    []predicate.IssuerKey
+}
+
+var _ ent.Mutation = (*IssuerKeyMutation)(nil)
+
+// issuerkeyOption allows management of the mutation configuration using functional options.
+type issuerkeyOption func(*IssuerKeyMutation)
+
+// newIssuerKeyMutation creates new mutation for the IssuerKey entity.
+func newIssuerKeyMutation(c config, op Op, opts ...issuerkeyOption) *IssuerKeyMutation {
+	m := &IssuerKeyMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeIssuerKey,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withIssuerKeyID sets the ID field of the mutation.
+func withIssuerKeyID(id string) issuerkeyOption {
+	return func(m *IssuerKeyMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *IssuerKey
+		)
+		m.oldValue = func(ctx context.Context) (*IssuerKey, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().IssuerKey.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withIssuerKey sets the old IssuerKey of the mutation.
+func withIssuerKey(node *IssuerKey) issuerkeyOption {
+	return func(m *IssuerKeyMutation) {
+		m.oldValue = func(context.Context) (*IssuerKey, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m IssuerKeyMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m IssuerKeyMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of IssuerKey entities.
+func (m *IssuerKeyMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *IssuerKeyMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *IssuerKeyMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().IssuerKey.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *IssuerKeyMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *IssuerKeyMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the IssuerKey entity.
+// If the IssuerKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerKeyMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *IssuerKeyMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetKeyID sets the "key_id" field.
+func (m *IssuerKeyMutation) SetKeyID(s string) {
+	m.key_id = &s
+}
+
+// KeyID returns the value of the "key_id" field in the mutation.
+func (m *IssuerKeyMutation) KeyID() (r string, exists bool) {
+	v := m.key_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyID returns the old "key_id" field's value of the IssuerKey entity.
+// If the IssuerKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerKeyMutation) OldKeyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyID: %w", err)
+	}
+	return oldValue.KeyID, nil
+}
+
+// ResetKeyID resets all changes to the "key_id" field.
+func (m *IssuerKeyMutation) ResetKeyID() {
+	m.key_id = nil
+}
+
+// SetSealed sets the "sealed" field.
+func (m *IssuerKeyMutation) SetSealed(b []byte) {
+	m.sealed = &b
+}
+
+// Sealed returns the value of the "sealed" field in the mutation.
+func (m *IssuerKeyMutation) Sealed() (r []byte, exists bool) {
+	v := m.sealed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSealed returns the old "sealed" field's value of the IssuerKey entity.
+// If the IssuerKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerKeyMutation) OldSealed(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSealed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSealed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSealed: %w", err)
+	}
+	return oldValue.Sealed, nil
+}
+
+// ClearSealed clears the value of the "sealed" field.
+func (m *IssuerKeyMutation) ClearSealed() {
+	m.sealed = nil
+	m.clearedFields[issuerkey.FieldSealed] = struct{}{}
+}
+
+// SealedCleared returns if the "sealed" field was cleared in this mutation.
+func (m *IssuerKeyMutation) SealedCleared() bool {
+	_, ok := m.clearedFields[issuerkey.FieldSealed]
+	return ok
+}
+
+// ResetSealed resets all changes to the "sealed" field.
+func (m *IssuerKeyMutation) ResetSealed() {
+	m.sealed = nil
+	delete(m.clearedFields, issuerkey.FieldSealed)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *IssuerKeyMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *IssuerKeyMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the IssuerKey entity.
+// If the IssuerKey object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerKeyMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *IssuerKeyMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the IssuerKeyMutation builder.
+func (m *IssuerKeyMutation) Where(ps ...predicate.IssuerKey) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the IssuerKeyMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *IssuerKeyMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.IssuerKey, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *IssuerKeyMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *IssuerKeyMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (IssuerKey).
+func (m *IssuerKeyMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *IssuerKeyMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, issuerkey.FieldPropertyID)
+	}
+	if m.key_id != nil {
+		fields = append(fields, issuerkey.FieldKeyID)
+	}
+	if m.sealed != nil {
+		fields = append(fields, issuerkey.FieldSealed)
+	}
+	if m.created_at != nil {
+		fields = append(fields, issuerkey.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *IssuerKeyMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case issuerkey.FieldPropertyID:
+		return m.PropertyID()
+	case issuerkey.FieldKeyID:
+		return m.KeyID()
+	case issuerkey.FieldSealed:
+		return m.Sealed()
+	case issuerkey.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *IssuerKeyMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case issuerkey.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case issuerkey.FieldKeyID:
+		return m.OldKeyID(ctx)
+	case issuerkey.FieldSealed:
+		return m.OldSealed(ctx)
+	case issuerkey.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown IssuerKey field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IssuerKeyMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case issuerkey.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case issuerkey.FieldKeyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyID(v)
+		return nil
+	case issuerkey.FieldSealed:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSealed(v)
+		return nil
+	case issuerkey.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown IssuerKey field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *IssuerKeyMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *IssuerKeyMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *IssuerKeyMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown IssuerKey numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *IssuerKeyMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(issuerkey.FieldSealed) {
+		fields = append(fields, issuerkey.FieldSealed)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *IssuerKeyMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *IssuerKeyMutation) ClearField(name string) error {
+	switch name {
+	case issuerkey.FieldSealed:
+		m.ClearSealed()
+		return nil
+	}
+	return fmt.Errorf("unknown IssuerKey nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *IssuerKeyMutation) ResetField(name string) error {
+	switch name {
+	case issuerkey.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case issuerkey.FieldKeyID:
+		m.ResetKeyID()
+		return nil
+	case issuerkey.FieldSealed:
+		m.ResetSealed()
+		return nil
+	case issuerkey.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown IssuerKey field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *IssuerKeyMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *IssuerKeyMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *IssuerKeyMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *IssuerKeyMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *IssuerKeyMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *IssuerKeyMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *IssuerKeyMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown IssuerKey unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *IssuerKeyMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown IssuerKey edge %s", name)
+}
+
+// KeySetMutation represents an operation that mutates the KeySet nodes in the graph.
+type KeySetMutation struct {
+	config
+	op            Op
+	typ           string
+	id            *string
+	property_id   *string
+	version       *int64
+	addversion    *int64
+	signed        *[]byte
+	created_at    *time.Time
+	clearedFields map[string]struct{}
+	done          bool
+	oldValue      func(context.Context) (*KeySet, error)
+	predicates    []predicate.KeySet
+}
+
+var _ ent.Mutation = (*KeySetMutation)(nil)
+
+// keysetOption allows management of the mutation configuration using functional options.
+type keysetOption func(*KeySetMutation)
+
+// newKeySetMutation creates new mutation for the KeySet entity.
+func newKeySetMutation(c config, op Op, opts ...keysetOption) *KeySetMutation {
+	m := &KeySetMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeKeySet,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withKeySetID sets the ID field of the mutation.
+func withKeySetID(id string) keysetOption {
+	return func(m *KeySetMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *KeySet
+		)
+		m.oldValue = func(ctx context.Context) (*KeySet, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().KeySet.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withKeySet sets the old KeySet of the mutation.
+func withKeySet(node *KeySet) keysetOption {
+	return func(m *KeySetMutation) {
+		m.oldValue = func(context.Context) (*KeySet, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m KeySetMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m KeySetMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of KeySet entities.
+func (m *KeySetMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *KeySetMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *KeySetMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().KeySet.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *KeySetMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *KeySetMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the KeySet entity.
+// If the KeySet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeySetMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *KeySetMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetVersion sets the "version" field.
+func (m *KeySetMutation) SetVersion(i int64) {
+	m.version = &i
+	m.addversion = nil
+}
+
+// Version returns the value of the "version" field in the mutation.
+func (m *KeySetMutation) Version() (r int64, exists bool) {
+	v := m.version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldVersion returns the old "version" field's value of the KeySet entity.
+// If the KeySet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeySetMutation) OldVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldVersion: %w", err)
+	}
+	return oldValue.Version, nil
+}
+
+// AddVersion adds i to the "version" field.
+func (m *KeySetMutation) AddVersion(i int64) {
+	if m.addversion != nil {
+		*m.addversion += i
+	} else {
+		m.addversion = &i
+	}
+}
+
+// AddedVersion returns the value that was added to the "version" field in this mutation.
+func (m *KeySetMutation) AddedVersion() (r int64, exists bool) {
+	v := m.addversion
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetVersion resets all changes to the "version" field.
+func (m *KeySetMutation) ResetVersion() {
+	m.version = nil
+	m.addversion = nil
+}
+
+// SetSigned sets the "signed" field.
+func (m *KeySetMutation) SetSigned(b []byte) {
+	m.signed = &b
+}
+
+// Signed returns the value of the "signed" field in the mutation.
+func (m *KeySetMutation) Signed() (r []byte, exists bool) {
+	v := m.signed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSigned returns the old "signed" field's value of the KeySet entity.
+// If the KeySet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeySetMutation) OldSigned(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSigned is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSigned requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSigned: %w", err)
+	}
+	return oldValue.Signed, nil
+}
+
+// ResetSigned resets all changes to the "signed" field.
+func (m *KeySetMutation) ResetSigned() {
+	m.signed = nil
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *KeySetMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *KeySetMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the KeySet entity.
+// If the KeySet object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeySetMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *KeySetMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the KeySetMutation builder.
+func (m *KeySetMutation) Where(ps ...predicate.KeySet) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the KeySetMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *KeySetMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.KeySet, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *KeySetMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *KeySetMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (KeySet).
+func (m *KeySetMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *KeySetMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, keyset.FieldPropertyID)
+	}
+	if m.version != nil {
+		fields = append(fields, keyset.FieldVersion)
+	}
+	if m.signed != nil {
+		fields = append(fields, keyset.FieldSigned)
+	}
+	if m.created_at != nil {
+		fields = append(fields, keyset.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *KeySetMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case keyset.FieldPropertyID:
+		return m.PropertyID()
+	case keyset.FieldVersion:
+		return m.Version()
+	case keyset.FieldSigned:
+		return m.Signed()
+	case keyset.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *KeySetMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case keyset.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case keyset.FieldVersion:
+		return m.OldVersion(ctx)
+	case keyset.FieldSigned:
+		return m.OldSigned(ctx)
+	case keyset.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown KeySet field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KeySetMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case keyset.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case keyset.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetVersion(v)
+		return nil
+	case keyset.FieldSigned:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSigned(v)
+		return nil
+	case keyset.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown KeySet field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *KeySetMutation) AddedFields() []string {
+	var fields []string
+	if m.addversion != nil {
+		fields = append(fields, keyset.FieldVersion)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *KeySetMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case keyset.FieldVersion:
+		return m.AddedVersion()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KeySetMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case keyset.FieldVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddVersion(v)
+		return nil
+	}
+	return fmt.Errorf("unknown KeySet numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *KeySetMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *KeySetMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *KeySetMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown KeySet nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *KeySetMutation) ResetField(name string) error {
+	switch name {
+	case keyset.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case keyset.FieldVersion:
+		m.ResetVersion()
+		return nil
+	case keyset.FieldSigned:
+		m.ResetSigned()
+		return nil
+	case keyset.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown KeySet field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *KeySetMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *KeySetMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *KeySetMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *KeySetMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *KeySetMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *KeySetMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *KeySetMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown KeySet unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *KeySetMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown KeySet edge %s", name)
+}
+
+// KeyStatusMutation represents an operation that mutates the KeyStatus nodes in the graph.
+type KeyStatusMutation struct {
+	config
+	op                Op
+	typ               string
+	id                *string
+	property_id       *string
+	number            *int64
+	addnumber         *int64
+	phone_id          *string
+	grant_id          *string
+	key_generation    *int
+	addkey_generation *int
+	lock_ids          *[]string
+	appendlock_ids    []string
+	ends_at           *time.Time
+	revoked_at        *time.Time
+	clearedFields     map[string]struct{}
+	done              bool
+	oldValue          func(context.Context) (*KeyStatus, error)
+	predicates        []predicate.KeyStatus
+}
+
+var _ ent.Mutation = (*KeyStatusMutation)(nil)
+
+// keystatusOption allows management of the mutation configuration using functional options.
+type keystatusOption func(*KeyStatusMutation)
+
+// newKeyStatusMutation creates new mutation for the KeyStatus entity.
+func newKeyStatusMutation(c config, op Op, opts ...keystatusOption) *KeyStatusMutation {
+	m := &KeyStatusMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeKeyStatus,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withKeyStatusID sets the ID field of the mutation.
+func withKeyStatusID(id string) keystatusOption {
+	return func(m *KeyStatusMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *KeyStatus
+		)
+		m.oldValue = func(ctx context.Context) (*KeyStatus, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().KeyStatus.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withKeyStatus sets the old KeyStatus of the mutation.
+func withKeyStatus(node *KeyStatus) keystatusOption {
+	return func(m *KeyStatusMutation) {
+		m.oldValue = func(context.Context) (*KeyStatus, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m KeyStatusMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m KeyStatusMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of KeyStatus entities.
+func (m *KeyStatusMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *KeyStatusMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *KeyStatusMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().KeyStatus.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *KeyStatusMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *KeyStatusMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *KeyStatusMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetNumber sets the "number" field.
+func (m *KeyStatusMutation) SetNumber(i int64) {
+	m.number = &i
+	m.addnumber = nil
+}
+
+// Number returns the value of the "number" field in the mutation.
+func (m *KeyStatusMutation) Number() (r int64, exists bool) {
+	v := m.number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNumber returns the old "number" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldNumber(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNumber: %w", err)
+	}
+	return oldValue.Number, nil
+}
+
+// AddNumber adds i to the "number" field.
+func (m *KeyStatusMutation) AddNumber(i int64) {
+	if m.addnumber != nil {
+		*m.addnumber += i
+	} else {
+		m.addnumber = &i
+	}
+}
+
+// AddedNumber returns the value that was added to the "number" field in this mutation.
+func (m *KeyStatusMutation) AddedNumber() (r int64, exists bool) {
+	v := m.addnumber
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetNumber resets all changes to the "number" field.
+func (m *KeyStatusMutation) ResetNumber() {
+	m.number = nil
+	m.addnumber = nil
+}
+
+// SetPhoneID sets the "phone_id" field.
+func (m *KeyStatusMutation) SetPhoneID(s string) {
+	m.phone_id = &s
+}
+
+// PhoneID returns the value of the "phone_id" field in the mutation.
+func (m *KeyStatusMutation) PhoneID() (r string, exists bool) {
+	v := m.phone_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPhoneID returns the old "phone_id" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldPhoneID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPhoneID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPhoneID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPhoneID: %w", err)
+	}
+	return oldValue.PhoneID, nil
+}
+
+// ResetPhoneID resets all changes to the "phone_id" field.
+func (m *KeyStatusMutation) ResetPhoneID() {
+	m.phone_id = nil
+}
+
+// SetGrantID sets the "grant_id" field.
+func (m *KeyStatusMutation) SetGrantID(s string) {
+	m.grant_id = &s
+}
+
+// GrantID returns the value of the "grant_id" field in the mutation.
+func (m *KeyStatusMutation) GrantID() (r string, exists bool) {
+	v := m.grant_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrantID returns the old "grant_id" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldGrantID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrantID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrantID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrantID: %w", err)
+	}
+	return oldValue.GrantID, nil
+}
+
+// ResetGrantID resets all changes to the "grant_id" field.
+func (m *KeyStatusMutation) ResetGrantID() {
+	m.grant_id = nil
+}
+
+// SetKeyGeneration sets the "key_generation" field.
+func (m *KeyStatusMutation) SetKeyGeneration(i int) {
+	m.key_generation = &i
+	m.addkey_generation = nil
+}
+
+// KeyGeneration returns the value of the "key_generation" field in the mutation.
+func (m *KeyStatusMutation) KeyGeneration() (r int, exists bool) {
+	v := m.key_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyGeneration returns the old "key_generation" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldKeyGeneration(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyGeneration: %w", err)
+	}
+	return oldValue.KeyGeneration, nil
+}
+
+// AddKeyGeneration adds i to the "key_generation" field.
+func (m *KeyStatusMutation) AddKeyGeneration(i int) {
+	if m.addkey_generation != nil {
+		*m.addkey_generation += i
+	} else {
+		m.addkey_generation = &i
+	}
+}
+
+// AddedKeyGeneration returns the value that was added to the "key_generation" field in this mutation.
+func (m *KeyStatusMutation) AddedKeyGeneration() (r int, exists bool) {
+	v := m.addkey_generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKeyGeneration resets all changes to the "key_generation" field.
+func (m *KeyStatusMutation) ResetKeyGeneration() {
+	m.key_generation = nil
+	m.addkey_generation = nil
+}
+
+// SetLockIds sets the "lock_ids" field.
+func (m *KeyStatusMutation) SetLockIds(s []string) {
+	m.lock_ids = &s
+	m.appendlock_ids = nil
+}
+
+// LockIds returns the value of the "lock_ids" field in the mutation.
+func (m *KeyStatusMutation) LockIds() (r []string, exists bool) {
+	v := m.lock_ids
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLockIds returns the old "lock_ids" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldLockIds(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLockIds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLockIds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLockIds: %w", err)
+	}
+	return oldValue.LockIds, nil
+}
+
+// AppendLockIds adds s to the "lock_ids" field.
+func (m *KeyStatusMutation) AppendLockIds(s []string) {
+	m.appendlock_ids = append(m.appendlock_ids, s...)
+}
+
+// AppendedLockIds returns the list of values that were appended to the "lock_ids" field in this mutation.
+func (m *KeyStatusMutation) AppendedLockIds() ([]string, bool) {
+	if len(m.appendlock_ids) == 0 {
+		return nil, false
+	}
+	return m.appendlock_ids, true
+}
+
+// ResetLockIds resets all changes to the "lock_ids" field.
+func (m *KeyStatusMutation) ResetLockIds() {
+	m.lock_ids = nil
+	m.appendlock_ids = nil
+}
+
+// SetEndsAt sets the "ends_at" field.
+func (m *KeyStatusMutation) SetEndsAt(t time.Time) {
+	m.ends_at = &t
+}
+
+// EndsAt returns the value of the "ends_at" field in the mutation.
+func (m *KeyStatusMutation) EndsAt() (r time.Time, exists bool) {
+	v := m.ends_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldEndsAt returns the old "ends_at" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldEndsAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldEndsAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldEndsAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldEndsAt: %w", err)
+	}
+	return oldValue.EndsAt, nil
+}
+
+// ResetEndsAt resets all changes to the "ends_at" field.
+func (m *KeyStatusMutation) ResetEndsAt() {
+	m.ends_at = nil
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *KeyStatusMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *KeyStatusMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *KeyStatusMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[keystatus.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *KeyStatusMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[keystatus.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *KeyStatusMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, keystatus.FieldRevokedAt)
+}
+
+// Where appends a list predicates to the KeyStatusMutation builder.
+func (m *KeyStatusMutation) Where(ps ...predicate.KeyStatus) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the KeyStatusMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *KeyStatusMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.KeyStatus, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *KeyStatusMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *KeyStatusMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (KeyStatus).
+func (m *KeyStatusMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *KeyStatusMutation) Fields() []string {
+	fields := make([]string, 0, 8)
+	if m.property_id != nil {
+		fields = append(fields, keystatus.FieldPropertyID)
+	}
+	if m.number != nil {
+		fields = append(fields, keystatus.FieldNumber)
+	}
+	if m.phone_id != nil {
+		fields = append(fields, keystatus.FieldPhoneID)
+	}
+	if m.grant_id != nil {
+		fields = append(fields, keystatus.FieldGrantID)
+	}
+	if m.key_generation != nil {
+		fields = append(fields, keystatus.FieldKeyGeneration)
+	}
+	if m.lock_ids != nil {
+		fields = append(fields, keystatus.FieldLockIds)
+	}
+	if m.ends_at != nil {
+		fields = append(fields, keystatus.FieldEndsAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, keystatus.FieldRevokedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *KeyStatusMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case keystatus.FieldPropertyID:
+		return m.PropertyID()
+	case keystatus.FieldNumber:
+		return m.Number()
+	case keystatus.FieldPhoneID:
+		return m.PhoneID()
+	case keystatus.FieldGrantID:
+		return m.GrantID()
+	case keystatus.FieldKeyGeneration:
+		return m.KeyGeneration()
+	case keystatus.FieldLockIds:
+		return m.LockIds()
+	case keystatus.FieldEndsAt:
+		return m.EndsAt()
+	case keystatus.FieldRevokedAt:
+		return m.RevokedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *KeyStatusMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case keystatus.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case keystatus.FieldNumber:
+		return m.OldNumber(ctx)
+	case keystatus.FieldPhoneID:
+		return m.OldPhoneID(ctx)
+	case keystatus.FieldGrantID:
+		return m.OldGrantID(ctx)
+	case keystatus.FieldKeyGeneration:
+		return m.OldKeyGeneration(ctx)
+	case keystatus.FieldLockIds:
+		return m.OldLockIds(ctx)
+	case keystatus.FieldEndsAt:
+		return m.OldEndsAt(ctx)
+	case keystatus.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown KeyStatus field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KeyStatusMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case keystatus.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case keystatus.FieldNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNumber(v)
+		return nil
+	case keystatus.FieldPhoneID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPhoneID(v)
+		return nil
+	case keystatus.FieldGrantID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrantID(v)
+		return nil
+	case keystatus.FieldKeyGeneration:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyGeneration(v)
+		return nil
+	case keystatus.FieldLockIds:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLockIds(v)
+		return nil
+	case keystatus.FieldEndsAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetEndsAt(v)
+		return nil
+	case keystatus.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown KeyStatus field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *KeyStatusMutation) AddedFields() []string {
+	var fields []string
+	if m.addnumber != nil {
+		fields = append(fields, keystatus.FieldNumber)
+	}
+	if m.addkey_generation != nil {
+		fields = append(fields, keystatus.FieldKeyGeneration)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *KeyStatusMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case keystatus.FieldNumber:
+		return m.AddedNumber()
+	case keystatus.FieldKeyGeneration:
+		return m.AddedKeyGeneration()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *KeyStatusMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case keystatus.FieldNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddNumber(v)
+		return nil
+	case keystatus.FieldKeyGeneration:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeyGeneration(v)
+		return nil
+	}
+	return fmt.Errorf("unknown KeyStatus numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *KeyStatusMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(keystatus.FieldRevokedAt) {
+		fields = append(fields, keystatus.FieldRevokedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *KeyStatusMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *KeyStatusMutation) ClearField(name string) error {
+	switch name {
+	case keystatus.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown KeyStatus nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *KeyStatusMutation) ResetField(name string) error {
+	switch name {
+	case keystatus.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case keystatus.FieldNumber:
+		m.ResetNumber()
+		return nil
+	case keystatus.FieldPhoneID:
+		m.ResetPhoneID()
+		return nil
+	case keystatus.FieldGrantID:
+		m.ResetGrantID()
+		return nil
+	case keystatus.FieldKeyGeneration:
+		m.ResetKeyGeneration()
+		return nil
+	case keystatus.FieldLockIds:
+		m.ResetLockIds()
+		return nil
+	case keystatus.FieldEndsAt:
+		m.ResetEndsAt()
+		return nil
+	case keystatus.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown KeyStatus field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *KeyStatusMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *KeyStatusMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *KeyStatusMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *KeyStatusMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *KeyStatusMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *KeyStatusMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *KeyStatusMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown KeyStatus unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *KeyStatusMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown KeyStatus edge %s", name)
+}
+
 // LockMutation represents an operation that mutates the Lock nodes in the graph.
 type LockMutation struct {
 	config
@@ -15665,6 +19099,1525 @@ func (m *PartnerSpaceMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *PartnerSpaceMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown PartnerSpace edge %s", name)
+}
+
+// PhoneMutation represents an operation that mutates the Phone nodes in the graph.
+type PhoneMutation struct {
+	config
+	op               Op
+	typ              string
+	id               *string
+	property_id      *string
+	reservation_id   *string
+	name             *string
+	key              *[]byte
+	key_id           *string
+	subject          *string
+	challenge_at     *int64
+	addchallenge_at  *int64
+	token_expires_at *time.Time
+	revoked_at       *time.Time
+	created_at       *time.Time
+	clearedFields    map[string]struct{}
+	done             bool
+	oldValue         func(context.Context) (*Phone, error)
+	predicates       []predicate.Phone
+}
+
+var _ ent.Mutation = (*PhoneMutation)(nil)
+
+// phoneOption allows management of the mutation configuration using functional options.
+type phoneOption func(*PhoneMutation)
+
+// newPhoneMutation creates new mutation for the Phone entity.
+func newPhoneMutation(c config, op Op, opts ...phoneOption) *PhoneMutation {
+	m := &PhoneMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePhone,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPhoneID sets the ID field of the mutation.
+func withPhoneID(id string) phoneOption {
+	return func(m *PhoneMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *Phone
+		)
+		m.oldValue = func(ctx context.Context) (*Phone, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().Phone.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPhone sets the old Phone of the mutation.
+func withPhone(node *Phone) phoneOption {
+	return func(m *PhoneMutation) {
+		m.oldValue = func(context.Context) (*Phone, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PhoneMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PhoneMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of Phone entities.
+func (m *PhoneMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PhoneMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PhoneMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().Phone.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *PhoneMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *PhoneMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *PhoneMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *PhoneMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *PhoneMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *PhoneMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetName sets the "name" field.
+func (m *PhoneMutation) SetName(s string) {
+	m.name = &s
+}
+
+// Name returns the value of the "name" field in the mutation.
+func (m *PhoneMutation) Name() (r string, exists bool) {
+	v := m.name
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldName returns the old "name" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldName(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldName is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldName requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldName: %w", err)
+	}
+	return oldValue.Name, nil
+}
+
+// ResetName resets all changes to the "name" field.
+func (m *PhoneMutation) ResetName() {
+	m.name = nil
+}
+
+// SetKey sets the "key" field.
+func (m *PhoneMutation) SetKey(b []byte) {
+	m.key = &b
+}
+
+// Key returns the value of the "key" field in the mutation.
+func (m *PhoneMutation) Key() (r []byte, exists bool) {
+	v := m.key
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKey returns the old "key" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldKey(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKey is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKey requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKey: %w", err)
+	}
+	return oldValue.Key, nil
+}
+
+// ResetKey resets all changes to the "key" field.
+func (m *PhoneMutation) ResetKey() {
+	m.key = nil
+}
+
+// SetKeyID sets the "key_id" field.
+func (m *PhoneMutation) SetKeyID(s string) {
+	m.key_id = &s
+}
+
+// KeyID returns the value of the "key_id" field in the mutation.
+func (m *PhoneMutation) KeyID() (r string, exists bool) {
+	v := m.key_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyID returns the old "key_id" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldKeyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyID: %w", err)
+	}
+	return oldValue.KeyID, nil
+}
+
+// ResetKeyID resets all changes to the "key_id" field.
+func (m *PhoneMutation) ResetKeyID() {
+	m.key_id = nil
+}
+
+// SetSubject sets the "subject" field.
+func (m *PhoneMutation) SetSubject(s string) {
+	m.subject = &s
+}
+
+// Subject returns the value of the "subject" field in the mutation.
+func (m *PhoneMutation) Subject() (r string, exists bool) {
+	v := m.subject
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSubject returns the old "subject" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldSubject(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSubject is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSubject requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSubject: %w", err)
+	}
+	return oldValue.Subject, nil
+}
+
+// ResetSubject resets all changes to the "subject" field.
+func (m *PhoneMutation) ResetSubject() {
+	m.subject = nil
+}
+
+// SetChallengeAt sets the "challenge_at" field.
+func (m *PhoneMutation) SetChallengeAt(i int64) {
+	m.challenge_at = &i
+	m.addchallenge_at = nil
+}
+
+// ChallengeAt returns the value of the "challenge_at" field in the mutation.
+func (m *PhoneMutation) ChallengeAt() (r int64, exists bool) {
+	v := m.challenge_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldChallengeAt returns the old "challenge_at" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldChallengeAt(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldChallengeAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldChallengeAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldChallengeAt: %w", err)
+	}
+	return oldValue.ChallengeAt, nil
+}
+
+// AddChallengeAt adds i to the "challenge_at" field.
+func (m *PhoneMutation) AddChallengeAt(i int64) {
+	if m.addchallenge_at != nil {
+		*m.addchallenge_at += i
+	} else {
+		m.addchallenge_at = &i
+	}
+}
+
+// AddedChallengeAt returns the value that was added to the "challenge_at" field in this mutation.
+func (m *PhoneMutation) AddedChallengeAt() (r int64, exists bool) {
+	v := m.addchallenge_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetChallengeAt resets all changes to the "challenge_at" field.
+func (m *PhoneMutation) ResetChallengeAt() {
+	m.challenge_at = nil
+	m.addchallenge_at = nil
+}
+
+// SetTokenExpiresAt sets the "token_expires_at" field.
+func (m *PhoneMutation) SetTokenExpiresAt(t time.Time) {
+	m.token_expires_at = &t
+}
+
+// TokenExpiresAt returns the value of the "token_expires_at" field in the mutation.
+func (m *PhoneMutation) TokenExpiresAt() (r time.Time, exists bool) {
+	v := m.token_expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldTokenExpiresAt returns the old "token_expires_at" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldTokenExpiresAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldTokenExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldTokenExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldTokenExpiresAt: %w", err)
+	}
+	return oldValue.TokenExpiresAt, nil
+}
+
+// ClearTokenExpiresAt clears the value of the "token_expires_at" field.
+func (m *PhoneMutation) ClearTokenExpiresAt() {
+	m.token_expires_at = nil
+	m.clearedFields[phone.FieldTokenExpiresAt] = struct{}{}
+}
+
+// TokenExpiresAtCleared returns if the "token_expires_at" field was cleared in this mutation.
+func (m *PhoneMutation) TokenExpiresAtCleared() bool {
+	_, ok := m.clearedFields[phone.FieldTokenExpiresAt]
+	return ok
+}
+
+// ResetTokenExpiresAt resets all changes to the "token_expires_at" field.
+func (m *PhoneMutation) ResetTokenExpiresAt() {
+	m.token_expires_at = nil
+	delete(m.clearedFields, phone.FieldTokenExpiresAt)
+}
+
+// SetRevokedAt sets the "revoked_at" field.
+func (m *PhoneMutation) SetRevokedAt(t time.Time) {
+	m.revoked_at = &t
+}
+
+// RevokedAt returns the value of the "revoked_at" field in the mutation.
+func (m *PhoneMutation) RevokedAt() (r time.Time, exists bool) {
+	v := m.revoked_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedAt returns the old "revoked_at" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldRevokedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedAt: %w", err)
+	}
+	return oldValue.RevokedAt, nil
+}
+
+// ClearRevokedAt clears the value of the "revoked_at" field.
+func (m *PhoneMutation) ClearRevokedAt() {
+	m.revoked_at = nil
+	m.clearedFields[phone.FieldRevokedAt] = struct{}{}
+}
+
+// RevokedAtCleared returns if the "revoked_at" field was cleared in this mutation.
+func (m *PhoneMutation) RevokedAtCleared() bool {
+	_, ok := m.clearedFields[phone.FieldRevokedAt]
+	return ok
+}
+
+// ResetRevokedAt resets all changes to the "revoked_at" field.
+func (m *PhoneMutation) ResetRevokedAt() {
+	m.revoked_at = nil
+	delete(m.clearedFields, phone.FieldRevokedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *PhoneMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *PhoneMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the Phone entity.
+// If the Phone object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *PhoneMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the PhoneMutation builder.
+func (m *PhoneMutation) Where(ps ...predicate.Phone) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PhoneMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PhoneMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.Phone, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PhoneMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PhoneMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (Phone).
+func (m *PhoneMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PhoneMutation) Fields() []string {
+	fields := make([]string, 0, 10)
+	if m.property_id != nil {
+		fields = append(fields, phone.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, phone.FieldReservationID)
+	}
+	if m.name != nil {
+		fields = append(fields, phone.FieldName)
+	}
+	if m.key != nil {
+		fields = append(fields, phone.FieldKey)
+	}
+	if m.key_id != nil {
+		fields = append(fields, phone.FieldKeyID)
+	}
+	if m.subject != nil {
+		fields = append(fields, phone.FieldSubject)
+	}
+	if m.challenge_at != nil {
+		fields = append(fields, phone.FieldChallengeAt)
+	}
+	if m.token_expires_at != nil {
+		fields = append(fields, phone.FieldTokenExpiresAt)
+	}
+	if m.revoked_at != nil {
+		fields = append(fields, phone.FieldRevokedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, phone.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PhoneMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case phone.FieldPropertyID:
+		return m.PropertyID()
+	case phone.FieldReservationID:
+		return m.ReservationID()
+	case phone.FieldName:
+		return m.Name()
+	case phone.FieldKey:
+		return m.Key()
+	case phone.FieldKeyID:
+		return m.KeyID()
+	case phone.FieldSubject:
+		return m.Subject()
+	case phone.FieldChallengeAt:
+		return m.ChallengeAt()
+	case phone.FieldTokenExpiresAt:
+		return m.TokenExpiresAt()
+	case phone.FieldRevokedAt:
+		return m.RevokedAt()
+	case phone.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PhoneMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case phone.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case phone.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case phone.FieldName:
+		return m.OldName(ctx)
+	case phone.FieldKey:
+		return m.OldKey(ctx)
+	case phone.FieldKeyID:
+		return m.OldKeyID(ctx)
+	case phone.FieldSubject:
+		return m.OldSubject(ctx)
+	case phone.FieldChallengeAt:
+		return m.OldChallengeAt(ctx)
+	case phone.FieldTokenExpiresAt:
+		return m.OldTokenExpiresAt(ctx)
+	case phone.FieldRevokedAt:
+		return m.OldRevokedAt(ctx)
+	case phone.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown Phone field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PhoneMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case phone.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case phone.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case phone.FieldName:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetName(v)
+		return nil
+	case phone.FieldKey:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKey(v)
+		return nil
+	case phone.FieldKeyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyID(v)
+		return nil
+	case phone.FieldSubject:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSubject(v)
+		return nil
+	case phone.FieldChallengeAt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetChallengeAt(v)
+		return nil
+	case phone.FieldTokenExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetTokenExpiresAt(v)
+		return nil
+	case phone.FieldRevokedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedAt(v)
+		return nil
+	case phone.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Phone field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PhoneMutation) AddedFields() []string {
+	var fields []string
+	if m.addchallenge_at != nil {
+		fields = append(fields, phone.FieldChallengeAt)
+	}
+	return fields
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PhoneMutation) AddedField(name string) (ent.Value, bool) {
+	switch name {
+	case phone.FieldChallengeAt:
+		return m.AddedChallengeAt()
+	}
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PhoneMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	case phone.FieldChallengeAt:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddChallengeAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown Phone numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PhoneMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(phone.FieldTokenExpiresAt) {
+		fields = append(fields, phone.FieldTokenExpiresAt)
+	}
+	if m.FieldCleared(phone.FieldRevokedAt) {
+		fields = append(fields, phone.FieldRevokedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PhoneMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PhoneMutation) ClearField(name string) error {
+	switch name {
+	case phone.FieldTokenExpiresAt:
+		m.ClearTokenExpiresAt()
+		return nil
+	case phone.FieldRevokedAt:
+		m.ClearRevokedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Phone nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PhoneMutation) ResetField(name string) error {
+	switch name {
+	case phone.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case phone.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case phone.FieldName:
+		m.ResetName()
+		return nil
+	case phone.FieldKey:
+		m.ResetKey()
+		return nil
+	case phone.FieldKeyID:
+		m.ResetKeyID()
+		return nil
+	case phone.FieldSubject:
+		m.ResetSubject()
+		return nil
+	case phone.FieldChallengeAt:
+		m.ResetChallengeAt()
+		return nil
+	case phone.FieldTokenExpiresAt:
+		m.ResetTokenExpiresAt()
+		return nil
+	case phone.FieldRevokedAt:
+		m.ResetRevokedAt()
+		return nil
+	case phone.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown Phone field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PhoneMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PhoneMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PhoneMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PhoneMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PhoneMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PhoneMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PhoneMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown Phone unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PhoneMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown Phone edge %s", name)
+}
+
+// PhoneLinkMutation represents an operation that mutates the PhoneLink nodes in the graph.
+type PhoneLinkMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *string
+	property_id    *string
+	reservation_id *string
+	mac            *[]byte
+	expires_at     *time.Time
+	used_at        *time.Time
+	created_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*PhoneLink, error)
+	predicates     []predicate.PhoneLink
+}
+
+var _ ent.Mutation = (*PhoneLinkMutation)(nil)
+
+// phonelinkOption allows management of the mutation configuration using functional options.
+type phonelinkOption func(*PhoneLinkMutation)
+
+// newPhoneLinkMutation creates new mutation for the PhoneLink entity.
+func newPhoneLinkMutation(c config, op Op, opts ...phonelinkOption) *PhoneLinkMutation {
+	m := &PhoneLinkMutation{
+		config:        c,
+		op:            op,
+		typ:           TypePhoneLink,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withPhoneLinkID sets the ID field of the mutation.
+func withPhoneLinkID(id string) phonelinkOption {
+	return func(m *PhoneLinkMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *PhoneLink
+		)
+		m.oldValue = func(ctx context.Context) (*PhoneLink, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().PhoneLink.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withPhoneLink sets the old PhoneLink of the mutation.
+func withPhoneLink(node *PhoneLink) phonelinkOption {
+	return func(m *PhoneLinkMutation) {
+		m.oldValue = func(context.Context) (*PhoneLink, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m PhoneLinkMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m PhoneLinkMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of PhoneLink entities.
+func (m *PhoneLinkMutation) SetID(id string) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *PhoneLinkMutation) ID() (id string, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *PhoneLinkMutation) IDs(ctx context.Context) ([]string, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []string{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().PhoneLink.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *PhoneLinkMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *PhoneLinkMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *PhoneLinkMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *PhoneLinkMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *PhoneLinkMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *PhoneLinkMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetMAC sets the "mac" field.
+func (m *PhoneLinkMutation) SetMAC(b []byte) {
+	m.mac = &b
+}
+
+// MAC returns the value of the "mac" field in the mutation.
+func (m *PhoneLinkMutation) MAC() (r []byte, exists bool) {
+	v := m.mac
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldMAC returns the old "mac" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldMAC(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldMAC is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldMAC requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldMAC: %w", err)
+	}
+	return oldValue.MAC, nil
+}
+
+// ResetMAC resets all changes to the "mac" field.
+func (m *PhoneLinkMutation) ResetMAC() {
+	m.mac = nil
+}
+
+// SetExpiresAt sets the "expires_at" field.
+func (m *PhoneLinkMutation) SetExpiresAt(t time.Time) {
+	m.expires_at = &t
+}
+
+// ExpiresAt returns the value of the "expires_at" field in the mutation.
+func (m *PhoneLinkMutation) ExpiresAt() (r time.Time, exists bool) {
+	v := m.expires_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldExpiresAt returns the old "expires_at" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldExpiresAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldExpiresAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldExpiresAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldExpiresAt: %w", err)
+	}
+	return oldValue.ExpiresAt, nil
+}
+
+// ResetExpiresAt resets all changes to the "expires_at" field.
+func (m *PhoneLinkMutation) ResetExpiresAt() {
+	m.expires_at = nil
+}
+
+// SetUsedAt sets the "used_at" field.
+func (m *PhoneLinkMutation) SetUsedAt(t time.Time) {
+	m.used_at = &t
+}
+
+// UsedAt returns the value of the "used_at" field in the mutation.
+func (m *PhoneLinkMutation) UsedAt() (r time.Time, exists bool) {
+	v := m.used_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldUsedAt returns the old "used_at" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldUsedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldUsedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldUsedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldUsedAt: %w", err)
+	}
+	return oldValue.UsedAt, nil
+}
+
+// ClearUsedAt clears the value of the "used_at" field.
+func (m *PhoneLinkMutation) ClearUsedAt() {
+	m.used_at = nil
+	m.clearedFields[phonelink.FieldUsedAt] = struct{}{}
+}
+
+// UsedAtCleared returns if the "used_at" field was cleared in this mutation.
+func (m *PhoneLinkMutation) UsedAtCleared() bool {
+	_, ok := m.clearedFields[phonelink.FieldUsedAt]
+	return ok
+}
+
+// ResetUsedAt resets all changes to the "used_at" field.
+func (m *PhoneLinkMutation) ResetUsedAt() {
+	m.used_at = nil
+	delete(m.clearedFields, phonelink.FieldUsedAt)
+}
+
+// SetCreatedAt sets the "created_at" field.
+func (m *PhoneLinkMutation) SetCreatedAt(t time.Time) {
+	m.created_at = &t
+}
+
+// CreatedAt returns the value of the "created_at" field in the mutation.
+func (m *PhoneLinkMutation) CreatedAt() (r time.Time, exists bool) {
+	v := m.created_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCreatedAt returns the old "created_at" field's value of the PhoneLink entity.
+// If the PhoneLink object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PhoneLinkMutation) OldCreatedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCreatedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCreatedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCreatedAt: %w", err)
+	}
+	return oldValue.CreatedAt, nil
+}
+
+// ResetCreatedAt resets all changes to the "created_at" field.
+func (m *PhoneLinkMutation) ResetCreatedAt() {
+	m.created_at = nil
+}
+
+// Where appends a list predicates to the PhoneLinkMutation builder.
+func (m *PhoneLinkMutation) Where(ps ...predicate.PhoneLink) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the PhoneLinkMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *PhoneLinkMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.PhoneLink, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *PhoneLinkMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *PhoneLinkMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (PhoneLink).
+func (m *PhoneLinkMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *PhoneLinkMutation) Fields() []string {
+	fields := make([]string, 0, 6)
+	if m.property_id != nil {
+		fields = append(fields, phonelink.FieldPropertyID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, phonelink.FieldReservationID)
+	}
+	if m.mac != nil {
+		fields = append(fields, phonelink.FieldMAC)
+	}
+	if m.expires_at != nil {
+		fields = append(fields, phonelink.FieldExpiresAt)
+	}
+	if m.used_at != nil {
+		fields = append(fields, phonelink.FieldUsedAt)
+	}
+	if m.created_at != nil {
+		fields = append(fields, phonelink.FieldCreatedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *PhoneLinkMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case phonelink.FieldPropertyID:
+		return m.PropertyID()
+	case phonelink.FieldReservationID:
+		return m.ReservationID()
+	case phonelink.FieldMAC:
+		return m.MAC()
+	case phonelink.FieldExpiresAt:
+		return m.ExpiresAt()
+	case phonelink.FieldUsedAt:
+		return m.UsedAt()
+	case phonelink.FieldCreatedAt:
+		return m.CreatedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *PhoneLinkMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case phonelink.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case phonelink.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case phonelink.FieldMAC:
+		return m.OldMAC(ctx)
+	case phonelink.FieldExpiresAt:
+		return m.OldExpiresAt(ctx)
+	case phonelink.FieldUsedAt:
+		return m.OldUsedAt(ctx)
+	case phonelink.FieldCreatedAt:
+		return m.OldCreatedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown PhoneLink field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PhoneLinkMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case phonelink.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case phonelink.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case phonelink.FieldMAC:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetMAC(v)
+		return nil
+	case phonelink.FieldExpiresAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetExpiresAt(v)
+		return nil
+	case phonelink.FieldUsedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetUsedAt(v)
+		return nil
+	case phonelink.FieldCreatedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCreatedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown PhoneLink field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *PhoneLinkMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *PhoneLinkMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *PhoneLinkMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown PhoneLink numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *PhoneLinkMutation) ClearedFields() []string {
+	var fields []string
+	if m.FieldCleared(phonelink.FieldUsedAt) {
+		fields = append(fields, phonelink.FieldUsedAt)
+	}
+	return fields
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *PhoneLinkMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *PhoneLinkMutation) ClearField(name string) error {
+	switch name {
+	case phonelink.FieldUsedAt:
+		m.ClearUsedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown PhoneLink nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *PhoneLinkMutation) ResetField(name string) error {
+	switch name {
+	case phonelink.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case phonelink.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case phonelink.FieldMAC:
+		m.ResetMAC()
+		return nil
+	case phonelink.FieldExpiresAt:
+		m.ResetExpiresAt()
+		return nil
+	case phonelink.FieldUsedAt:
+		m.ResetUsedAt()
+		return nil
+	case phonelink.FieldCreatedAt:
+		m.ResetCreatedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown PhoneLink field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *PhoneLinkMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *PhoneLinkMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *PhoneLinkMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *PhoneLinkMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *PhoneLinkMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *PhoneLinkMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *PhoneLinkMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown PhoneLink unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *PhoneLinkMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown PhoneLink edge %s", name)
 }
 
 // PinMutation represents an operation that mutates the Pin nodes in the graph.

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/code"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/doorrule"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/event"
 	"latchkey.dev/ent/gate"
@@ -18,10 +19,16 @@ import (
 	"latchkey.dev/ent/guesses"
 	"latchkey.dev/ent/idempotency"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/ent/issuer"
+	"latchkey.dev/ent/issuerkey"
+	"latchkey.dev/ent/keyset"
+	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
+	"latchkey.dev/ent/phone"
+	"latchkey.dev/ent/phonelink"
 	"latchkey.dev/ent/pin"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
@@ -247,6 +254,28 @@ func init() {
 	conflictDescID := conflictFields[0].Descriptor()
 	// conflict.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	conflict.IDValidator = conflictDescID.Validators[0].(func(string) error)
+	doorruleFields := schema.DoorRule{}.Fields()
+	_ = doorruleFields
+	// doorruleDescPropertyID is the schema descriptor for property_id field.
+	doorruleDescPropertyID := doorruleFields[1].Descriptor()
+	// doorrule.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	doorrule.PropertyIDValidator = doorruleDescPropertyID.Validators[0].(func(string) error)
+	// doorruleDescFloor is the schema descriptor for floor field.
+	doorruleDescFloor := doorruleFields[2].Descriptor()
+	// doorrule.DefaultFloor holds the default value on creation for the floor field.
+	doorrule.DefaultFloor = doorruleDescFloor.Default.(int64)
+	// doorruleDescListAgeSeconds is the schema descriptor for list_age_seconds field.
+	doorruleDescListAgeSeconds := doorruleFields[3].Descriptor()
+	// doorrule.DefaultListAgeSeconds holds the default value on creation for the list_age_seconds field.
+	doorrule.DefaultListAgeSeconds = doorruleDescListAgeSeconds.Default.(int)
+	// doorruleDescCreatedAt is the schema descriptor for created_at field.
+	doorruleDescCreatedAt := doorruleFields[4].Descriptor()
+	// doorrule.DefaultCreatedAt holds the default value on creation for the created_at field.
+	doorrule.DefaultCreatedAt = doorruleDescCreatedAt.Default.(func() time.Time)
+	// doorruleDescID is the schema descriptor for id field.
+	doorruleDescID := doorruleFields[0].Descriptor()
+	// doorrule.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	doorrule.IDValidator = doorruleDescID.Validators[0].(func(string) error)
 	endpointFields := schema.Endpoint{}.Fields()
 	_ = endpointFields
 	// endpointDescPropertyID is the schema descriptor for property_id field.
@@ -453,6 +482,88 @@ func init() {
 	integrationDescID := integrationFields[0].Descriptor()
 	// integration.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	integration.IDValidator = integrationDescID.Validators[0].(func(string) error)
+	issuerFields := schema.Issuer{}.Fields()
+	_ = issuerFields
+	// issuerDescGeneration is the schema descriptor for generation field.
+	issuerDescGeneration := issuerFields[1].Descriptor()
+	// issuer.DefaultGeneration holds the default value on creation for the generation field.
+	issuer.DefaultGeneration = issuerDescGeneration.Default.(int64)
+	// issuerDescNextNumber is the schema descriptor for next_number field.
+	issuerDescNextNumber := issuerFields[2].Descriptor()
+	// issuer.DefaultNextNumber holds the default value on creation for the next_number field.
+	issuer.DefaultNextNumber = issuerDescNextNumber.Default.(int64)
+	// issuerDescListNumber is the schema descriptor for list_number field.
+	issuerDescListNumber := issuerFields[3].Descriptor()
+	// issuer.DefaultListNumber holds the default value on creation for the list_number field.
+	issuer.DefaultListNumber = issuerDescListNumber.Default.(int64)
+	// issuerDescListKey is the schema descriptor for list_key field.
+	issuerDescListKey := issuerFields[5].Descriptor()
+	// issuer.DefaultListKey holds the default value on creation for the list_key field.
+	issuer.DefaultListKey = issuerDescListKey.Default.(string)
+	// issuer.ListKeyValidator is a validator for the "list_key" field. It is called by the builders before save.
+	issuer.ListKeyValidator = issuerDescListKey.Validators[0].(func(string) error)
+	// issuerDescKeySetVersion is the schema descriptor for key_set_version field.
+	issuerDescKeySetVersion := issuerFields[8].Descriptor()
+	// issuer.DefaultKeySetVersion holds the default value on creation for the key_set_version field.
+	issuer.DefaultKeySetVersion = issuerDescKeySetVersion.Default.(int64)
+	// issuerDescCreatedAt is the schema descriptor for created_at field.
+	issuerDescCreatedAt := issuerFields[10].Descriptor()
+	// issuer.DefaultCreatedAt holds the default value on creation for the created_at field.
+	issuer.DefaultCreatedAt = issuerDescCreatedAt.Default.(func() time.Time)
+	// issuerDescID is the schema descriptor for id field.
+	issuerDescID := issuerFields[0].Descriptor()
+	// issuer.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	issuer.IDValidator = issuerDescID.Validators[0].(func(string) error)
+	issuerkeyFields := schema.IssuerKey{}.Fields()
+	_ = issuerkeyFields
+	// issuerkeyDescPropertyID is the schema descriptor for property_id field.
+	issuerkeyDescPropertyID := issuerkeyFields[1].Descriptor()
+	// issuerkey.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	issuerkey.PropertyIDValidator = issuerkeyDescPropertyID.Validators[0].(func(string) error)
+	// issuerkeyDescKeyID is the schema descriptor for key_id field.
+	issuerkeyDescKeyID := issuerkeyFields[2].Descriptor()
+	// issuerkey.KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
+	issuerkey.KeyIDValidator = issuerkeyDescKeyID.Validators[0].(func(string) error)
+	// issuerkeyDescCreatedAt is the schema descriptor for created_at field.
+	issuerkeyDescCreatedAt := issuerkeyFields[4].Descriptor()
+	// issuerkey.DefaultCreatedAt holds the default value on creation for the created_at field.
+	issuerkey.DefaultCreatedAt = issuerkeyDescCreatedAt.Default.(func() time.Time)
+	// issuerkeyDescID is the schema descriptor for id field.
+	issuerkeyDescID := issuerkeyFields[0].Descriptor()
+	// issuerkey.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	issuerkey.IDValidator = issuerkeyDescID.Validators[0].(func(string) error)
+	keysetFields := schema.KeySet{}.Fields()
+	_ = keysetFields
+	// keysetDescPropertyID is the schema descriptor for property_id field.
+	keysetDescPropertyID := keysetFields[1].Descriptor()
+	// keyset.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	keyset.PropertyIDValidator = keysetDescPropertyID.Validators[0].(func(string) error)
+	// keysetDescCreatedAt is the schema descriptor for created_at field.
+	keysetDescCreatedAt := keysetFields[4].Descriptor()
+	// keyset.DefaultCreatedAt holds the default value on creation for the created_at field.
+	keyset.DefaultCreatedAt = keysetDescCreatedAt.Default.(func() time.Time)
+	// keysetDescID is the schema descriptor for id field.
+	keysetDescID := keysetFields[0].Descriptor()
+	// keyset.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	keyset.IDValidator = keysetDescID.Validators[0].(func(string) error)
+	keystatusFields := schema.KeyStatus{}.Fields()
+	_ = keystatusFields
+	// keystatusDescPropertyID is the schema descriptor for property_id field.
+	keystatusDescPropertyID := keystatusFields[1].Descriptor()
+	// keystatus.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	keystatus.PropertyIDValidator = keystatusDescPropertyID.Validators[0].(func(string) error)
+	// keystatusDescPhoneID is the schema descriptor for phone_id field.
+	keystatusDescPhoneID := keystatusFields[3].Descriptor()
+	// keystatus.PhoneIDValidator is a validator for the "phone_id" field. It is called by the builders before save.
+	keystatus.PhoneIDValidator = keystatusDescPhoneID.Validators[0].(func(string) error)
+	// keystatusDescGrantID is the schema descriptor for grant_id field.
+	keystatusDescGrantID := keystatusFields[4].Descriptor()
+	// keystatus.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
+	keystatus.GrantIDValidator = keystatusDescGrantID.Validators[0].(func(string) error)
+	// keystatusDescID is the schema descriptor for id field.
+	keystatusDescID := keystatusFields[0].Descriptor()
+	// keystatus.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	keystatus.IDValidator = keystatusDescID.Validators[0].(func(string) error)
 	lockFields := schema.Lock{}.Fields()
 	_ = lockFields
 	// lockDescPropertyID is the schema descriptor for property_id field.
@@ -593,6 +704,60 @@ func init() {
 	partnerspace.DefaultFloor = partnerspaceDescFloor.Default.(string)
 	// partnerspace.FloorValidator is a validator for the "floor" field. It is called by the builders before save.
 	partnerspace.FloorValidator = partnerspaceDescFloor.Validators[0].(func(string) error)
+	phoneFields := schema.Phone{}.Fields()
+	_ = phoneFields
+	// phoneDescPropertyID is the schema descriptor for property_id field.
+	phoneDescPropertyID := phoneFields[1].Descriptor()
+	// phone.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	phone.PropertyIDValidator = phoneDescPropertyID.Validators[0].(func(string) error)
+	// phoneDescReservationID is the schema descriptor for reservation_id field.
+	phoneDescReservationID := phoneFields[2].Descriptor()
+	// phone.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	phone.ReservationIDValidator = phoneDescReservationID.Validators[0].(func(string) error)
+	// phoneDescName is the schema descriptor for name field.
+	phoneDescName := phoneFields[3].Descriptor()
+	// phone.DefaultName holds the default value on creation for the name field.
+	phone.DefaultName = phoneDescName.Default.(string)
+	// phone.NameValidator is a validator for the "name" field. It is called by the builders before save.
+	phone.NameValidator = phoneDescName.Validators[0].(func(string) error)
+	// phoneDescKeyID is the schema descriptor for key_id field.
+	phoneDescKeyID := phoneFields[5].Descriptor()
+	// phone.KeyIDValidator is a validator for the "key_id" field. It is called by the builders before save.
+	phone.KeyIDValidator = phoneDescKeyID.Validators[0].(func(string) error)
+	// phoneDescSubject is the schema descriptor for subject field.
+	phoneDescSubject := phoneFields[6].Descriptor()
+	// phone.SubjectValidator is a validator for the "subject" field. It is called by the builders before save.
+	phone.SubjectValidator = phoneDescSubject.Validators[0].(func(string) error)
+	// phoneDescChallengeAt is the schema descriptor for challenge_at field.
+	phoneDescChallengeAt := phoneFields[7].Descriptor()
+	// phone.DefaultChallengeAt holds the default value on creation for the challenge_at field.
+	phone.DefaultChallengeAt = phoneDescChallengeAt.Default.(int64)
+	// phoneDescCreatedAt is the schema descriptor for created_at field.
+	phoneDescCreatedAt := phoneFields[10].Descriptor()
+	// phone.DefaultCreatedAt holds the default value on creation for the created_at field.
+	phone.DefaultCreatedAt = phoneDescCreatedAt.Default.(func() time.Time)
+	// phoneDescID is the schema descriptor for id field.
+	phoneDescID := phoneFields[0].Descriptor()
+	// phone.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	phone.IDValidator = phoneDescID.Validators[0].(func(string) error)
+	phonelinkFields := schema.PhoneLink{}.Fields()
+	_ = phonelinkFields
+	// phonelinkDescPropertyID is the schema descriptor for property_id field.
+	phonelinkDescPropertyID := phonelinkFields[1].Descriptor()
+	// phonelink.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	phonelink.PropertyIDValidator = phonelinkDescPropertyID.Validators[0].(func(string) error)
+	// phonelinkDescReservationID is the schema descriptor for reservation_id field.
+	phonelinkDescReservationID := phonelinkFields[2].Descriptor()
+	// phonelink.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	phonelink.ReservationIDValidator = phonelinkDescReservationID.Validators[0].(func(string) error)
+	// phonelinkDescCreatedAt is the schema descriptor for created_at field.
+	phonelinkDescCreatedAt := phonelinkFields[6].Descriptor()
+	// phonelink.DefaultCreatedAt holds the default value on creation for the created_at field.
+	phonelink.DefaultCreatedAt = phonelinkDescCreatedAt.Default.(func() time.Time)
+	// phonelinkDescID is the schema descriptor for id field.
+	phonelinkDescID := phonelinkFields[0].Descriptor()
+	// phonelink.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	phonelink.IDValidator = phonelinkDescID.Validators[0].(func(string) error)
 	pinFields := schema.Pin{}.Fields()
 	_ = pinFields
 	// pinDescPropertyID is the schema descriptor for property_id field.

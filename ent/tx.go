@@ -26,6 +26,8 @@ type Tx struct {
 	Code *CodeClient
 	// Conflict is the client for interacting with the Conflict builders.
 	Conflict *ConflictClient
+	// DoorRule is the client for interacting with the DoorRule builders.
+	DoorRule *DoorRuleClient
 	// Endpoint is the client for interacting with the Endpoint builders.
 	Endpoint *EndpointClient
 	// Event is the client for interacting with the Event builders.
@@ -40,6 +42,14 @@ type Tx struct {
 	Idempotency *IdempotencyClient
 	// Integration is the client for interacting with the Integration builders.
 	Integration *IntegrationClient
+	// Issuer is the client for interacting with the Issuer builders.
+	Issuer *IssuerClient
+	// IssuerKey is the client for interacting with the IssuerKey builders.
+	IssuerKey *IssuerKeyClient
+	// KeySet is the client for interacting with the KeySet builders.
+	KeySet *KeySetClient
+	// KeyStatus is the client for interacting with the KeyStatus builders.
+	KeyStatus *KeyStatusClient
 	// Lock is the client for interacting with the Lock builders.
 	Lock *LockClient
 	// Mapping is the client for interacting with the Mapping builders.
@@ -48,6 +58,10 @@ type Tx struct {
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
 	PartnerSpace *PartnerSpaceClient
+	// Phone is the client for interacting with the Phone builders.
+	Phone *PhoneClient
+	// PhoneLink is the client for interacting with the PhoneLink builders.
+	PhoneLink *PhoneLinkClient
 	// Pin is the client for interacting with the Pin builders.
 	Pin *PinClient
 	// Property is the client for interacting with the Property builders.
@@ -201,6 +215,7 @@ func (tx *Tx) init() {
 	tx.Bridge = NewBridgeClient(tx.config)
 	tx.Code = NewCodeClient(tx.config)
 	tx.Conflict = NewConflictClient(tx.config)
+	tx.DoorRule = NewDoorRuleClient(tx.config)
 	tx.Endpoint = NewEndpointClient(tx.config)
 	tx.Event = NewEventClient(tx.config)
 	tx.Gate = NewGateClient(tx.config)
@@ -208,10 +223,16 @@ func (tx *Tx) init() {
 	tx.Guesses = NewGuessesClient(tx.config)
 	tx.Idempotency = NewIdempotencyClient(tx.config)
 	tx.Integration = NewIntegrationClient(tx.config)
+	tx.Issuer = NewIssuerClient(tx.config)
+	tx.IssuerKey = NewIssuerKeyClient(tx.config)
+	tx.KeySet = NewKeySetClient(tx.config)
+	tx.KeyStatus = NewKeyStatusClient(tx.config)
 	tx.Lock = NewLockClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
 	tx.PartnerSpace = NewPartnerSpaceClient(tx.config)
+	tx.Phone = NewPhoneClient(tx.config)
+	tx.PhoneLink = NewPhoneLinkClient(tx.config)
 	tx.Pin = NewPinClient(tx.config)
 	tx.Property = NewPropertyClient(tx.config)
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)

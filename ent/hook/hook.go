@@ -81,6 +81,18 @@ func (f ConflictFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, er
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ConflictMutation", m)
 }
 
+// The DoorRuleFunc type is an adapter to allow the use of ordinary
+// function as DoorRule mutator.
+type DoorRuleFunc func(context.Context, *ent.DoorRuleMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f DoorRuleFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.DoorRuleMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.DoorRuleMutation", m)
+}
+
 // The EndpointFunc type is an adapter to allow the use of ordinary
 // function as Endpoint mutator.
 type EndpointFunc func(context.Context, *ent.EndpointMutation) (ent.Value, error)
@@ -165,6 +177,54 @@ func (f IntegrationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.IntegrationMutation", m)
 }
 
+// The IssuerFunc type is an adapter to allow the use of ordinary
+// function as Issuer mutator.
+type IssuerFunc func(context.Context, *ent.IssuerMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f IssuerFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.IssuerMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.IssuerMutation", m)
+}
+
+// The IssuerKeyFunc type is an adapter to allow the use of ordinary
+// function as IssuerKey mutator.
+type IssuerKeyFunc func(context.Context, *ent.IssuerKeyMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f IssuerKeyFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.IssuerKeyMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.IssuerKeyMutation", m)
+}
+
+// The KeySetFunc type is an adapter to allow the use of ordinary
+// function as KeySet mutator.
+type KeySetFunc func(context.Context, *ent.KeySetMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f KeySetFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.KeySetMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.KeySetMutation", m)
+}
+
+// The KeyStatusFunc type is an adapter to allow the use of ordinary
+// function as KeyStatus mutator.
+type KeyStatusFunc func(context.Context, *ent.KeyStatusMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f KeyStatusFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.KeyStatusMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.KeyStatusMutation", m)
+}
+
 // The LockFunc type is an adapter to allow the use of ordinary
 // function as Lock mutator.
 type LockFunc func(context.Context, *ent.LockMutation) (ent.Value, error)
@@ -211,6 +271,30 @@ func (f PartnerSpaceFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value
 		return f(ctx, mv)
 	}
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PartnerSpaceMutation", m)
+}
+
+// The PhoneFunc type is an adapter to allow the use of ordinary
+// function as Phone mutator.
+type PhoneFunc func(context.Context, *ent.PhoneMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PhoneFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PhoneMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PhoneMutation", m)
+}
+
+// The PhoneLinkFunc type is an adapter to allow the use of ordinary
+// function as PhoneLink mutator.
+type PhoneLinkFunc func(context.Context, *ent.PhoneLinkMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f PhoneLinkFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.PhoneLinkMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.PhoneLinkMutation", m)
 }
 
 // The PinFunc type is an adapter to allow the use of ordinary

@@ -221,6 +221,27 @@ var (
 			},
 		},
 	}
+	// DoorRulesColumns holds the columns for the "door_rules" table.
+	DoorRulesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "floor", Type: field.TypeInt64, Default: 0},
+		{Name: "list_age_seconds", Type: field.TypeInt, Default: 0},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// DoorRulesTable holds the schema information for the "door_rules" table.
+	DoorRulesTable = &schema.Table{
+		Name:       "door_rules",
+		Columns:    DoorRulesColumns,
+		PrimaryKey: []*schema.Column{DoorRulesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "doorrule_property_id",
+				Unique:  false,
+				Columns: []*schema.Column{DoorRulesColumns[1]},
+			},
+		},
+	}
 	// EndpointsColumns holds the columns for the "endpoints" table.
 	EndpointsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -436,6 +457,103 @@ var (
 			},
 		},
 	}
+	// IssuersColumns holds the columns for the "issuers" table.
+	IssuersColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "generation", Type: field.TypeInt64, Default: 1},
+		{Name: "next_number", Type: field.TypeInt64, Default: 0},
+		{Name: "list_number", Type: field.TypeInt64, Default: 0},
+		{Name: "list", Type: field.TypeBytes, Nullable: true},
+		{Name: "list_key", Type: field.TypeString, Size: 16, Default: ""},
+		{Name: "list_digest", Type: field.TypeBytes, Nullable: true},
+		{Name: "list_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "key_set_version", Type: field.TypeInt64, Default: 0},
+		{Name: "key_set_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// IssuersTable holds the schema information for the "issuers" table.
+	IssuersTable = &schema.Table{
+		Name:       "issuers",
+		Columns:    IssuersColumns,
+		PrimaryKey: []*schema.Column{IssuersColumns[0]},
+	}
+	// IssuerKeysColumns holds the columns for the "issuer_keys" table.
+	IssuerKeysColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "key_id", Type: field.TypeString, Size: 16},
+		{Name: "sealed", Type: field.TypeBytes, Nullable: true},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// IssuerKeysTable holds the schema information for the "issuer_keys" table.
+	IssuerKeysTable = &schema.Table{
+		Name:       "issuer_keys",
+		Columns:    IssuerKeysColumns,
+		PrimaryKey: []*schema.Column{IssuerKeysColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "issuerkey_property_id_key_id",
+				Unique:  true,
+				Columns: []*schema.Column{IssuerKeysColumns[1], IssuerKeysColumns[2]},
+			},
+		},
+	}
+	// KeySetsColumns holds the columns for the "key_sets" table.
+	KeySetsColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "version", Type: field.TypeInt64},
+		{Name: "signed", Type: field.TypeBytes},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// KeySetsTable holds the schema information for the "key_sets" table.
+	KeySetsTable = &schema.Table{
+		Name:       "key_sets",
+		Columns:    KeySetsColumns,
+		PrimaryKey: []*schema.Column{KeySetsColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "keyset_property_id_version",
+				Unique:  true,
+				Columns: []*schema.Column{KeySetsColumns[1], KeySetsColumns[2]},
+			},
+		},
+	}
+	// KeyStatusesColumns holds the columns for the "key_statuses" table.
+	KeyStatusesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "number", Type: field.TypeInt64},
+		{Name: "phone_id", Type: field.TypeString, Size: 40},
+		{Name: "grant_id", Type: field.TypeString, Size: 40},
+		{Name: "key_generation", Type: field.TypeInt},
+		{Name: "lock_ids", Type: field.TypeJSON},
+		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// KeyStatusesTable holds the schema information for the "key_statuses" table.
+	KeyStatusesTable = &schema.Table{
+		Name:       "key_statuses",
+		Columns:    KeyStatusesColumns,
+		PrimaryKey: []*schema.Column{KeyStatusesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "keystatus_property_id_number",
+				Unique:  true,
+				Columns: []*schema.Column{KeyStatusesColumns[1], KeyStatusesColumns[2]},
+			},
+			{
+				Name:    "keystatus_phone_id",
+				Unique:  false,
+				Columns: []*schema.Column{KeyStatusesColumns[3]},
+			},
+			{
+				Name:    "keystatus_ends_at",
+				Unique:  false,
+				Columns: []*schema.Column{KeyStatusesColumns[7]},
+			},
+		},
+	}
 	// LocksColumns holds the columns for the "locks" table.
 	LocksColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -573,6 +691,66 @@ var (
 				Name:    "partnerspace_integration_id_external_id",
 				Unique:  true,
 				Columns: []*schema.Column{PartnerSpacesColumns[2], PartnerSpacesColumns[3]},
+			},
+		},
+	}
+	// PhonesColumns holds the columns for the "phones" table.
+	PhonesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "name", Type: field.TypeString, Size: 64, Default: ""},
+		{Name: "key", Type: field.TypeBytes},
+		{Name: "key_id", Type: field.TypeString, Size: 16},
+		{Name: "subject", Type: field.TypeString, Size: 64},
+		{Name: "challenge_at", Type: field.TypeInt64, Default: 0},
+		{Name: "token_expires_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// PhonesTable holds the schema information for the "phones" table.
+	PhonesTable = &schema.Table{
+		Name:       "phones",
+		Columns:    PhonesColumns,
+		PrimaryKey: []*schema.Column{PhonesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "phone_property_id_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[2]},
+			},
+			{
+				Name:    "phone_property_id_key_id",
+				Unique:  false,
+				Columns: []*schema.Column{PhonesColumns[1], PhonesColumns[5]},
+			},
+		},
+	}
+	// PhoneLinksColumns holds the columns for the "phone_links" table.
+	PhoneLinksColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "mac", Type: field.TypeBytes, Unique: true},
+		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "used_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// PhoneLinksTable holds the schema information for the "phone_links" table.
+	PhoneLinksTable = &schema.Table{
+		Name:       "phone_links",
+		Columns:    PhoneLinksColumns,
+		PrimaryKey: []*schema.Column{PhoneLinksColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "phonelink_property_id_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{PhoneLinksColumns[1], PhoneLinksColumns[2]},
+			},
+			{
+				Name:    "phonelink_expires_at",
+				Unique:  false,
+				Columns: []*schema.Column{PhoneLinksColumns[4]},
 			},
 		},
 	}
@@ -859,6 +1037,7 @@ var (
 		BridgesTable,
 		CodesTable,
 		ConflictsTable,
+		DoorRulesTable,
 		EndpointsTable,
 		EventsTable,
 		GatesTable,
@@ -866,10 +1045,16 @@ var (
 		GuessesTable,
 		IdempotencyKeysTable,
 		IntegrationsTable,
+		IssuersTable,
+		IssuerKeysTable,
+		KeySetsTable,
+		KeyStatusesTable,
 		LocksTable,
 		MappingsTable,
 		NoticesTable,
 		PartnerSpacesTable,
+		PhonesTable,
+		PhoneLinksTable,
 		PinsTable,
 		PropertiesTable,
 		PropertyKeysTable,
@@ -900,6 +1085,9 @@ func init() {
 	ConflictsTable.Annotation = &entsql.Annotation{
 		Table: "conflicts",
 	}
+	DoorRulesTable.Annotation = &entsql.Annotation{
+		Table: "door_rules",
+	}
 	EndpointsTable.Annotation = &entsql.Annotation{
 		Table: "endpoints",
 	}
@@ -921,6 +1109,18 @@ func init() {
 	IntegrationsTable.Annotation = &entsql.Annotation{
 		Table: "integrations",
 	}
+	IssuersTable.Annotation = &entsql.Annotation{
+		Table: "issuers",
+	}
+	IssuerKeysTable.Annotation = &entsql.Annotation{
+		Table: "issuer_keys",
+	}
+	KeySetsTable.Annotation = &entsql.Annotation{
+		Table: "key_sets",
+	}
+	KeyStatusesTable.Annotation = &entsql.Annotation{
+		Table: "key_statuses",
+	}
 	LocksTable.Annotation = &entsql.Annotation{
 		Table: "locks",
 	}
@@ -932,6 +1132,12 @@ func init() {
 	}
 	PartnerSpacesTable.Annotation = &entsql.Annotation{
 		Table: "partner_spaces",
+	}
+	PhonesTable.Annotation = &entsql.Annotation{
+		Table: "phones",
+	}
+	PhoneLinksTable.Annotation = &entsql.Annotation{
+		Table: "phone_links",
 	}
 	PinsTable.Annotation = &entsql.Annotation{
 		Table: "pins",

@@ -24,6 +24,9 @@ type Code func(*sql.Selector)
 // Conflict is the predicate function for conflict builders.
 type Conflict func(*sql.Selector)
 
+// DoorRule is the predicate function for doorrule builders.
+type DoorRule func(*sql.Selector)
+
 // Endpoint is the predicate function for endpoint builders.
 type Endpoint func(*sql.Selector)
 
@@ -45,6 +48,18 @@ type Idempotency func(*sql.Selector)
 // Integration is the predicate function for integration builders.
 type Integration func(*sql.Selector)
 
+// Issuer is the predicate function for issuer builders.
+type Issuer func(*sql.Selector)
+
+// IssuerKey is the predicate function for issuerkey builders.
+type IssuerKey func(*sql.Selector)
+
+// KeySet is the predicate function for keyset builders.
+type KeySet func(*sql.Selector)
+
+// KeyStatus is the predicate function for keystatus builders.
+type KeyStatus func(*sql.Selector)
+
 // Lock is the predicate function for lock builders.
 type Lock func(*sql.Selector)
 
@@ -56,6 +71,12 @@ type Notice func(*sql.Selector)
 
 // PartnerSpace is the predicate function for partnerspace builders.
 type PartnerSpace func(*sql.Selector)
+
+// Phone is the predicate function for phone builders.
+type Phone func(*sql.Selector)
+
+// PhoneLink is the predicate function for phonelink builders.
+type PhoneLink func(*sql.Selector)
 
 // Pin is the predicate function for pin builders.
 type Pin func(*sql.Selector)

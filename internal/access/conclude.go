@@ -26,6 +26,7 @@ func (w *work) conclude(f Facts, held []occupied) (Plan, error) {
 	if err := w.tell(p, len(held)); err != nil {
 		return Plan{}, err
 	}
+	w.wakeKeys()
 	return p, w.evict()
 }
 

@@ -31,6 +31,8 @@ type act struct {
 	address   string
 	operation string
 	deadline  time.Time
+	// presentation of an act of a SmartKey.
+	presentation []byte
 }
 
 // actor carries out acts, each at most once and none after its deadline.
@@ -78,12 +80,14 @@ func (r *actor) once(ctx context.Context, a act) actRecord {
 	case !first:
 		return settled(rec)
 	}
-	rec.Outcome, rec.Result = r.carryOut(ctx, a)
+	if r.admit(&a, &rec) {
+		rec.Outcome, rec.Result = r.carryOut(ctx, a)
+	}
 	rec.At = b.clock.Now()
 	if err := b.store.endAct(rec); err != nil {
 		b.log.Error("end of an act not stored", "act", a.id, "error", err)
 	}
-	b.log.Info("act", "act", a.id, "lock", a.address, "outcome", rec.Outcome, "result", rec.Result)
+	b.log.Info("act", "act", a.id, "lock", a.address, "outcome", rec.Outcome, "result", rec.Result, "reason", rec.Reason)
 	return rec
 }
 

@@ -51,8 +51,10 @@ type Bridge struct {
 	owners map[string]*owner
 	out    *outbox
 	actor  *actor
-	pace   pace
-	events chan struct{} // holds one signal: the journal grew
+	// doorkeeper verifies SmartKeys.
+	doorkeeper *doorkeeper
+	pace       pace
+	events     chan struct{} // holds one signal: the journal grew
 
 	skew      atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
 	leastSkew atomic.Int64                  // as far as its last greeting can have lain on the way
@@ -109,7 +111,8 @@ func (b *Bridge) load(ctx context.Context) (err error) {
 		}
 		b.look(ctx, l)
 	}
-	return nil
+	b.doorkeeper, err = newDoorkeeper(b)
+	return err
 }
 
 // Run works until ctx ends or the store fails.
@@ -326,6 +329,7 @@ func (b *Bridge) heardTime(theirs time.Time, greeting time.Duration) {
 		skew = min(skew, *was+skewCreep)
 	}
 	b.skew.Store(&skew)
+	b.doorkeeper.heardTime(skew)
 }
 
 // clockError is what may be wrong with our clock, as far as the service could tell. Less than

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/smartkey"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
@@ -77,6 +78,7 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	id := identity{
 		BridgeID: answer.GetBridgeId(), PropertyID: answer.GetPropertyId(), Certificate: answer.GetCertificate(), Key: raw,
 		CA: answer.GetCaCertificate(), SealKey: private, ConnectAddress: answer.GetConnectAddress(), ServerName: answer.GetServerName(),
+		Site: answer.GetSmartkeySite(), KeySet: answer.GetSmartkeyKeySet(), List: answer.GetSmartkeyStatusList(),
 	}
 	if e.Connect != "" {
 		id.ConnectAddress = e.Connect
@@ -168,6 +170,11 @@ func verify(a *lockv1.EnrollResponse, print [32]byte, public *ecdsa.PublicKey) e
 	}
 	if err := signedFor(a.GetCertificate(), ca, public); err != nil {
 		return err
+	}
+	if set := a.GetSmartkeyKeySet(); set != nil {
+		if _, err := smartkey.PinKeySet(set, a.GetPropertyId()); err != nil {
+			return fmt.Errorf("the issuer keys that the service named: %w", err)
+		}
 	}
 	if a.GetBridgeId() == "" || a.GetConnectAddress() == "" || a.GetServerName() == "" {
 		return errors.New("the service's answer names no bridge, address or server name")

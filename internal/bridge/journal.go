@@ -121,6 +121,9 @@ type actRecord struct {
 	ID      string    `json:"-"`
 	Outcome string    `json:"outcome,omitempty"`
 	Result  string    `json:"result,omitempty"`
+	Reason  string    `json:"reason,omitempty"` // of a SmartKey: ok, or why it was refused
+	Token   string    `json:"token,omitempty"`  // its id
+	List    uint64    `json:"list,omitempty"`   // the number of the list it was judged by
 	At      time.Time `json:"at"`
 }
 

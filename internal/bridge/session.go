@@ -221,6 +221,8 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 		b.wanted(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
 		b.actor.start(context.WithoutCancel(ctx), b.actOf(k.Act))
+	case *lockv1.ConnectResponse_IssuerKeySets, *lockv1.ConnectResponse_StatusList, *lockv1.ConnectResponse_DoorRules, *lockv1.ConnectResponse_GreetingWanted:
+		return s.heardKeys(m)
 	case *lockv1.ConnectResponse_EventAck:
 		return s.eventsStored(k.EventAck.GetSequence())
 	case *lockv1.ConnectResponse_Heartbeat:

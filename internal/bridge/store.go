@@ -71,7 +71,7 @@ func openStore(dir string) (*store, error) {
 	}
 	s := &store{db: db, aead: aead, maxJournal: journalSize, writes: writes{db: db}}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket} {
+		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -155,6 +155,10 @@ type identity struct {
 	SealKey        []byte `json:"sealKey"`     // HPKE private key
 	ConnectAddress string `json:"connectAddress"`
 	ServerName     string `json:"serverName"`
+	// What SmartKeys are verified with from the first day on, docs/smartkey.md.
+	Site   string `json:"site,omitempty"`
+	KeySet []byte `json:"keySet,omitempty"`
+	List   []byte `json:"list,omitempty"`
 }
 
 // errNotEnrolled tells what to do about it.
@@ -180,7 +184,7 @@ func (s *store) identity() (id identity, err error) {
 // its slots as another bridge's. Sequences start at 1 again, as the service expects.
 func (s *store) enrolled(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket} {
+		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket} {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
 			}

@@ -91,13 +91,16 @@ func eventOf(o occurrence) *lockv1.Event {
 }
 
 func actReportOf(rec actRecord) *lockv1.ActReport {
-	return &lockv1.ActReport{Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: stamp(rec.At)}
+	return &lockv1.ActReport{
+		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: stamp(rec.At),
+		SmartkeyReason: rec.Reason, SmartkeyTokenId: rec.Token, SmartkeyListNumber: rec.List,
+	}
 }
 
 // actOf is an order to open, ended by the earliest of its deadlines and ours.
 func (b *Bridge) actOf(a *lockv1.Act) act {
 	now := time.Now()
-	out := act{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline)}
+	out := act{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
 	sooner := func(t time.Time) {
 		if t.Before(out.deadline) {
 			out.deadline = t
@@ -114,8 +117,9 @@ func (b *Bridge) actOf(a *lockv1.Act) act {
 
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
-		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()),
+		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: []string{smartKeys},
 	}
+	h.SmartkeyKeySetVersion, h.SmartkeyListNumber = b.doorkeeper.numbers()
 	for _, l := range b.locks {
 		digest, status := b.out.known(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{

@@ -33,12 +33,17 @@ func (s *session) carry() cause {
 			}
 			continue
 		}
+		if keyed := claimed.Operation != lock.Unlock; keyed != (len(o.presentation) > 0) {
+			o.late.Store(true)
+			s.giveUp(o)
+			continue
+		}
 		o.deadline = claimed.Deadline
 		if s.pending == nil {
 			s.pending = map[string]*order{}
 		}
 		s.pending[o.actID] = o
-		act := &lockv1.Act{Id: o.actID, Address: claimed.Address, Operation: claimed.Operation, Deadline: stamp(claimed.Deadline)}
+		act := &lockv1.Act{Id: o.actID, Address: claimed.Address, Operation: claimed.Operation, Deadline: stamp(claimed.Deadline), SmartkeyPresentation: o.presentation}
 		s.out.first(letter{order: o, message: &lockv1.ConnectResponse{
 			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
 		}})
@@ -58,7 +63,7 @@ func (s *session) acted(r *lockv1.ActReport) cause {
 	delete(s.pending, r.Id)
 	var done lock.Outcome
 	why := s.write("actReport", func(tx *db.Tx) (err error) {
-		done, err = lock.FinishAct(tx, s.open.BridgeID, r.Id, outcome, text(r.Result, 32), when(r.OccurredAt))
+		done, err = lock.FinishAct(tx, s.open.BridgeID, r.Id, outcome, judged(r), when(r.OccurredAt))
 		return err
 	})
 	if o == nil {
@@ -102,6 +107,7 @@ func (s *session) giveUp(o *order) {
 // finish is the one undo of a session.
 func (s *session) finish(end cause) {
 	s.box.cut(end)
+	s.desk.close()
 	for _, o := range s.box.takeOrders() {
 		s.refuse(o, lock.ErrBridgeOffline, "sessionEnded")
 	}

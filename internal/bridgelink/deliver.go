@@ -3,6 +3,7 @@ package bridgelink
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -19,6 +20,10 @@ func (s *session) deliver(now time.Time) cause {
 	ids := s.box.takeDirty(s.out.room())
 	if len(ids) == 0 {
 		return ""
+	}
+	if slices.Contains(ids, lock.Keys) && !s.tellKeys() {
+		s.box.touch(lock.Keys)
+		s.retryAt = now.Add(s.node.cfg.pace.retry)
 	}
 	marks := make(map[string]int64, len(ids))
 	for _, id := range ids {

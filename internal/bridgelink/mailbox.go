@@ -13,8 +13,10 @@ import (
 type order struct {
 	actID    string
 	deadline time.Time
-	late     atomic.Bool // it was not sent: its deadline was over
-	reply    func(lock.Outcome, error)
+	// presentation of an act of a SmartKey; it is stored nowhere.
+	presentation []byte
+	late         atomic.Bool // it was not sent: its deadline was over
+	reply        func(lock.Outcome, error)
 }
 
 // mailbox is what others leave for a session. It keeps what is bounded: a set of locks, a few orders, one end.

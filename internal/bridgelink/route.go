@@ -21,18 +21,21 @@ const (
 
 // call is a request to the node that holds a bridge.
 type call struct {
-	Verb     string    `json:"verb"` // cut or act
+	Verb     string    `json:"verb"` // cut, act or greet
 	BridgeID string    `json:"bridge"`
 	Epoch    int64     `json:"epoch,omitempty"`
 	ActID    string    `json:"act,omitempty"`
 	Deadline time.Time `json:"deadline,omitzero"`
+	// Presentation of an act of a SmartKey: of no use to anybody but the bridge, and stored nowhere.
+	Presentation []byte `json:"presentation,omitempty"`
 }
 
 // answer is what became of a call.
 type answer struct {
-	Done    bool         `json:"done"` // false: nothing was sent
-	Why     string       `json:"why,omitempty"`
-	Outcome lock.Outcome `json:"outcome,omitzero"`
+	Done     bool         `json:"done"` // false: nothing was sent
+	Why      string       `json:"why,omitempty"`
+	Outcome  lock.Outcome `json:"outcome,omitzero"`
+	Greeting []byte       `json:"greeting,omitempty"`
 }
 
 const (
@@ -109,6 +112,8 @@ func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
 	case "cut":
 		n.cutOlder(c.BridgeID, c.Epoch)
 		return json.Marshal(answer{Done: true})
+	case "greet":
+		return json.Marshal(greetingAnswer(n.greet(ctx, c.BridgeID)))
 	case "act":
 		return json.Marshal(n.place(ctx, c))
 	}
@@ -122,7 +127,7 @@ func (n *Node) place(ctx context.Context, c call) answer {
 		return answer{Why: notHere}
 	}
 	done := make(chan answer, 1)
-	o := &order{actID: c.ActID, deadline: c.Deadline, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
+	o := &order{actID: c.ActID, deadline: c.Deadline, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
 	if !s.box.order(o) {
 		n.counters.refused.WithLabelValues("queueFull").Inc()
 		return answer{Why: busy}
@@ -176,7 +181,7 @@ func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
 	defer cancel()
-	a, err := n.ask(wait, o.Node, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline})
+	a, err := n.ask(wait, o.Node, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation})
 	switch {
 	case err == nil && a.Done:
 		return a.Outcome, nil

@@ -29,11 +29,13 @@ type session struct {
 	stream stream
 	log    *slog.Logger
 	box    mailbox
+	desk   desk
 	in     chan received // from the receiver
 	over   chan struct{} // closed when run is done
 	heard  atomic.Int64  // when the receiver last heard the bridge, in nanoseconds since the node began
 
 	open    *lock.Session
+	keys    keysHeld
 	marks   map[string]mark // by lock id
 	out     outbox
 	pending map[string]*order // acts that were sent, by id
@@ -162,6 +164,7 @@ func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) ca
 	for _, id := range open.Stale {
 		s.again(id)
 	}
+	s.meetKeys(hello)
 	now := time.Now()
 	s.beatAt, s.sweepAt = now.Add(n.cfg.pace.beat), now.Add(jitter(n.cfg.pace.sweep))
 	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{
@@ -199,6 +202,7 @@ func (s *session) advance(now time.Time) cause {
 	if why := s.carry(); why != "" {
 		return why
 	}
+	s.askGreetings(now)
 	if s.retryAt.IsZero() || !now.Before(s.retryAt) {
 		s.retryAt = time.Time{}
 		if why := s.deliver(now); why != "" {
@@ -239,6 +243,7 @@ func (s *session) next() time.Time {
 		sooner(s.drainAt)
 	}
 	sooner(s.retryAt)
+	sooner(s.desk.due())
 	sooner(s.node.began.Add(time.Duration(s.heard.Load()) + p.silence))
 	sooner(s.out.stuckAt(p.stuck))
 	for _, o := range s.pending {

@@ -33,6 +33,10 @@ func (s *session) take(r received) cause {
 		return s.acted(k.ActReport)
 	case *lockv1.ConnectRequest_Events:
 		return s.happened(k.Events)
+	case *lockv1.ConnectRequest_Greeting:
+		s.gaveGreeting(k.Greeting)
+	case *lockv1.ConnectRequest_SmartkeyState:
+		s.keysTaken(k.SmartkeyState)
 	case *lockv1.ConnectRequest_Heartbeat:
 	default:
 		s.node.counters.ignored.WithLabelValues("unknownKind").Inc()

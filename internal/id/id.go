@@ -29,6 +29,11 @@ const (
 	Notice      = "ntc"
 	Conflict    = "cfl"
 	Request     = "req"
+	Phone       = "phn"
+	PhoneLink   = "plk"
+	IssuerKey   = "isk"
+	KeySet      = "kys"
+	KeyStatus   = "kst"
 )
 
 // length of a ULID in its text form.

@@ -19,10 +19,11 @@ const (
 	OperatorToken Kind = "lko_"
 	StaffToken    Kind = "lkp_"
 	JoinCode      Kind = "lkj_" // a bridge's enrolment
+	PhoneLink     Kind = "lkg_" // a guest's phone joins a stay
 )
 
 // Kinds are all kinds there are.
-var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode}
+var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink}
 
 const (
 	prefixChars   = 4

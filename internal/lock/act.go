@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Unlock is the one act so far.
+// Unlock is the act of staff. For those of SmartKeys see [SmartKeyUnlock].
 const Unlock = "unlock"
 
 // MaxDeadline is how long an act may wait to be carried out.
@@ -42,6 +42,8 @@ type Order struct {
 	Address    string // the lock's on the bridge
 	Operation  string
 	Deadline   time.Time
+	// Presentation of an act of a SmartKey.
+	Presentation []byte `json:"-"`
 }
 
 // Outcome is what is known of an act.
@@ -59,6 +61,10 @@ func outcomeOf(a *ent.Act) Outcome {
 
 // StoreAct writes down an opening before anything is sent.
 func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duration) (Order, error) {
+	return storeAct(tx, propertyID, lockID, actor, Unlock, deadline)
+}
+
+func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
 	ctx := tx.Context()
 	lk, err := Get(ctx, tx.Client, propertyID, lockID)
 	if err != nil {
@@ -77,7 +83,7 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 	if deadline <= 0 || deadline > MaxDeadline {
 		deadline = MaxDeadline
 	}
-	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(Unlock).
+	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(operation).
 		SetActor(actor).SetState(ActStored).SetDeadline(tx.Now().Add(deadline)).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return Order{}, err
@@ -170,7 +176,7 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if n > 0 && outcome == ActDone {
+	if n > 0 && outcome == ActDone && a.Operation != SmartKeyCheck {
 		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
 		e.OccurredAt = at
 		if err := event.Append(tx, e); err != nil {

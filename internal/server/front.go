@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/gen/openapi"
@@ -60,6 +61,8 @@ func registerREST(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientCo
 		propertyv1.RegisterBridgeServiceHandlerClient(ctx, mux, propertyv1.NewBridgeServiceClient(conn)),
 		propertyv1.RegisterLockServiceHandlerClient(ctx, mux, propertyv1.NewLockServiceClient(conn)),
 		propertyv1.RegisterNoticeServiceHandlerClient(ctx, mux, propertyv1.NewNoticeServiceClient(conn)),
+		propertyv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, propertyv1.NewSmartKeyServiceClient(conn)),
+		guestv1.RegisterSmartKeyServiceHandlerClient(ctx, mux, guestv1.NewSmartKeyServiceClient(conn)),
 		propertyv1.RegisterCodeServiceHandlerClient(ctx, mux, propertyv1.NewCodeServiceClient(conn)),
 		propertyv1.RegisterReservationServiceHandlerClient(ctx, mux, propertyv1.NewReservationServiceClient(conn)),
 		adminv1.RegisterPropertyServiceHandlerClient(ctx, mux, adminv1.NewPropertyServiceClient(conn)),

@@ -49,6 +49,7 @@ type parts struct {
 	readings   worker.Readings
 	dispatcher *worker.Dispatcher
 	news       chan struct{} // there are new events
+	keys       *keyRounds
 	memory     *idem.Memory
 	chain      *chain.Chain
 	grpc       *grpc.Server
@@ -65,7 +66,7 @@ type parts struct {
 
 // wire makes the parts and ties them together.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1)}
+	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		p.authority, err = lock.OpenAuthority(tx, s.keys)
 		return err
@@ -77,7 +78,9 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, Learned: s.learned, Metrics: s.metrics, Clock: s.clock,
 	})
 	p.background["bridge link"] = p.node.Run
-	s.wake = func(ctx context.Context) context.Context { return event.WithWaker(p.node.Context(ctx), p.ring) }
+	s.wake = func(ctx context.Context) context.Context {
+		return access.WithKeyWaker(event.WithWaker(p.node.Context(ctx), p.ring), p.keys.touch)
+	}
 	if err := s.wirePartners(p); err != nil {
 		return nil, err
 	}
@@ -284,6 +287,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	for method, render := range propertyapi.Renderers(deps) {
 		p.memory.Render[method] = render
 	}
+	s.registerSmartKeys(p, to, deps)
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: keeper.Replan})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)

@@ -23,6 +23,7 @@ func (s *Server) wireWork(p *parts) {
 	p.readings.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	p.background["health"] = s.watchHealth
+	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
@@ -47,6 +48,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
 		{Name: "codes", Every: 15 * time.Second, Run: s.settleCodes},
+		{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error { return s.sweepKeys(ctx) }},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},

@@ -94,3 +94,16 @@ func (c possessionClaims) check() error {
 	}
 	return nil
 }
+
+// ChallengeOf is the challenge that a possession says it answers. Nothing was verified.
+func ChallengeOf(raw []byte) ([]byte, error) {
+	doc, err := readSign1(raw, typePossession, MaxPossessionSize)
+	if err != nil {
+		return nil, err
+	}
+	claims, ok := decodeExact[possessionClaims](doc.Payload)
+	if !ok {
+		return nil, refuse(Malformed, "not the claims of a possession in deterministic encoding")
+	}
+	return claims.Challenge, nil
+}

@@ -101,6 +101,19 @@ func (s KeySet) OpenToken(raw []byte) (Token, error) {
 	return token, nil
 }
 
+// ClaimedProperty is the property that a token says it is of. Nothing was verified: it tells which key set to look with.
+func ClaimedProperty(raw []byte) (string, error) {
+	doc, err := readSign1(raw, typeToken, MaxTokenSize)
+	if err != nil {
+		return "", err
+	}
+	claims, ok := decodeExact[tokenClaims](doc.Payload)
+	if !ok || !isName(claims.Issuer) {
+		return "", refuse(Malformed, "not the claims of a token in deterministic encoding")
+	}
+	return claims.Issuer, nil
+}
+
 // check says what no honest issuer would sign and makes the claims a Token.
 func (c tokenClaims) check() (Token, error) {
 	phone, err := c.Confirm.Key.public()

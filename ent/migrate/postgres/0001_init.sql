@@ -40,6 +40,10 @@ CREATE INDEX "conflict_integration_id_closed_at" ON "conflicts" ("integration_id
 CREATE INDEX "conflict_property_id_closed_at" ON "conflicts" ("property_id", "closed_at");
 -- create index "conflicts_open_key_key" to table: "conflicts"
 CREATE UNIQUE INDEX "conflicts_open_key_key" ON "conflicts" ("open_key");
+-- create "door_rules" table
+CREATE TABLE "door_rules" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "floor" bigint NOT NULL DEFAULT 0, "list_age_seconds" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "doorrule_property_id" to table: "door_rules"
+CREATE INDEX "doorrule_property_id" ON "door_rules" ("property_id");
 -- create "endpoints" table
 CREATE TABLE "endpoints" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "action" character varying NOT NULL, "url" character varying NOT NULL, "method" character varying NOT NULL, "sealed_token" bytea NOT NULL, "token_place" character varying NOT NULL, "failures" bigint NOT NULL DEFAULT 0, "last_success_at" timestamptz NULL, "last_failure_at" timestamptz NULL, "last_error" character varying NOT NULL DEFAULT '', "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "endpoint_integration_id_action" to table: "endpoints"
@@ -82,6 +86,24 @@ CREATE UNIQUE INDEX "idempotency_holder_method_key" ON "idempotency_keys" ("hold
 CREATE TABLE "integrations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "app_id" character varying NULL, "name" character varying NOT NULL, "scopes" jsonb NOT NULL, "signing_secret" bytea NULL, "previous_signing_secret" bytea NULL, "spaces_read_at" timestamptz NULL, "spaces_tried_at" timestamptz NULL, "spaces_failures" bigint NOT NULL DEFAULT 0, "disabled_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX "integration_property_id_app_id" ON "integrations" ("property_id", "app_id");
+-- create "issuers" table
+CREATE TABLE "issuers" ("id" character varying NOT NULL, "generation" bigint NOT NULL DEFAULT 1, "next_number" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "list" bytea NULL, "list_key" character varying NOT NULL DEFAULT '', "list_digest" bytea NULL, "list_at" timestamptz NOT NULL, "key_set_version" bigint NOT NULL DEFAULT 0, "key_set_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create "issuer_keys" table
+CREATE TABLE "issuer_keys" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "key_id" character varying NOT NULL, "sealed" bytea NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "issuerkey_property_id_key_id" to table: "issuer_keys"
+CREATE UNIQUE INDEX "issuerkey_property_id_key_id" ON "issuer_keys" ("property_id", "key_id");
+-- create "key_sets" table
+CREATE TABLE "key_sets" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "version" bigint NOT NULL, "signed" bytea NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "keyset_property_id_version" to table: "key_sets"
+CREATE UNIQUE INDEX "keyset_property_id_version" ON "key_sets" ("property_id", "version");
+-- create "key_statuses" table
+CREATE TABLE "key_statuses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "number" bigint NOT NULL, "phone_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "key_generation" bigint NOT NULL, "lock_ids" jsonb NOT NULL, "ends_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, PRIMARY KEY ("id"));
+-- create index "keystatus_ends_at" to table: "key_statuses"
+CREATE INDEX "keystatus_ends_at" ON "key_statuses" ("ends_at");
+-- create index "keystatus_phone_id" to table: "key_statuses"
+CREATE INDEX "keystatus_phone_id" ON "key_statuses" ("phone_id");
+-- create index "keystatus_property_id_number" to table: "key_statuses"
+CREATE UNIQUE INDEX "keystatus_property_id_number" ON "key_statuses" ("property_id", "number");
 -- create "locks" table
 CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "clock_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "lock_bridge_id_address" to table: "locks"
@@ -112,6 +134,20 @@ CREATE UNIQUE INDEX "notices_once_key_key" ON "notices" ("once_key");
 CREATE TABLE "partner_spaces" ("id" bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "external_id" character varying NOT NULL, "type" character varying NOT NULL, "name" character varying NOT NULL, "parent_external_id" character varying NOT NULL DEFAULT '', "floor" character varying NOT NULL DEFAULT '', "is_private" boolean NOT NULL, "is_active" boolean NOT NULL, "gone_at" timestamptz NULL, "seen_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "partnerspace_integration_id_external_id" to table: "partner_spaces"
 CREATE UNIQUE INDEX "partnerspace_integration_id_external_id" ON "partner_spaces" ("integration_id", "external_id");
+-- create "phones" table
+CREATE TABLE "phones" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "name" character varying NOT NULL DEFAULT '', "key" bytea NOT NULL, "key_id" character varying NOT NULL, "subject" character varying NOT NULL, "challenge_at" bigint NOT NULL DEFAULT 0, "token_expires_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "phone_property_id_key_id" to table: "phones"
+CREATE INDEX "phone_property_id_key_id" ON "phones" ("property_id", "key_id");
+-- create index "phone_property_id_reservation_id" to table: "phones"
+CREATE INDEX "phone_property_id_reservation_id" ON "phones" ("property_id", "reservation_id");
+-- create "phone_links" table
+CREATE TABLE "phone_links" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "mac" bytea NOT NULL, "expires_at" timestamptz NOT NULL, "used_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "phone_links_mac_key" to table: "phone_links"
+CREATE UNIQUE INDEX "phone_links_mac_key" ON "phone_links" ("mac");
+-- create index "phonelink_expires_at" to table: "phone_links"
+CREATE INDEX "phonelink_expires_at" ON "phone_links" ("expires_at");
+-- create index "phonelink_property_id_reservation_id" to table: "phone_links"
+CREATE INDEX "phonelink_property_id_reservation_id" ON "phone_links" ("property_id", "reservation_id");
 -- create "pins" table
 CREATE TABLE "pins" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "door_id" character varying NOT NULL DEFAULT '', "mac" bytea NOT NULL, "sealed" bytea NOT NULL, "retired" boolean NOT NULL DEFAULT false, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "pin_grant_id" to table: "pins"

@@ -40,6 +40,10 @@ CREATE UNIQUE INDEX `conflicts_open_key_key` ON `conflicts` (`open_key`);
 CREATE INDEX `conflict_property_id_closed_at` ON `conflicts` (`property_id`, `closed_at`);
 -- create index "conflict_integration_id_closed_at" to table: "conflicts"
 CREATE INDEX `conflict_integration_id_closed_at` ON `conflicts` (`integration_id`, `closed_at`);
+-- create "door_rules" table
+CREATE TABLE `door_rules` (`id` text NOT NULL, `property_id` text NOT NULL, `floor` integer NOT NULL DEFAULT (0), `list_age_seconds` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "doorrule_property_id" to table: "door_rules"
+CREATE INDEX `doorrule_property_id` ON `door_rules` (`property_id`);
 -- create "endpoints" table
 CREATE TABLE `endpoints` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `action` text NOT NULL, `url` text NOT NULL, `method` text NOT NULL, `sealed_token` blob NOT NULL, `token_place` text NOT NULL, `failures` integer NOT NULL DEFAULT (0), `last_success_at` datetime NULL, `last_failure_at` datetime NULL, `last_error` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "endpoint_integration_id_action" to table: "endpoints"
@@ -82,6 +86,24 @@ CREATE INDEX `idempotency_expires_at` ON `idempotency_keys` (`expires_at`);
 CREATE TABLE `integrations` (`id` text NOT NULL, `property_id` text NOT NULL, `app_id` text NULL, `name` text NOT NULL, `scopes` json NOT NULL, `signing_secret` blob NULL, `previous_signing_secret` blob NULL, `spaces_read_at` datetime NULL, `spaces_tried_at` datetime NULL, `spaces_failures` integer NOT NULL DEFAULT (0), `disabled_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX `integration_property_id_app_id` ON `integrations` (`property_id`, `app_id`);
+-- create "issuers" table
+CREATE TABLE `issuers` (`id` text NOT NULL, `generation` integer NOT NULL DEFAULT (1), `next_number` integer NOT NULL DEFAULT (0), `list_number` integer NOT NULL DEFAULT (0), `list` blob NULL, `list_key` text NOT NULL DEFAULT (''), `list_digest` blob NULL, `list_at` datetime NOT NULL, `key_set_version` integer NOT NULL DEFAULT (0), `key_set_at` datetime NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create "issuer_keys" table
+CREATE TABLE `issuer_keys` (`id` text NOT NULL, `property_id` text NOT NULL, `key_id` text NOT NULL, `sealed` blob NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "issuerkey_property_id_key_id" to table: "issuer_keys"
+CREATE UNIQUE INDEX `issuerkey_property_id_key_id` ON `issuer_keys` (`property_id`, `key_id`);
+-- create "key_sets" table
+CREATE TABLE `key_sets` (`id` text NOT NULL, `property_id` text NOT NULL, `version` integer NOT NULL, `signed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "keyset_property_id_version" to table: "key_sets"
+CREATE UNIQUE INDEX `keyset_property_id_version` ON `key_sets` (`property_id`, `version`);
+-- create "key_statuses" table
+CREATE TABLE `key_statuses` (`id` text NOT NULL, `property_id` text NOT NULL, `number` integer NOT NULL, `phone_id` text NOT NULL, `grant_id` text NOT NULL, `key_generation` integer NOT NULL, `lock_ids` json NOT NULL, `ends_at` datetime NOT NULL, `revoked_at` datetime NULL, PRIMARY KEY (`id`));
+-- create index "keystatus_property_id_number" to table: "key_statuses"
+CREATE UNIQUE INDEX `keystatus_property_id_number` ON `key_statuses` (`property_id`, `number`);
+-- create index "keystatus_phone_id" to table: "key_statuses"
+CREATE INDEX `keystatus_phone_id` ON `key_statuses` (`phone_id`);
+-- create index "keystatus_ends_at" to table: "key_statuses"
+CREATE INDEX `keystatus_ends_at` ON `key_statuses` (`ends_at`);
 -- create "locks" table
 CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `clock_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "locks_door_id_key" to table: "locks"
@@ -112,6 +134,20 @@ CREATE INDEX `notice_property_id_created_at` ON `notices` (`property_id`, `creat
 CREATE TABLE `partner_spaces` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `integration_id` text NOT NULL, `external_id` text NOT NULL, `type` text NOT NULL, `name` text NOT NULL, `parent_external_id` text NOT NULL DEFAULT (''), `floor` text NOT NULL DEFAULT (''), `is_private` bool NOT NULL, `is_active` bool NOT NULL, `gone_at` datetime NULL, `seen_at` datetime NOT NULL);
 -- create index "partnerspace_integration_id_external_id" to table: "partner_spaces"
 CREATE UNIQUE INDEX `partnerspace_integration_id_external_id` ON `partner_spaces` (`integration_id`, `external_id`);
+-- create "phones" table
+CREATE TABLE `phones` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `name` text NOT NULL DEFAULT (''), `key` blob NOT NULL, `key_id` text NOT NULL, `subject` text NOT NULL, `challenge_at` integer NOT NULL DEFAULT (0), `token_expires_at` datetime NULL, `revoked_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "phone_property_id_reservation_id" to table: "phones"
+CREATE INDEX `phone_property_id_reservation_id` ON `phones` (`property_id`, `reservation_id`);
+-- create index "phone_property_id_key_id" to table: "phones"
+CREATE INDEX `phone_property_id_key_id` ON `phones` (`property_id`, `key_id`);
+-- create "phone_links" table
+CREATE TABLE `phone_links` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `mac` blob NOT NULL, `expires_at` datetime NOT NULL, `used_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+-- create index "phone_links_mac_key" to table: "phone_links"
+CREATE UNIQUE INDEX `phone_links_mac_key` ON `phone_links` (`mac`);
+-- create index "phonelink_property_id_reservation_id" to table: "phone_links"
+CREATE INDEX `phonelink_property_id_reservation_id` ON `phone_links` (`property_id`, `reservation_id`);
+-- create index "phonelink_expires_at" to table: "phone_links"
+CREATE INDEX `phonelink_expires_at` ON `phone_links` (`expires_at`);
 -- create "pins" table
 CREATE TABLE `pins` (`id` text NOT NULL, `property_id` text NOT NULL, `grant_id` text NOT NULL, `door_id` text NOT NULL DEFAULT (''), `mac` blob NOT NULL, `sealed` blob NOT NULL, `retired` bool NOT NULL DEFAULT (false), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "pin_property_id_mac" to table: "pins"

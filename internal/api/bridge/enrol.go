@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
 )
 
 // Enrolment implements EnrolmentService.
@@ -27,15 +28,27 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),
 	}
 	var e *lock.Enrolment
+	var keys phone.Published
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		e, err = lock.Enroll(tx, s.Keys, s.Authority, application)
+		if e, err = lock.Enroll(tx, s.Keys, s.Authority, application); err != nil {
+			return err
+		}
+		if err := phone.Ensure(tx, s.Keys, e.Bridge.PropertyID); err != nil {
+			return err
+		}
+		keys, err = phone.Since(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &lockv1.EnrollResponse{
+	answer := &lockv1.EnrollResponse{
 		BridgeId: e.Bridge.ID, PropertyId: e.Bridge.PropertyID, Certificate: e.Certificate,
 		CaCertificate: s.Authority.Certificate(), ConnectAddress: s.Address(), ServerName: lock.ServerName,
-	}, nil
+		SmartkeySite: phone.Site(e.Bridge.PropertyID), SmartkeyStatusList: keys.List,
+	}
+	if len(keys.KeySets) > 0 {
+		answer.SmartkeyKeySet = keys.KeySets[len(keys.KeySets)-1]
+	}
+	return answer, nil
 }

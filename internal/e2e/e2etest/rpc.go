@@ -11,6 +11,7 @@ import (
 
 	// Every area registers its descriptors.
 	_ "latchkey.dev/gen/latchkey/admin/v1"
+	_ "latchkey.dev/gen/latchkey/guest/v1"
 	_ "latchkey.dev/gen/latchkey/lock/v1"
 	_ "latchkey.dev/gen/latchkey/partner/v1"
 	_ "latchkey.dev/gen/latchkey/pms/v1"

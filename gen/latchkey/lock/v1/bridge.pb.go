@@ -117,9 +117,15 @@ type EnrollResponse struct {
 	// host:port of the bridges' listener.
 	ConnectAddress string `protobuf:"bytes,5,opt,name=connect_address,json=connectAddress,proto3" json:"connect_address,omitempty"`
 	// The name to expect in the listener's certificate.
-	ServerName    string `protobuf:"bytes,6,opt,name=server_name,json=serverName,proto3" json:"server_name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ServerName string `protobuf:"bytes,6,opt,name=server_name,json=serverName,proto3" json:"server_name,omitempty"`
+	// The property's issuer keys, a key set of docs/smartkey.md: the bridge pins it. Absent: the service has no SmartKeys.
+	SmartkeyKeySet []byte `protobuf:"bytes,20,opt,name=smartkey_key_set,json=smartkeyKeySet,proto3" json:"smartkey_key_set,omitempty"`
+	// The audience of tokens for doors of several bridges.
+	SmartkeySite string `protobuf:"bytes,21,opt,name=smartkey_site,json=smartkeySite,proto3" json:"smartkey_site,omitempty"`
+	// The status list of now.
+	SmartkeyStatusList []byte `protobuf:"bytes,22,opt,name=smartkey_status_list,json=smartkeyStatusList,proto3" json:"smartkey_status_list,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *EnrollResponse) Reset() {
@@ -192,6 +198,27 @@ func (x *EnrollResponse) GetServerName() string {
 		return x.ServerName
 	}
 	return ""
+}
+
+func (x *EnrollResponse) GetSmartkeyKeySet() []byte {
+	if x != nil {
+		return x.SmartkeyKeySet
+	}
+	return nil
+}
+
+func (x *EnrollResponse) GetSmartkeySite() string {
+	if x != nil {
+		return x.SmartkeySite
+	}
+	return ""
+}
+
+func (x *EnrollResponse) GetSmartkeyStatusList() []byte {
+	if x != nil {
+		return x.SmartkeyStatusList
+	}
+	return nil
 }
 
 // RenewCertificateRequest asks for the next certificate.
@@ -301,6 +328,8 @@ type ConnectRequest struct {
 	//	*ConnectRequest_ActReport
 	//	*ConnectRequest_Events
 	//	*ConnectRequest_Heartbeat
+	//	*ConnectRequest_Greeting
+	//	*ConnectRequest_SmartkeyState
 	Kind          isConnectRequest_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -404,6 +433,24 @@ func (x *ConnectRequest) GetHeartbeat() *Heartbeat {
 	return nil
 }
 
+func (x *ConnectRequest) GetGreeting() *Greeting {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectRequest_Greeting); ok {
+			return x.Greeting
+		}
+	}
+	return nil
+}
+
+func (x *ConnectRequest) GetSmartkeyState() *SmartKeyState {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectRequest_SmartkeyState); ok {
+			return x.SmartkeyState
+		}
+	}
+	return nil
+}
+
 type isConnectRequest_Kind interface {
 	isConnectRequest_Kind()
 }
@@ -438,6 +485,16 @@ type ConnectRequest_Heartbeat struct {
 	Heartbeat *Heartbeat `protobuf:"bytes,7,opt,name=heartbeat,proto3,oneof"`
 }
 
+type ConnectRequest_Greeting struct {
+	// The nonce that was asked for.
+	Greeting *Greeting `protobuf:"bytes,20,opt,name=greeting,proto3,oneof"`
+}
+
+type ConnectRequest_SmartkeyState struct {
+	// How new the key set and the status list are that the bridge holds.
+	SmartkeyState *SmartKeyState `protobuf:"bytes,21,opt,name=smartkey_state,json=smartkeyState,proto3,oneof"`
+}
+
 func (*ConnectRequest_Hello) isConnectRequest_Kind() {}
 
 func (*ConnectRequest_SlotReport) isConnectRequest_Kind() {}
@@ -449,6 +506,10 @@ func (*ConnectRequest_ActReport) isConnectRequest_Kind() {}
 func (*ConnectRequest_Events) isConnectRequest_Kind() {}
 
 func (*ConnectRequest_Heartbeat) isConnectRequest_Kind() {}
+
+func (*ConnectRequest_Greeting) isConnectRequest_Kind() {}
+
+func (*ConnectRequest_SmartkeyState) isConnectRequest_Kind() {}
 
 // ConnectResponse is what the service says. The first is Welcome. Kinds the bridge does not know are ignored.
 type ConnectResponse struct {
@@ -467,6 +528,10 @@ type ConnectResponse struct {
 	//	*ConnectResponse_Heartbeat
 	//	*ConnectResponse_Drain
 	//	*ConnectResponse_Goodbye
+	//	*ConnectResponse_IssuerKeySets
+	//	*ConnectResponse_StatusList
+	//	*ConnectResponse_DoorRules
+	//	*ConnectResponse_GreetingWanted
 	Kind          isConnectResponse_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -588,6 +653,42 @@ func (x *ConnectResponse) GetGoodbye() *Goodbye {
 	return nil
 }
 
+func (x *ConnectResponse) GetIssuerKeySets() *IssuerKeySets {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectResponse_IssuerKeySets); ok {
+			return x.IssuerKeySets
+		}
+	}
+	return nil
+}
+
+func (x *ConnectResponse) GetStatusList() *StatusList {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectResponse_StatusList); ok {
+			return x.StatusList
+		}
+	}
+	return nil
+}
+
+func (x *ConnectResponse) GetDoorRules() *DoorRules {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectResponse_DoorRules); ok {
+			return x.DoorRules
+		}
+	}
+	return nil
+}
+
+func (x *ConnectResponse) GetGreetingWanted() *GreetingWanted {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectResponse_GreetingWanted); ok {
+			return x.GreetingWanted
+		}
+	}
+	return nil
+}
+
 type isConnectResponse_Kind interface {
 	isConnectResponse_Kind()
 }
@@ -632,6 +733,26 @@ type ConnectResponse_Goodbye struct {
 	Goodbye *Goodbye `protobuf:"bytes,9,opt,name=goodbye,proto3,oneof"`
 }
 
+type ConnectResponse_IssuerKeySets struct {
+	// Newer issuer keys of the property.
+	IssuerKeySets *IssuerKeySets `protobuf:"bytes,20,opt,name=issuer_key_sets,json=issuerKeySets,proto3,oneof"`
+}
+
+type ConnectResponse_StatusList struct {
+	// A newer status list.
+	StatusList *StatusList `protobuf:"bytes,21,opt,name=status_list,json=statusList,proto3,oneof"`
+}
+
+type ConnectResponse_DoorRules struct {
+	// What doors ask of a status list.
+	DoorRules *DoorRules `protobuf:"bytes,22,opt,name=door_rules,json=doorRules,proto3,oneof"`
+}
+
+type ConnectResponse_GreetingWanted struct {
+	// A phone wants a nonce.
+	GreetingWanted *GreetingWanted `protobuf:"bytes,23,opt,name=greeting_wanted,json=greetingWanted,proto3,oneof"`
+}
+
 func (*ConnectResponse_Welcome) isConnectResponse_Kind() {}
 
 func (*ConnectResponse_LockSnapshot) isConnectResponse_Kind() {}
@@ -648,6 +769,14 @@ func (*ConnectResponse_Drain) isConnectResponse_Kind() {}
 
 func (*ConnectResponse_Goodbye) isConnectResponse_Kind() {}
 
+func (*ConnectResponse_IssuerKeySets) isConnectResponse_Kind() {}
+
+func (*ConnectResponse_StatusList) isConnectResponse_Kind() {}
+
+func (*ConnectResponse_DoorRules) isConnectResponse_Kind() {}
+
+func (*ConnectResponse_GreetingWanted) isConnectResponse_Kind() {}
+
 // Hello opens a session.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -662,9 +791,13 @@ type Hello struct {
 	// Kinds of message beyond version 1 that the bridge understands.
 	Capabilities []string `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The bridge's clock.
-	Clock         *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=clock,proto3" json:"clock,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Clock *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=clock,proto3" json:"clock,omitempty"`
+	// The version of the key set that the bridge pinned; 0: none, or a bridge without SmartKeys.
+	SmartkeyKeySetVersion uint64 `protobuf:"varint,20,opt,name=smartkey_key_set_version,json=smartkeyKeySetVersion,proto3" json:"smartkey_key_set_version,omitempty"`
+	// The number of the status list that it holds; 0: none.
+	SmartkeyListNumber uint64 `protobuf:"varint,21,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Hello) Reset() {
@@ -737,6 +870,20 @@ func (x *Hello) GetClock() *timestamppb.Timestamp {
 		return x.Clock
 	}
 	return nil
+}
+
+func (x *Hello) GetSmartkeyKeySetVersion() uint64 {
+	if x != nil {
+		return x.SmartkeyKeySetVersion
+	}
+	return 0
+}
+
+func (x *Hello) GetSmartkeyListNumber() uint64 {
+	if x != nil {
+		return x.SmartkeyListNumber
+	}
+	return 0
 }
 
 // LockHello says what the bridge holds of one lock.
@@ -1667,14 +1814,16 @@ type Act struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The lock.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// unlock.
+	// unlock, smartkeyUnlock or smartkeyCheck (verify and move nothing).
 	Operation string `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
 	// Not after this much time since it was received, in milliseconds; at most 10000.
 	DeadlineMs uint32 `protobuf:"varint,4,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
 	// Nor after this, by the service's clock: it may have lain on the way.
-	Deadline      *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Deadline *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
+	// For smartkeyUnlock and smartkeyCheck: a presentation of docs/smartkey.md. The bridge verifies it and decides.
+	SmartkeyPresentation []byte `protobuf:"bytes,20,opt,name=smartkey_presentation,json=smartkeyPresentation,proto3" json:"smartkey_presentation,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *Act) Reset() {
@@ -1742,6 +1891,13 @@ func (x *Act) GetDeadline() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Act) GetSmartkeyPresentation() []byte {
+	if x != nil {
+		return x.SmartkeyPresentation
+	}
+	return nil
+}
+
 // ActReport says what became of an act.
 type ActReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1752,9 +1908,15 @@ type ActReport struct {
 	// As in ObservedSlot.
 	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	// When, by the bridge's clock.
-	OccurredAt    *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
+	// Of a presentation: ok, or why it was refused; a word of docs/smartkey.md.
+	SmartkeyReason string `protobuf:"bytes,20,opt,name=smartkey_reason,json=smartkeyReason,proto3" json:"smartkey_reason,omitempty"`
+	// The cti of its token, in hexadecimal, where the issuer's signature holds.
+	SmartkeyTokenId string `protobuf:"bytes,21,opt,name=smartkey_token_id,json=smartkeyTokenId,proto3" json:"smartkey_token_id,omitempty"`
+	// The number of the status list by which it was judged.
+	SmartkeyListNumber uint64 `protobuf:"varint,22,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *ActReport) Reset() {
@@ -1815,6 +1977,385 @@ func (x *ActReport) GetOccurredAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ActReport) GetSmartkeyReason() string {
+	if x != nil {
+		return x.SmartkeyReason
+	}
+	return ""
+}
+
+func (x *ActReport) GetSmartkeyTokenId() string {
+	if x != nil {
+		return x.SmartkeyTokenId
+	}
+	return ""
+}
+
+func (x *ActReport) GetSmartkeyListNumber() uint64 {
+	if x != nil {
+		return x.SmartkeyListNumber
+	}
+	return 0
+}
+
+// GreetingWanted asks for a nonce.
+type GreetingWanted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id of the question.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GreetingWanted) Reset() {
+	*x = GreetingWanted{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GreetingWanted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GreetingWanted) ProtoMessage() {}
+
+func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GreetingWanted.ProtoReflect.Descriptor instead.
+func (*GreetingWanted) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GreetingWanted) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+// Greeting answers GreetingWanted.
+type Greeting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The question.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// A greeting of docs/smartkey.md.
+	Greeting      []byte `protobuf:"bytes,2,opt,name=greeting,proto3" json:"greeting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Greeting) Reset() {
+	*x = Greeting{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Greeting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Greeting) ProtoMessage() {}
+
+func (x *Greeting) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
+func (*Greeting) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Greeting) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Greeting) GetGreeting() []byte {
+	if x != nil {
+		return x.Greeting
+	}
+	return nil
+}
+
+// SmartKeyState is sent when the bridge has taken, or refused, what it was sent.
+type SmartKeyState struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of the key set that the bridge pinned.
+	KeySetVersion uint64 `protobuf:"varint,1,opt,name=key_set_version,json=keySetVersion,proto3" json:"key_set_version,omitempty"`
+	// The number of the status list that it holds.
+	ListNumber uint64 `protobuf:"varint,2,opt,name=list_number,json=listNumber,proto3" json:"list_number,omitempty"`
+	// Why it refused what it was sent last: a word of docs/smartkey.md; empty: it did not.
+	Refused       string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SmartKeyState) Reset() {
+	*x = SmartKeyState{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SmartKeyState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SmartKeyState) ProtoMessage() {}
+
+func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SmartKeyState.ProtoReflect.Descriptor instead.
+func (*SmartKeyState) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SmartKeyState) GetKeySetVersion() uint64 {
+	if x != nil {
+		return x.KeySetVersion
+	}
+	return 0
+}
+
+func (x *SmartKeyState) GetListNumber() uint64 {
+	if x != nil {
+		return x.ListNumber
+	}
+	return 0
+}
+
+func (x *SmartKeyState) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
+// IssuerKeySets are key sets of docs/smartkey.md, each signed by the current key of the one before.
+type IssuerKeySets struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By growing version.
+	KeySets       [][]byte `protobuf:"bytes,1,rep,name=key_sets,json=keySets,proto3" json:"key_sets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IssuerKeySets) Reset() {
+	*x = IssuerKeySets{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IssuerKeySets) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IssuerKeySets) ProtoMessage() {}
+
+func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IssuerKeySets.ProtoReflect.Descriptor instead.
+func (*IssuerKeySets) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *IssuerKeySets) GetKeySets() [][]byte {
+	if x != nil {
+		return x.KeySets
+	}
+	return nil
+}
+
+// StatusList is a status list of docs/smartkey.md.
+type StatusList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The signed list.
+	List          []byte `protobuf:"bytes,1,opt,name=list,proto3" json:"list,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StatusList) Reset() {
+	*x = StatusList{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StatusList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StatusList) ProtoMessage() {}
+
+func (x *StatusList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StatusList.ProtoReflect.Descriptor instead.
+func (*StatusList) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *StatusList) GetList() []byte {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+// DoorRules are all rules of a bridge's doors; a door that is not named has none of its own.
+type DoorRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rules.
+	Rules         []*DoorRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DoorRules) Reset() {
+	*x = DoorRules{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DoorRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DoorRules) ProtoMessage() {}
+
+func (x *DoorRules) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DoorRules.ProtoReflect.Descriptor instead.
+func (*DoorRules) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *DoorRules) GetRules() []*DoorRule {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// DoorRule is what one door asks of the status list.
+type DoorRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The age that a list may have, in seconds; beyond 96 hours it has no effect.
+	MaxListAgeSeconds uint32 `protobuf:"varint,2,opt,name=max_list_age_seconds,json=maxListAgeSeconds,proto3" json:"max_list_age_seconds,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *DoorRule) Reset() {
+	*x = DoorRule{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DoorRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DoorRule) ProtoMessage() {}
+
+func (x *DoorRule) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DoorRule.ProtoReflect.Descriptor instead.
+func (*DoorRule) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *DoorRule) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *DoorRule) GetMaxListAgeSeconds() uint32 {
+	if x != nil {
+		return x.MaxListAgeSeconds
+	}
+	return 0
+}
+
 // Event happened at a lock.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1840,7 +2381,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1852,7 +2393,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1865,7 +2406,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Event) GetSequence() uint64 {
@@ -1935,7 +2476,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1947,7 +2488,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1960,7 +2501,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *EventBatch) GetEvents() []*Event {
@@ -1981,7 +2522,7 @@ type EventAck struct {
 
 func (x *EventAck) Reset() {
 	*x = EventAck{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1993,7 +2534,7 @@ func (x *EventAck) String() string {
 func (*EventAck) ProtoMessage() {}
 
 func (x *EventAck) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2006,7 +2547,7 @@ func (x *EventAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventAck.ProtoReflect.Descriptor instead.
 func (*EventAck) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EventAck) GetSequence() uint64 {
@@ -2027,7 +2568,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2039,7 +2580,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2052,7 +2593,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
@@ -2073,7 +2614,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2626,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2639,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Drain) GetReconnectAfterMs() uint32 {
@@ -2119,7 +2660,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2131,7 +2672,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2144,7 +2685,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Goodbye) GetCause() string {
@@ -2165,7 +2706,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x13certificate_request\x18\x02 \x01(\fB\n" +
 	"\xbaH\az\x05\x10\x01\x18\x80@R\x12certificateRequest\x12/\n" +
 	"\x0fhpke_public_key\x18\x03 \x01(\fB\a\xbaH\x04z\x02h R\rhpkePublicKey\x12$\n" +
-	"\bsoftware\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\bsoftware\"\xe1\x01\n" +
+	"\bsoftware\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\bsoftware\"\xe2\x02\n" +
 	"\x0eEnrollResponse\x12\x1b\n" +
 	"\tbridge_id\x18\x01 \x01(\tR\bbridgeId\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -2174,12 +2715,15 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x0eca_certificate\x18\x04 \x01(\fR\rcaCertificate\x12'\n" +
 	"\x0fconnect_address\x18\x05 \x01(\tR\x0econnectAddress\x12\x1f\n" +
 	"\vserver_name\x18\x06 \x01(\tR\n" +
-	"serverName\"V\n" +
+	"serverName\x12(\n" +
+	"\x10smartkey_key_set\x18\x14 \x01(\fR\x0esmartkeyKeySet\x12#\n" +
+	"\rsmartkey_site\x18\x15 \x01(\tR\fsmartkeySite\x120\n" +
+	"\x14smartkey_status_list\x18\x16 \x01(\fR\x12smartkeyStatusList\"V\n" +
 	"\x17RenewCertificateRequest\x12;\n" +
 	"\x13certificate_request\x18\x01 \x01(\fB\n" +
 	"\xbaH\az\x05\x10\x01\x18\x80@R\x12certificateRequest\"<\n" +
 	"\x18RenewCertificateResponse\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x94\x03\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x98\x04\n" +
 	"\x0eConnectRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12/\n" +
 	"\x05hello\x18\x02 \x01(\v2\x17.latchkey.lock.v1.HelloH\x00R\x05hello\x12?\n" +
@@ -2190,8 +2734,10 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
 	"act_report\x18\x05 \x01(\v2\x1b.latchkey.lock.v1.ActReportH\x00R\tactReport\x126\n" +
 	"\x06events\x18\x06 \x01(\v2\x1c.latchkey.lock.v1.EventBatchH\x00R\x06events\x12;\n" +
-	"\theartbeat\x18\a \x01(\v2\x1b.latchkey.lock.v1.HeartbeatH\x00R\theartbeatB\x06\n" +
-	"\x04kind\"\xf6\x03\n" +
+	"\theartbeat\x18\a \x01(\v2\x1b.latchkey.lock.v1.HeartbeatH\x00R\theartbeat\x128\n" +
+	"\bgreeting\x18\x14 \x01(\v2\x1a.latchkey.lock.v1.GreetingH\x00R\bgreeting\x12H\n" +
+	"\x0esmartkey_state\x18\x15 \x01(\v2\x1f.latchkey.lock.v1.SmartKeyStateH\x00R\rsmartkeyStateB\x06\n" +
+	"\x04kind\"\x8d\x06\n" +
 	"\x0fConnectResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x125\n" +
 	"\awelcome\x18\x02 \x01(\v2\x19.latchkey.lock.v1.WelcomeH\x00R\awelcome\x12E\n" +
@@ -2202,15 +2748,23 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\tevent_ack\x18\x06 \x01(\v2\x1a.latchkey.lock.v1.EventAckH\x00R\beventAck\x12;\n" +
 	"\theartbeat\x18\a \x01(\v2\x1b.latchkey.lock.v1.HeartbeatH\x00R\theartbeat\x12/\n" +
 	"\x05drain\x18\b \x01(\v2\x17.latchkey.lock.v1.DrainH\x00R\x05drain\x125\n" +
-	"\agoodbye\x18\t \x01(\v2\x19.latchkey.lock.v1.GoodbyeH\x00R\agoodbyeB\x06\n" +
-	"\x04kind\"\xf0\x01\n" +
+	"\agoodbye\x18\t \x01(\v2\x19.latchkey.lock.v1.GoodbyeH\x00R\agoodbye\x12I\n" +
+	"\x0fissuer_key_sets\x18\x14 \x01(\v2\x1f.latchkey.lock.v1.IssuerKeySetsH\x00R\rissuerKeySets\x12?\n" +
+	"\vstatus_list\x18\x15 \x01(\v2\x1c.latchkey.lock.v1.StatusListH\x00R\n" +
+	"statusList\x12<\n" +
+	"\n" +
+	"door_rules\x18\x16 \x01(\v2\x1b.latchkey.lock.v1.DoorRulesH\x00R\tdoorRules\x12K\n" +
+	"\x0fgreeting_wanted\x18\x17 \x01(\v2 .latchkey.lock.v1.GreetingWantedH\x00R\x0egreetingWantedB\x06\n" +
+	"\x04kind\"\xdb\x02\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x1a\n" +
 	"\bsoftware\x18\x03 \x01(\tR\bsoftware\x121\n" +
 	"\x05locks\x18\x04 \x03(\v2\x1b.latchkey.lock.v1.LockHelloR\x05locks\x12\"\n" +
 	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x120\n" +
-	"\x05clock\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\"\xd1\x01\n" +
+	"\x05clock\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\x127\n" +
+	"\x18smartkey_key_set_version\x18\x14 \x01(\x04R\x15smartkeyKeySetVersion\x120\n" +
+	"\x14smartkey_list_number\x18\x15 \x01(\x04R\x12smartkeyListNumber\"\xd1\x01\n" +
 	"\tLockHello\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\x12F\n" +
@@ -2300,20 +2854,44 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12F\n" +
 	"\fcapabilities\x18\x02 \x01(\v2\".latchkey.lock.v1.LockCapabilitiesR\fcapabilities\x124\n" +
 	"\x06status\x18\x03 \x01(\v2\x1c.latchkey.lock.v1.LockStatusR\x06status\x12\x14\n" +
-	"\x05model\x18\x04 \x01(\tR\x05model\"\xa6\x01\n" +
+	"\x05model\x18\x04 \x01(\tR\x05model\"\xdb\x01\n" +
 	"\x03Act\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
 	"\toperation\x18\x03 \x01(\tR\toperation\x12\x1f\n" +
 	"\vdeadline_ms\x18\x04 \x01(\rR\n" +
 	"deadlineMs\x126\n" +
-	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\"\x8a\x01\n" +
+	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x123\n" +
+	"\x15smartkey_presentation\x18\x14 \x01(\fR\x14smartkeyPresentation\"\x91\x02\n" +
 	"\tActReport\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12;\n" +
 	"\voccurred_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"occurredAt\"\xff\x01\n" +
+	"occurredAt\x12'\n" +
+	"\x0fsmartkey_reason\x18\x14 \x01(\tR\x0esmartkeyReason\x12*\n" +
+	"\x11smartkey_token_id\x18\x15 \x01(\tR\x0fsmartkeyTokenId\x120\n" +
+	"\x14smartkey_list_number\x18\x16 \x01(\x04R\x12smartkeyListNumber\" \n" +
+	"\x0eGreetingWanted\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"6\n" +
+	"\bGreeting\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\bgreeting\x18\x02 \x01(\fR\bgreeting\"r\n" +
+	"\rSmartKeyState\x12&\n" +
+	"\x0fkey_set_version\x18\x01 \x01(\x04R\rkeySetVersion\x12\x1f\n" +
+	"\vlist_number\x18\x02 \x01(\x04R\n" +
+	"listNumber\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused\"*\n" +
+	"\rIssuerKeySets\x12\x19\n" +
+	"\bkey_sets\x18\x01 \x03(\fR\akeySets\" \n" +
+	"\n" +
+	"StatusList\x12\x12\n" +
+	"\x04list\x18\x01 \x01(\fR\x04list\"=\n" +
+	"\tDoorRules\x120\n" +
+	"\x05rules\x18\x01 \x03(\v2\x1a.latchkey.lock.v1.DoorRuleR\x05rules\"U\n" +
+	"\bDoorRule\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12/\n" +
+	"\x14max_list_age_seconds\x18\x02 \x01(\rR\x11maxListAgeSeconds\"\xff\x01\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -2355,7 +2933,7 @@ func file_latchkey_lock_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_latchkey_lock_v1_bridge_proto_rawDescData
 }
 
-var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*EnrollRequest)(nil),            // 0: latchkey.lock.v1.EnrollRequest
 	(*EnrollResponse)(nil),           // 1: latchkey.lock.v1.EnrollResponse
@@ -2376,62 +2954,76 @@ var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*LockReport)(nil),               // 16: latchkey.lock.v1.LockReport
 	(*Act)(nil),                      // 17: latchkey.lock.v1.Act
 	(*ActReport)(nil),                // 18: latchkey.lock.v1.ActReport
-	(*Event)(nil),                    // 19: latchkey.lock.v1.Event
-	(*EventBatch)(nil),               // 20: latchkey.lock.v1.EventBatch
-	(*EventAck)(nil),                 // 21: latchkey.lock.v1.EventAck
-	(*Heartbeat)(nil),                // 22: latchkey.lock.v1.Heartbeat
-	(*Drain)(nil),                    // 23: latchkey.lock.v1.Drain
-	(*Goodbye)(nil),                  // 24: latchkey.lock.v1.Goodbye
-	(*timestamppb.Timestamp)(nil),    // 25: google.protobuf.Timestamp
+	(*GreetingWanted)(nil),           // 19: latchkey.lock.v1.GreetingWanted
+	(*Greeting)(nil),                 // 20: latchkey.lock.v1.Greeting
+	(*SmartKeyState)(nil),            // 21: latchkey.lock.v1.SmartKeyState
+	(*IssuerKeySets)(nil),            // 22: latchkey.lock.v1.IssuerKeySets
+	(*StatusList)(nil),               // 23: latchkey.lock.v1.StatusList
+	(*DoorRules)(nil),                // 24: latchkey.lock.v1.DoorRules
+	(*DoorRule)(nil),                 // 25: latchkey.lock.v1.DoorRule
+	(*Event)(nil),                    // 26: latchkey.lock.v1.Event
+	(*EventBatch)(nil),               // 27: latchkey.lock.v1.EventBatch
+	(*EventAck)(nil),                 // 28: latchkey.lock.v1.EventAck
+	(*Heartbeat)(nil),                // 29: latchkey.lock.v1.Heartbeat
+	(*Drain)(nil),                    // 30: latchkey.lock.v1.Drain
+	(*Goodbye)(nil),                  // 31: latchkey.lock.v1.Goodbye
+	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
 }
 var file_latchkey_lock_v1_bridge_proto_depIdxs = []int32{
 	6,  // 0: latchkey.lock.v1.ConnectRequest.hello:type_name -> latchkey.lock.v1.Hello
 	14, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
 	16, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
 	18, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
-	20, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
-	22, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	10, // 6: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
-	12, // 7: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
-	13, // 8: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
-	17, // 9: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
-	21, // 10: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
-	22, // 11: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	23, // 12: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
-	24, // 13: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
-	7,  // 14: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
-	25, // 15: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
-	8,  // 16: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 17: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
-	25, // 18: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
-	25, // 19: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	25, // 20: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	25, // 21: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
-	21, // 22: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
-	25, // 23: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
-	25, // 24: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
-	11, // 25: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	11, // 26: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	15, // 27: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
-	25, // 28: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
-	8,  // 29: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 30: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	25, // 31: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	25, // 32: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
-	25, // 33: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	19, // 34: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	25, // 35: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
-	0,  // 36: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
-	4,  // 37: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
-	2,  // 38: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
-	1,  // 39: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
-	5,  // 40: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
-	3,  // 41: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
-	39, // [39:42] is the sub-list for method output_type
-	36, // [36:39] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	27, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
+	29, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	20, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
+	21, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
+	10, // 8: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
+	12, // 9: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
+	13, // 10: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
+	17, // 11: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
+	28, // 12: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
+	29, // 13: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	30, // 14: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
+	31, // 15: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
+	22, // 16: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
+	23, // 17: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
+	24, // 18: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
+	19, // 19: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
+	7,  // 20: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
+	32, // 21: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
+	8,  // 22: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	9,  // 23: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
+	32, // 24: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
+	32, // 25: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
+	32, // 26: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
+	32, // 27: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
+	28, // 28: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
+	32, // 29: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
+	32, // 30: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
+	11, // 31: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	11, // 32: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	15, // 33: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
+	32, // 34: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
+	8,  // 35: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	9,  // 36: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
+	32, // 37: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	32, // 38: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
+	25, // 39: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
+	32, // 40: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	26, // 41: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
+	32, // 42: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
+	0,  // 43: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
+	4,  // 44: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
+	2,  // 45: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
+	1,  // 46: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
+	5,  // 47: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
+	3,  // 48: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
+	46, // [46:49] is the sub-list for method output_type
+	43, // [43:46] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_bridge_proto_init() }
@@ -2446,6 +3038,8 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 		(*ConnectRequest_ActReport)(nil),
 		(*ConnectRequest_Events)(nil),
 		(*ConnectRequest_Heartbeat)(nil),
+		(*ConnectRequest_Greeting)(nil),
+		(*ConnectRequest_SmartkeyState)(nil),
 	}
 	file_latchkey_lock_v1_bridge_proto_msgTypes[5].OneofWrappers = []any{
 		(*ConnectResponse_Welcome)(nil),
@@ -2456,6 +3050,10 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 		(*ConnectResponse_Heartbeat)(nil),
 		(*ConnectResponse_Drain)(nil),
 		(*ConnectResponse_Goodbye)(nil),
+		(*ConnectResponse_IssuerKeySets)(nil),
+		(*ConnectResponse_StatusList)(nil),
+		(*ConnectResponse_DoorRules)(nil),
+		(*ConnectResponse_GreetingWanted)(nil),
 	}
 	file_latchkey_lock_v1_bridge_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
@@ -2464,7 +3062,7 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_lock_v1_bridge_proto_rawDesc), len(file_latchkey_lock_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

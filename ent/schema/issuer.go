@@ -1,0 +1,70 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// Issuer is what a property issues SmartKeys with, but for its keys. Its id is the property's.
+type Issuer struct{ ent.Schema }
+
+func (Issuer) Annotations() []schema.Annotation { return table("issuers") }
+
+func (Issuer) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		field.Int64("generation").Default(1).Comment("Tokens bear it; only grows."),
+		field.Int64("next_number").Default(0).Comment("Of the status list's indexes, the next to look at."),
+		field.Int64("list_number").Default(0),
+		field.Bytes("list").Optional().Comment("The status list, signed."),
+		field.String("list_key").MaxRuneLen(16).Default("").Comment("The id of the key that signed it."),
+		field.Bytes("list_digest").Optional().Comment("Of what it says."),
+		moment("list_at"),
+		field.Int64("key_set_version").Default(0),
+		moment("key_set_at"),
+		created(),
+	}
+}
+
+// IssuerKey is one key of an issuer. The private half is sealed, and gone once it has no use.
+type IssuerKey struct{ ent.Schema }
+
+func (IssuerKey) Annotations() []schema.Annotation { return table("issuer_keys") }
+
+func (IssuerKey) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("key_id").MaxRuneLen(16).Immutable().Comment("As documents name it, in hexadecimal."),
+		field.Bytes("sealed").Optional(),
+		created(),
+	}
+}
+
+func (IssuerKey) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "key_id").Unique()}
+}
+
+// KeySet is one version of a property's issuer keys, signed. All are kept: each is needed to check the next.
+type KeySet struct{ ent.Schema }
+
+func (KeySet) Annotations() []schema.Annotation { return table("key_sets") }
+
+func (KeySet) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.Int64("version").Immutable(),
+		field.Bytes("signed").Immutable(),
+		created(),
+	}
+}
+
+func (KeySet) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "version").Unique()}
+}

@@ -1,0 +1,98 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// PhoneLink lets one phone join a stay, once.
+type PhoneLink struct{ ent.Schema }
+
+func (PhoneLink) Annotations() []schema.Annotation { return table("phone_links") }
+
+func (PhoneLink) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.Bytes("mac").Immutable().Unique().Comment("Keyed hash. The link itself is shown once and not kept."),
+		moment("expires_at"),
+		maybe("used_at"),
+		created(),
+	}
+}
+
+func (PhoneLink) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "reservation_id"), index.Fields("expires_at")}
+}
+
+// Phone is a phone of a stay: a public key and whose it is.
+type Phone struct{ ent.Schema }
+
+func (Phone) Annotations() []schema.Annotation { return table("phones") }
+
+func (Phone) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.String("name").MaxRuneLen(64).Default(""),
+		field.Bytes("key").Immutable().Comment("COSE_Key."),
+		field.String("key_id").MaxRuneLen(16).Immutable(),
+		field.String("subject").MaxRuneLen(64).Immutable().Comment("Random, one per stay."),
+		field.Int64("challenge_at").Default(0).Comment("Of the last challenge that was answered, in microseconds: none serves twice."),
+		maybe("token_expires_at"),
+		maybe("revoked_at"),
+		created(),
+	}
+}
+
+func (Phone) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "reservation_id"), index.Fields("property_id", "key_id")}
+}
+
+// KeyStatus is an index of the status list: one for each phone and state of its stay's access.
+type KeyStatus struct{ ent.Schema }
+
+func (KeyStatus) Annotations() []schema.Annotation { return table("key_statuses") }
+
+func (KeyStatus) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.Int64("number").Immutable().Comment("The index."),
+		field.String("phone_id").MaxRuneLen(40).Immutable(),
+		field.String("grant_id").MaxRuneLen(40).Immutable(),
+		field.Int("key_generation").Immutable().Comment("The grant's when the index was given: a later one revokes it."),
+		field.Strings("lock_ids").Comment("What tokens under this index open, in order."),
+		moment("ends_at"),
+		maybe("revoked_at"),
+	}
+}
+
+func (KeyStatus) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "number").Unique(), index.Fields("phone_id"), index.Fields("ends_at")}
+}
+
+// DoorRule is what one door asks of SmartKeys beyond what all do. Its id is the lock's.
+type DoorRule struct{ ent.Schema }
+
+func (DoorRule) Annotations() []schema.Annotation { return table("door_rules") }
+
+func (DoorRule) Fields() []ent.Field {
+	return []ent.Field{
+
+		id(),
+		property(),
+		field.Int64("floor").Default(0).Comment("The least generation of a token that opens it."),
+		field.Int("list_age_seconds").Default(0).Comment("How old the status list may be; 0: as old as everywhere."),
+		created(),
+	}
+}
+
+func (DoorRule) Indexes() []ent.Index { return []ent.Index{index.Fields("property_id")} }

@@ -1,0 +1,78 @@
+package access
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/space"
+)
+
+// Opened is a door that a grant opens, with its lock.
+type Opened struct {
+	Door
+	Row *ent.Lock
+}
+
+// Opens lists the doors with locks that a grant opens now, without those that are switched off: what a SmartKey of the
+// stay may open. The order is that of the plan.
+func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
+	if !live(g) || g.SpaceID == "" {
+		return nil, nil
+	}
+	p, err := tx.Property.Get(tx.Context(), g.PropertyID)
+	if err != nil {
+		return nil, fmt.Errorf("load the property of a grant: %w", err)
+	}
+	place, err := placeOfGrant(tx, g)
+	if err != nil || place.Space == nil {
+		return nil, err
+	}
+	doors, locks, err := doorsOf(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	var out []Opened
+	for _, d := range doors {
+		if d.wanted() {
+			out = append(out, Opened{d, locks[d.ID]})
+		}
+	}
+	return out, nil
+}
+
+func placeOfGrant(tx *db.Tx, g *ent.Grant) (space.Place, error) {
+	var place space.Place
+	own, err := tx.Space.Query().Where(entspace.ID(g.SpaceID), entspace.PropertyID(g.PropertyID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return place, nil
+	}
+	if err != nil {
+		return place, fmt.Errorf("load the space of a grant: %w", err)
+	}
+	place.Space = own
+	if own.ParentID == "" {
+		return place, nil
+	}
+	place.Parent, err = tx.Space.Query().Where(entspace.ID(own.ParentID), entspace.PropertyID(g.PropertyID)).Only(tx.Context())
+	if err != nil && !ent.IsNotFound(err) {
+		return place, fmt.Errorf("load the room of a bed: %w", err)
+	}
+	return place, nil
+}
+
+type keyWaker struct{}
+
+// WithKeyWaker has wake told of each property where a stay's access changed, once that is stored: SmartKeys may have to be
+// revoked. It must not wait.
+func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Context {
+	return context.WithValue(ctx, keyWaker{}, wake)
+}
+
+func (w *work) wakeKeys() {
+	if wake, ok := w.tx.Context().Value(keyWaker{}).(func(string)); ok && !w.fresh {
+		w.tx.After(func() { wake(w.property) })
+	}
+}

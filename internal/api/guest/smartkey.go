@@ -1,0 +1,188 @@
+// Package guest answers guests' phones: proto to domain and back. Nobody logs in; each call carries its own proof.
+package guest
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/smartkey"
+)
+
+// SmartKeys implements SmartKeyService, for gRPC, REST and Connect alike. All fields are needed.
+type SmartKeys struct {
+	guestv1.UnimplementedSmartKeyServiceServer
+	DB   *db.DB
+	Keys *keyring.Ring
+	// Wake has changes under a context wake the bridges that they concern.
+	Wake func(context.Context) context.Context
+	// Greet asks a bridge, which a node of ours holds, for a greeting.
+	Greeting func(ctx context.Context, node, bridgeID string) ([]byte, error)
+	// Act has an act carried out that is stored, and waits for what becomes of it.
+	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
+}
+
+// GetEnrolment says what a link is for. It changes nothing: mail scanners open links.
+func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
+	l, err := phone.LookAt(s.DB.View(ctx), s.Keys, r.GetLink())
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetEnrolmentResponse{
+		PropertyId: l.PropertyID, PropertyName: l.PropertyName, Challenge: l.Challenge, ExpiresAt: timestamppb.New(l.Expires),
+	}, nil
+}
+
+// Enrol uses the link up and stores the key in one transaction.
+func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
+	answer := &guestv1.EnrolResponse{}
+	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) error {
+		p, key, err := phone.Enrol(tx, s.Keys, r.GetLink(), r.GetPossession(), r.GetName())
+		if err != nil {
+			return err
+		}
+		answer.PhoneId, answer.Key = p.ID, keyMessage(key)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// Challenge draws the question for a renewal. It tells strangers nothing but which property a phone is of.
+func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
+	property, asked, err := phone.Question(s.DB.View(ctx), s.Keys, r.GetPhoneId())
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.ChallengeResponse{PropertyId: property, Challenge: asked}, nil
+}
+
+// Renew answers with the next token.
+func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
+	var key *phone.Key
+	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
+		key, err = phone.Renew(tx, s.Keys, r.GetPhoneId(), r.GetPossession())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.RenewResponse{Key: keyMessage(key)}, nil
+}
+
+func keyMessage(k *phone.Key) *guestv1.SmartKey {
+	if k == nil {
+		return nil
+	}
+	m := &guestv1.SmartKey{
+		Token: k.Raw, NotBefore: timestamppb.New(k.NotBefore), ExpiresAt: timestamppb.New(k.Expires), RenewAfter: timestamppb.New(k.RenewAfter()),
+	}
+	for _, d := range k.Doors {
+		m.Doors = append(m.Doors, &guestv1.Door{Door: d.ID[:], Name: d.Name, Kind: d.Kind, BridgeId: d.BridgeID})
+	}
+	return m
+}
+
+// Greet passes a bridge's greeting on. The token says whose bridges its bearer may bother.
+func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
+	view := s.DB.View(ctx)
+	bearer, err := phone.Identify(view, r.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	lk, err := bearer.LockAt(ctx, view.Client, smartkey.Door(r.GetDoor()))
+	if err != nil {
+		return nil, err
+	}
+	br, err := lock.GetBridge(ctx, view.Client, bearer.Property, lk.BridgeID)
+	if err != nil {
+		return nil, err
+	}
+	if !lock.BridgeOnline(br, view.Now()) {
+		return nil, lock.ErrBridgeOffline
+	}
+	greeting, err := s.Greeting(ctx, br.Node, br.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GreetResponse{Greeting: greeting}, nil
+}
+
+// Present carries a presentation to the bridge that its proof names. What is looked at here says where to; the bridge
+// verifies and decides.
+func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
+	p, err := smartkey.DecodePresentation(r.GetPresentation())
+	if err != nil {
+		return nil, refused(err)
+	}
+	view := s.DB.View(ctx)
+	bearer, err := phone.Identify(view, p.Token)
+	if err != nil {
+		return nil, err
+	}
+	proof, err := smartkey.ReadProof(p.Proof)
+	if err != nil {
+		return nil, refused(err)
+	}
+	lk, err := bearer.LockAt(ctx, view.Client, proof.Door)
+	if err != nil {
+		return nil, err
+	}
+	var order lock.Order
+	err = s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
+		order, err = bearer.Store(tx, lk, proof, r.GetPresentation())
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := s.Act(ctx, order)
+	if err != nil {
+		return nil, err
+	}
+	return answerOf(order, outcome), nil
+}
+
+func refused(err error) error {
+	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the word", smartkey.ReasonOf(err)).With(err)
+}
+
+// answerOf says what became of a presentation.
+func answerOf(o lock.Order, done lock.Outcome) *guestv1.PresentResponse {
+	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKey)
+	switch {
+	case done.State == lock.ActDone && o.Operation == lock.SmartKeyCheck:
+		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "checked"}
+	case done.State == lock.ActDone:
+		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "opened"}
+	case keyRefused:
+		return &guestv1.PresentResponse{Reason: reason, Result: "refused"}
+	case done.State == lock.ActFailed:
+		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "failed"}
+	case done.State == lock.ActExpired:
+		return &guestv1.PresentResponse{Result: "expired"}
+	}
+	return &guestv1.PresentResponse{Result: "unknown"}
+}
+
+// GetLists answers with what a bridge without internet of its own may lack.
+func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
+	bearer, err := phone.Identify(s.DB.View(ctx), r.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	p, err := phone.Since(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
+	if err != nil {
+		return nil, err
+	}
+	return &guestv1.GetListsResponse{KeySets: p.KeySets, StatusList: p.List}, nil
+}

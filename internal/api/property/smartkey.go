@@ -1,0 +1,85 @@
+package property
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/phone"
+)
+
+// smartKeys lets phones into stays.
+type smartKeys struct {
+	propertyv1.UnimplementedSmartKeyServiceServer
+	Deps
+}
+
+// NewSmartKeys makes the service of phones.
+func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
+
+func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
+		l, err := phone.CreateLink(tx, s.Keys, propertyID, r.GetReservationId(), time.Duration(r.GetTtlMinutes())*time.Minute)
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.CreateSmartKeyLinkResponse{Link: l.Secret, ExpiresAt: timestamppb.New(l.Expires)}, nil
+	})
+}
+
+func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSmartKeyPhonesRequest) (*propertyv1.ListSmartKeyPhonesResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := phone.List(s.DB.View(ctx), propertyID, r.GetReservationId())
+	if err != nil {
+		return nil, err
+	}
+	answer := &propertyv1.ListSmartKeyPhonesResponse{}
+	for _, p := range rows {
+		answer.Data = append(answer.Data, phoneMessage(p))
+	}
+	return answer, nil
+}
+
+func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
+		p, err := phone.Revoke(tx, s.Keys, propertyID, r.GetId())
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.RevokeSmartKeyPhoneResponse{Data: phoneMessage(p)}, nil
+	})
+}
+
+func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRequest) (*propertyv1.RestartDoorResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
+		generation, err := phone.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
+		return &propertyv1.RestartDoorResponse{Generation: generation}, err
+	})
+}
+
+func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
+		err := phone.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
+		return &propertyv1.SetDoorListAgeResponse{MaxAgeMinutes: r.GetMaxAgeMinutes()}, err
+	})
+}
+
+func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
+	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
+		done, err := phone.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())
+		return &propertyv1.RotateIssuerKeyResponse{KeySetVersion: done.Version, CurrentKeyId: done.Current}, err
+	})
+}
+
+func phoneMessage(p *phone.Row) *propertyv1.SmartKeyPhone {
+	return &propertyv1.SmartKeyPhone{
+		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: at(p.TokenExpiresAt), RevokedAt: at(p.RevokedAt),
+		CreatedAt: timestamppb.New(p.CreatedAt),
+	}
+}

@@ -1,0 +1,18 @@
+package bridge
+
+import (
+	"syscall"
+	"time"
+)
+
+// unsynchronized is STA_UNSYNC of adjtimex(2).
+const unsynchronized = 0x40
+
+// kernelClock asks the kernel whether something such as NTP keeps the machine's clock, and how wrong it can be.
+func kernelClock() (bound time.Duration, ok bool) {
+	var t syscall.Timex
+	if _, err := syscall.Adjtimex(&t); err != nil || t.Status&unsynchronized != 0 {
+		return 0, false
+	}
+	return time.Duration(t.Maxerror) * time.Microsecond, true
+}

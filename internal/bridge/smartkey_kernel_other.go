@@ -1,0 +1,8 @@
+//go:build !linux
+
+package bridge
+
+import "time"
+
+// kernelClock knows nothing of other kernels' clocks.
+func kernelClock() (bound time.Duration, ok bool) { return 0, false }

@@ -1,0 +1,297 @@
+package bridgelink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/smartkey"
+)
+
+// smartKeys is the capability of bridges that verify SmartKeys.
+const smartKeys = "smartkey"
+
+const (
+	greetingWait = 5 * time.Second
+	asksMax      = 64
+)
+
+// errNoSmartKeys answers for a bridge whose software does not know SmartKeys.
+var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door's bridge runs software without SmartKeys; update it")
+
+// keysHeld is how new the key set and the list are that the bridge holds, as far as it was told or said.
+type keysHeld struct {
+	understood      bool
+	version, number uint64
+}
+
+// meetKeys takes from Hello what the bridge holds, and has it told what is newer.
+func (s *session) meetKeys(h *lockv1.Hello) {
+	s.keys = keysHeld{slices.Contains(h.Capabilities, smartKeys), h.SmartkeyKeySetVersion, h.SmartkeyListNumber}
+	s.desk.open(s.keys.understood)
+	if s.keys.understood {
+		s.box.touch(lock.Keys)
+	}
+}
+
+// tellKeys tells the bridge of newer issuer keys, the newer list, and what its doors ask. false: it could not be read.
+func (s *session) tellKeys() bool {
+	if !s.keys.understood {
+		return true
+	}
+	ctx, c := s.stream.Context(), s.node.cfg.DB.Read()
+	p, err := phone.Since(ctx, c, s.open.PropertyID, s.keys.version, s.keys.number)
+	var rules []phone.Rule
+	if err == nil && p.Version > 0 {
+		rules, err = phone.Rules(ctx, c, s.open.PropertyID, s.open.BridgeID)
+	}
+	if err != nil {
+		s.log.Warn("reading what a bridge shall know of SmartKeys failed; trying again", "error", err)
+		return false
+	}
+	if p.Version == 0 {
+		return true
+	}
+	if len(p.KeySets) > 0 {
+		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_IssuerKeySets{IssuerKeySets: &lockv1.IssuerKeySets{KeySets: p.KeySets}}})
+	}
+	if len(p.List) > 0 {
+		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_StatusList{StatusList: &lockv1.StatusList{List: p.List}}})
+	}
+	s.keys.number = p.ListNumber
+	if s.keys.version == 0 {
+		s.keys.version = p.Version
+	} else if s.keys.version += uint64(len(p.KeySets)); s.keys.version < p.Version {
+		s.box.touch(lock.Keys) // there are more sets than are told at once
+	}
+	m := &lockv1.DoorRules{}
+	for _, r := range rules {
+		m.Rules = append(m.Rules, &lockv1.DoorRule{Address: r.Address, MaxListAgeSeconds: uint32(r.ListAge / time.Second)})
+	}
+	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_DoorRules{DoorRules: m}})
+	return true
+}
+
+// keysTaken hears how new the key set and the list are that the bridge holds now.
+func (s *session) keysTaken(r *lockv1.SmartKeyState) {
+	s.keys.version, s.keys.number = r.KeySetVersion, r.ListNumber
+	why := one[smartkey.Reason](r.Refused, "", smartkey.NotNewer, smartkey.UnknownIssuer, smartkey.BadSignature, smartkey.WrongProperty,
+		smartkey.Malformed, smartkey.UnsupportedAlgorithm)
+	if why != "" && why != smartkey.NotNewer {
+		s.log.Warn("a bridge refused the issuer keys or the status list of its property: if it was not restored from a backup, enrol it anew", "reason", why)
+	}
+}
+
+// ask is a greeting that somebody waits for.
+type ask struct {
+	id       string
+	deadline time.Time
+	reply    chan<- greeted // of one
+}
+
+type greeted struct {
+	greeting []byte
+	err      error
+}
+
+// desk is where greetings are asked for. It is bounded, and empty once the session has ended.
+type desk struct {
+	mu         sync.Mutex
+	understood bool
+	closed     bool
+	waiting    []*ask
+	sent       map[string]*ask
+}
+
+func (d *desk) open(understood bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.understood = understood
+}
+
+func (d *desk) add(a *ask) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return lock.ErrBridgeOffline
+	case !d.understood:
+		return errNoSmartKeys
+	case len(d.waiting)+len(d.sent) >= asksMax:
+		return errBusy
+	}
+	d.waiting = append(d.waiting, a)
+	return nil
+}
+
+// take hands out what is to be sent and ends what took too long.
+func (d *desk) take(now time.Time) []*ask {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) == 0 && len(d.sent) == 0 {
+		return nil
+	}
+	maps.DeleteFunc(d.sent, func(_ string, a *ask) bool {
+		over := !now.Before(a.deadline)
+		if over {
+			a.reply <- greeted{err: errLate}
+		}
+		return over
+	})
+	out := d.waiting
+	d.waiting = nil
+	for _, a := range out {
+		if d.sent == nil {
+			d.sent = map[string]*ask{}
+		}
+		d.sent[a.id] = a
+	}
+	return out
+}
+
+func (d *desk) answer(id string, g greeted) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.sent[id]; a != nil {
+		delete(d.sent, id)
+		a.reply <- g
+	}
+}
+
+// due is when take has to run again at the latest; zero: not as things are.
+func (d *desk) due() (at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.sent {
+		if at.IsZero() || a.deadline.Before(at) {
+			at = a.deadline
+		}
+	}
+	return at
+}
+
+func (d *desk) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, a := range d.waiting {
+		a.reply <- greeted{err: lock.ErrBridgeOffline}
+	}
+	for _, a := range d.sent {
+		a.reply <- greeted{err: lock.ErrBridgeOffline}
+	}
+	d.waiting, d.sent = nil, nil
+}
+
+// askGreetings sends the questions that wait.
+func (s *session) askGreetings(now time.Time) {
+	for _, a := range s.desk.take(now) {
+		s.out.first(letter{message: &lockv1.ConnectResponse{
+			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_GreetingWanted{GreetingWanted: &lockv1.GreetingWanted{Id: a.id}},
+		}})
+	}
+}
+
+// gaveGreeting passes a bridge's greeting on, as it is: who asked for it looks at it.
+func (s *session) gaveGreeting(g *lockv1.Greeting) {
+	if len(g.Greeting) == 0 || len(g.Greeting) > 256 {
+		s.desk.answer(g.Id, greeted{err: errNoGreeting})
+		return
+	}
+	s.desk.answer(g.Id, greeted{greeting: slices.Clone(g.Greeting)})
+}
+
+var (
+	errLate       = fault.New(fault.Deadline, fault.DeadlineExceeded, "the door's bridge did not answer in time")
+	errNoGreeting = fault.New(fault.Unavailable, fault.BridgeOffline, "the door's bridge has no SmartKeys yet; try again in a moment")
+)
+
+// greet leaves a question with the bridge's session here and waits for the answer.
+func (n *Node) greet(ctx context.Context, bridgeID string) ([]byte, error) {
+	s := n.current(bridgeID)
+	if s == nil {
+		return nil, lock.ErrBridgeOffline
+	}
+	reply := make(chan greeted, 1)
+	if err := s.desk.add(&ask{id: id.New(id.Request), deadline: time.Now().Add(greetingWait), reply: reply}); err != nil {
+		return nil, err
+	}
+	s.box.poke()
+	select {
+	case g := <-reply:
+		return g.greeting, g.err
+	case <-ctx.Done():
+		return nil, errLate
+	}
+}
+
+// Greet asks a bridge for a greeting, on whichever node holds it.
+func (n *Node) Greet(ctx context.Context, node, bridgeID string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, greetingWait+time.Second)
+	defer cancel()
+	if node == n.cfg.Name {
+		return n.greet(ctx, bridgeID)
+	}
+	raw, err := json.Marshal(call{Verb: "greet", BridgeID: bridgeID})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
+	switch {
+	case errors.Is(err, bus.ErrNoResponder):
+		return nil, lock.ErrBridgeOffline
+	case err != nil:
+		return nil, errLate
+	}
+	var a answer
+	if err := json.Unmarshal(reply, &a); err != nil {
+		return nil, err
+	}
+	switch {
+	case a.Done:
+		return a.Greeting, nil
+	case a.Why == busy:
+		return nil, errBusy
+	case a.Why == unsupported:
+		return nil, errNoSmartKeys
+	case a.Why == refused:
+		return nil, errLate
+	}
+	return nil, lock.ErrBridgeOffline
+}
+
+// unsupported is why a bridge's node sends no greeting.
+const unsupported = "unsupported"
+
+// greeting answers another node.
+func greetingAnswer(raw []byte, err error) answer {
+	switch {
+	case err == nil:
+		return answer{Done: true, Greeting: raw}
+	case errors.Is(err, errBusy):
+		return answer{Why: busy}
+	case errors.Is(err, errNoSmartKeys):
+		return answer{Why: unsupported}
+	case errors.Is(err, errLate):
+		return answer{Why: refused}
+	}
+	return answer{Why: notHere}
+}
+
+// judged is the bridge's word on an act's result: for a SmartKey that it refused, why.
+func judged(r *lockv1.ActReport) string {
+	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
+		return text(r.Result, 32)
+	}
+	return text(lock.RefusedKey+r.SmartkeyReason, 32)
+}

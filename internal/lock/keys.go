@@ -1,0 +1,48 @@
+package lock
+
+import (
+	"context"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// The acts of a SmartKey. The bridge verifies the presentation that comes with one, and decides.
+const (
+	SmartKeyUnlock = "smartkeyUnlock"
+	SmartKeyCheck  = "smartkeyCheck" // moves nothing
+)
+
+// RefusedKey begins the result of an act whose SmartKey the bridge refused; the reason follows.
+const RefusedKey = "smartkey:"
+
+// Keys is what stands for a lock in a wake-up: the property's issuer keys, status list or door rules have changed.
+const Keys = "keys"
+
+// WakeKeys has the bridges of a property that are connected told of newer issuer keys, lists and door rules.
+func WakeKeys(tx *db.Tx, propertyID string) error {
+	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
+	for _, id := range ids {
+		wake(tx, id, Keys)
+	}
+	return err
+}
+
+// AtAddress finds the lock that a bridge knows by an address.
+func AtAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
+	lk, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return nil, fault.New(fault.NotFound, fault.LockNotFound, "no such lock at this property")
+	}
+	return lk, err
+}
+
+// StorePresentation writes down the use of a SmartKey before anything is sent. The presentation itself is not stored: it
+// serves for seconds, and travels with the order.
+func StorePresentation(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
+	return storeAct(tx, propertyID, lockID, actor, operation, deadline)
+}

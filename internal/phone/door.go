@@ -1,0 +1,86 @@
+package phone
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entdoorrule "latchkey.dev/ent/doorrule"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+)
+
+// RestartDoor has a door serve only tokens that are made from now on. It returns the least generation.
+func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
+	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
+		return 0, err
+	}
+	i, err := ensure(tx, keys, propertyID)
+	if err != nil {
+		return 0, err
+	}
+	if i.row, err = tx.Issuer.UpdateOne(i.row).AddGeneration(1).Save(tx.Context()); err != nil {
+		return 0, fmt.Errorf("raise the generation of an issuer: %w", err)
+	}
+	err = tx.DoorRule.Create().SetID(lockID).SetPropertyID(propertyID).SetFloor(i.row.Generation).SetCreatedAt(tx.Now()).
+		OnConflictColumns(entdoorrule.FieldID).Update(func(u *ent.DoorRuleUpsert) { u.SetFloor(i.row.Generation) }).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("store the floor of a door: %w", err)
+	}
+	if _, err := i.publish(true); err != nil {
+		return 0, err
+	}
+	return i.row.Generation, lock.WakeKeys(tx, propertyID)
+}
+
+// SetListAge says how old the status list may be by which a door opens.
+func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
+	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
+		return err
+	}
+	i, err := ensure(tx, keys, propertyID)
+	if err != nil {
+		return err
+	}
+	seconds := int(age / time.Second)
+	err = tx.DoorRule.Create().SetID(lockID).SetPropertyID(propertyID).SetListAgeSeconds(seconds).SetCreatedAt(tx.Now()).
+		OnConflictColumns(entdoorrule.FieldID).Update(func(u *ent.DoorRuleUpsert) { u.SetListAgeSeconds(seconds) }).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store the rule of a door: %w", err)
+	}
+	if _, err := i.publish(false); err != nil {
+		return err
+	}
+	return lock.WakeKeys(tx, propertyID)
+}
+
+// Rule is what one lock of a bridge asks of the status list.
+type Rule struct {
+	Address string
+	ListAge time.Duration
+}
+
+// Rules are those of a bridge's locks.
+func Rules(ctx context.Context, c *ent.Client, propertyID, bridgeID string) ([]Rule, error) {
+	rules, err := c.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(ctx)
+	if err != nil || len(rules) == 0 {
+		return nil, err
+	}
+	age := map[string]time.Duration{}
+	var ids []string
+	for _, r := range rules {
+		ids, age[r.ID] = append(ids, r.ID), time.Duration(r.ListAgeSeconds)*time.Second
+	}
+	locks, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.IDIn(ids...)).Order(entlock.ByID()).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load the locks of door rules: %w", err)
+	}
+	out := make([]Rule, 0, len(locks))
+	for _, lk := range locks {
+		out = append(out, Rule{lk.Address, age[lk.ID]})
+	}
+	return out, nil
+}

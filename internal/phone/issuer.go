@@ -1,0 +1,227 @@
+// Package phone lets guests' phones into stays: the property's issuer keys, the links with which phones join, the tokens they
+// get, and the status list that takes tokens back. What a door opens to is decided by bridges, see package smartkey.
+package phone
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entissuer "latchkey.dev/ent/issuer"
+	entissuerkey "latchkey.dev/ent/issuerkey"
+	entkeyset "latchkey.dev/ent/keyset"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/smartkey"
+)
+
+// keyLife is how long an issuer key serves at most.
+const keyLife = 2 * 365 * 24 * time.Hour
+
+// Site is the audience of tokens for doors of several bridges: all bridges of a property are one site.
+func Site(propertyID string) string { return propertyID }
+
+// listURI names a property's status list. It is a name, and nobody fetches it.
+func listURI(propertyID string) string { return "latchkey:status:" + propertyID }
+
+// issuer is a property's issuer as it is stored.
+type issuer struct {
+	tx   *db.Tx
+	keys *keyring.Ring
+	row  *ent.Issuer
+	set  smartkey.KeySet
+}
+
+// Ensure gives a property its first issuer key, key set and status list, if it has none. Bridges pin what they are given
+// when they are enrolled.
+func Ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
+	_, err := ensure(tx, keys, propertyID)
+	return err
+}
+
+func ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
+	i, err := load(tx, keys, propertyID)
+	if err != nil || i != nil {
+		return i, err
+	}
+	i = &issuer{tx: tx, keys: keys}
+	err = tx.Issuer.Create().SetID(propertyID).SetListAt(tx.Now()).SetKeySetAt(tx.Now()).SetCreatedAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("store an issuer: %w", err)
+	}
+	if i.row, err = tx.Issuer.Get(tx.Context(), propertyID); err != nil {
+		return nil, err
+	}
+	key, signer, err := i.draw()
+	if err != nil {
+		return nil, err
+	}
+	if err := i.sign(signer, key); err != nil {
+		return nil, err
+	}
+	_, err = i.publish(true)
+	return i, err
+}
+
+// load reads a property's issuer; nil: it has none.
+func load(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
+	row, err := tx.Issuer.Get(tx.Context(), propertyID)
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load an issuer: %w", err)
+	}
+	set, err := currentSet(tx.Context(), tx.Client, row)
+	return &issuer{tx, keys, row, set}, err
+}
+
+// currentSet is the newest key set of an issuer.
+func currentSet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.KeySet, error) {
+	signed, err := c.KeySet.Query().Where(entkeyset.PropertyID(row.ID), entkeyset.Version(row.KeySetVersion)).Only(ctx)
+	if err != nil {
+		return smartkey.KeySet{}, fmt.Errorf("load key set %d of an issuer: %w", row.KeySetVersion, err)
+	}
+	set, err := smartkey.PinKeySet(signed.Signed, row.ID)
+	if err != nil {
+		return set, fmt.Errorf("key set %d of an issuer: %w", row.KeySetVersion, err)
+	}
+	return set, nil
+}
+
+// draw makes a key and stores its private half, sealed.
+func (i *issuer) draw() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
+	var key smartkey.IssuerKey
+	signer, err := smartkey.GenerateKey(rand.Reader)
+	if err != nil {
+		return key, nil, err
+	}
+	if key.Key, err = smartkey.PublicKeyOf(signer.Public()); err != nil {
+		return key, nil, err
+	}
+	raw, err := signer.Bytes()
+	if err != nil {
+		return key, nil, fmt.Errorf("write an issuer key: %w", err)
+	}
+	defer clear(raw)
+	ctx, now, name := i.tx.Context(), i.tx.Now(), key.Key.KeyID().String()
+	sealed, err := i.keys.Seal(ctx, i.row.ID, purpose(name), raw)
+	if err != nil {
+		return key, nil, fmt.Errorf("seal an issuer key: %w", err)
+	}
+	err = i.tx.IssuerKey.Create().SetID(id.New(id.IssuerKey)).SetPropertyID(i.row.ID).SetKeyID(name).SetSealed(sealed).
+		SetCreatedAt(now).Exec(ctx)
+	if err != nil {
+		return key, nil, fmt.Errorf("store an issuer key: %w", err)
+	}
+	key.NotBefore, key.NotAfter = now.Add(-smartkey.IssuerSkew), now.Add(keyLife)
+	return key, signer, nil
+}
+
+func purpose(keyID string) string { return "smartkey issuer/" + keyID }
+
+// signer opens the private half of one of the issuer's keys.
+func (i *issuer) signer(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
+	name := k.KeyID().String()
+	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID), entissuerkey.KeyID(name)).Only(i.tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load an issuer key: %w", err)
+	}
+	if len(row.Sealed) == 0 {
+		return nil, errors.New("an issuer key signs no more")
+	}
+	raw, err := i.keys.Open(i.tx.Context(), i.row.ID, purpose(name), row.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open an issuer key: %w", err)
+	}
+	defer clear(raw)
+	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
+}
+
+// current is the key that signs now, with its private half.
+func (i *issuer) current() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
+	key, err := i.set.Current()
+	if err != nil {
+		return key, nil, err
+	}
+	signer, err := i.signer(key.Key)
+	return key, signer, err
+}
+
+// sign makes the next key set.
+func (i *issuer) sign(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
+	version, now := i.row.KeySetVersion+1, i.tx.Now()
+	raw, err := smartkey.SignKeySet(signer, smartkey.KeySetSpec{Property: i.row.ID, Version: uint64(version), IssuedAt: now, Keys: keys})
+	if err != nil {
+		return fmt.Errorf("sign a key set: %w", err)
+	}
+	err = i.tx.KeySet.Create().SetID(id.New(id.KeySet)).SetPropertyID(i.row.ID).SetVersion(version).SetSigned(raw).
+		SetCreatedAt(now).Exec(i.tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a key set: %w", err)
+	}
+	if i.row, err = i.tx.Issuer.UpdateOne(i.row).SetKeySetVersion(version).SetKeySetAt(now).Save(i.tx.Context()); err != nil {
+		return fmt.Errorf("store the version of a key set: %w", err)
+	}
+	i.set, err = smartkey.PinKeySet(raw, i.row.ID)
+	return err
+}
+
+// issues is the issuer as far as it mints.
+func (i *issuer) issues() (smartkey.Issuer, error) {
+	_, signer, err := i.current()
+	if err != nil {
+		return smartkey.Issuer{}, err
+	}
+	return smartkey.NewIssuer(signer, i.set, listURI(i.row.ID), rand.Reader)
+}
+
+// Published is what bridges and phones are to know of a property's issuer.
+type Published struct {
+	KeySets    [][]byte // by growing version
+	Version    uint64   // of the newest
+	List       []byte   // empty: theirs is as new
+	ListNumber uint64
+}
+
+// mostSets is how many key sets are told at once. Who misses more is told the rest next.
+const mostSets = 8
+
+// Since is what is newer than a key set and a status list. Who has no key set gets the newest alone. A property without an
+// issuer has published nothing.
+func Since(ctx context.Context, c *ent.Client, propertyID string, version, number uint64) (Published, error) {
+	row, err := c.Issuer.Query().Where(entissuer.ID(propertyID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return Published{}, nil
+	}
+	if err != nil {
+		return Published{}, fmt.Errorf("load an issuer: %w", err)
+	}
+	p := Published{Version: uint64(row.KeySetVersion), ListNumber: uint64(row.ListNumber)}
+	if p.ListNumber > number {
+		p.List = row.List
+	}
+	from := int64(min(version, uint64(row.KeySetVersion)))
+	if version == 0 {
+		from = row.KeySetVersion - 1
+	}
+	sets, err := c.KeySet.Query().Where(entkeyset.PropertyID(propertyID), entkeyset.VersionGT(from), entkeyset.VersionLTE(row.KeySetVersion)).
+		Order(entkeyset.ByVersion()).Limit(mostSets).All(ctx)
+	if err != nil {
+		return Published{}, fmt.Errorf("load key sets: %w", err)
+	}
+	for _, s := range sets {
+		p.KeySets = append(p.KeySets, s.Signed)
+	}
+	return p, nil
+}
+
+// KeyName is a key id as it is shown.
+func KeyName(k smartkey.KeyID) string { return hex.EncodeToString(k[:]) }

@@ -1,0 +1,258 @@
+package phone
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	entdoorrule "latchkey.dev/ent/doorrule"
+	entgrant "latchkey.dev/ent/grant"
+	entissuer "latchkey.dev/ent/issuer"
+	entkeystatus "latchkey.dev/ent/keystatus"
+	entlock "latchkey.dev/ent/lock"
+	entphone "latchkey.dev/ent/phone"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/smartkey"
+)
+
+const (
+	// listEvery is how old a status list becomes before it is made anew although nothing changed: doors ask for young ones.
+	listEvery = time.Hour
+	// listParts is how often a list is made anew within the age that the strictest door accepts.
+	listParts = 4
+	// spareIndexes are those beyond the last one given: bridges refuse an index that their list does not reach.
+	spareIndexes = 1024
+	leastSpare   = 256
+	// keptStatus is how long an index stays taken after its last token.
+	keptStatus = time.Hour
+)
+
+// Reconcile revokes the tokens of stays and phones that may no longer enter, and publishes the status list if it says
+// something new, or is due. It reports whether bridges have to be told; they are woken.
+func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string) (bool, error) {
+	i, err := load(tx, keys, propertyID)
+	if err != nil || i == nil {
+		return false, err
+	}
+	ids, err := Over(tx, propertyID)
+	if err != nil {
+		return false, err
+	}
+	if len(ids) > 0 {
+		err := tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), entkeystatus.IDIn(ids...)).SetRevokedAt(tx.Now()).Exec(tx.Context())
+		if err != nil {
+			return false, fmt.Errorf("revoke tokens: %w", err)
+		}
+	}
+	moved, err := i.proceed()
+	if err != nil {
+		return false, err
+	}
+	listed, err := i.publish(false)
+	if err != nil || !moved && !listed {
+		return false, err
+	}
+	return true, lock.WakeKeys(tx, propertyID)
+}
+
+// Over lists the indexes, by id, whose tokens may no longer open what they name: the phone was shut out, the stay has ended
+// or changed, or a door is no longer one of its doors.
+func Over(tx *db.Tx, propertyID string) ([]string, error) {
+	ctx := tx.Context()
+	alive, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now())).All(ctx)
+	if err != nil || len(alive) == 0 {
+		return nil, err
+	}
+	var phones, grants []string
+	for _, s := range alive {
+		phones, grants = append(phones, s.PhoneID), append(grants, s.GrantID)
+	}
+	out, err := tx.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.IDIn(phones...), entphone.RevokedAtNotNil()).IDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for phones that were shut out: %w", err)
+	}
+	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grants...)).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load the grants of phones: %w", err)
+	}
+	opens := map[string][]string{}
+	byID := map[string]*ent.Grant{}
+	for _, g := range rows {
+		byID[g.ID] = g
+		if opens[g.ID], err = lockIDs(tx, g); err != nil {
+			return nil, err
+		}
+	}
+	var over []string
+	for _, s := range alive {
+		g := byID[s.GrantID]
+		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !within(s.LockIds, opens[g.ID]) {
+			over = append(over, s.ID)
+		}
+	}
+	return over, nil
+}
+
+func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
+	doors, err := access.Opens(tx, g)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, 0, len(doors))
+	for _, d := range doors {
+		out = append(out, d.Row.ID)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+func within(some, all []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+// publish signs the next status list if that says something new or is due; in any case if forced.
+func (i *issuer) publish(forced bool) (bool, error) {
+	spec, digest, err := i.content()
+	if err != nil {
+		return false, err
+	}
+	every, err := i.every()
+	if err != nil {
+		return false, err
+	}
+	key, signer, err := i.current()
+	if err != nil {
+		return false, err
+	}
+	due := i.tx.Now().Sub(i.row.ListAt) >= every || i.row.ListKey != key.Key.KeyID().String() || !bytes.Equal(digest, i.row.ListDigest)
+	if !forced && !due {
+		return false, nil
+	}
+	raw, err := smartkey.SignList(signer, spec)
+	if err != nil {
+		return false, fmt.Errorf("sign a status list: %w", err)
+	}
+	i.row, err = i.tx.Issuer.UpdateOne(i.row).SetListNumber(int64(spec.Number)).SetList(raw).SetListKey(key.Key.KeyID().String()).
+		SetListDigest(digest).SetListAt(i.tx.Now()).Save(i.tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("store a status list: %w", err)
+	}
+	return true, nil
+}
+
+// content is what the next list says, and the digest of what does not change by itself.
+func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
+	ctx, now := i.tx.Context(), i.tx.Now()
+	spec := smartkey.ListSpec{
+		Property: i.row.ID, URI: listURI(i.row.ID), Number: uint64(i.row.ListNumber + 1), IssuedAt: now, Expires: now.Add(smartkey.DefaultMaxListAge),
+	}
+	revoked, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(i.row.ID), entkeystatus.RevokedAtNotNil(), entkeystatus.EndsAtGT(now.Add(-keptStatus))).
+		Order(entkeystatus.ByNumber()).All(ctx)
+	if err != nil {
+		return spec, nil, fmt.Errorf("list what is revoked: %w", err)
+	}
+	h := sha256.New()
+	note := func(b []byte, n uint64) { h.Write(binary.BigEndian.AppendUint64(b, n)) }
+	for _, s := range revoked {
+		spec.Revoked = append(spec.Revoked, uint32(s.Number))
+		note([]byte("index"), uint64(s.Number))
+	}
+	if spec.Floors, err = i.floors(); err != nil {
+		return spec, nil, err
+	}
+	for _, f := range spec.Floors {
+		note(f.Door[:], f.Generation)
+	}
+	// Grows in steps, so that a new index seldom asks for a new list.
+	spec.Size = int(min((i.row.NextNumber+leastSpare)/spareIndexes*spareIndexes+spareIndexes, smartkey.MaxStatusIndexes))
+	note([]byte("size"), uint64(spec.Size))
+	return spec, h.Sum(nil), nil
+}
+
+func (i *issuer) floors() ([]smartkey.Floor, error) {
+	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.FloorGT(0)).
+		Order(entdoorrule.ByFloor(), entdoorrule.ByID()).All(i.tx.Context())
+	if err != nil || len(rules) == 0 {
+		return nil, err
+	}
+	// More than a list holds: the oldest are over, since no token lives so long that 1,024 doors start anew meanwhile.
+	rules = rules[max(0, len(rules)-smartkey.MaxFloors):]
+	ids := make([]string, 0, len(rules))
+	floor := map[string]uint64{}
+	for _, r := range rules {
+		ids, floor[r.ID] = append(ids, r.ID), uint64(r.Floor)
+	}
+	locks, err := i.tx.Lock.Query().Where(entlock.PropertyID(i.row.ID), entlock.IDIn(ids...)).Order(entlock.ByID()).All(i.tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the locks of door rules: %w", err)
+	}
+	out := make([]smartkey.Floor, 0, len(locks))
+	for _, lk := range locks {
+		out = append(out, smartkey.Floor{Door: DoorOf(lk), Generation: floor[lk.ID]})
+	}
+	return out, nil
+}
+
+// DoorOf is the id of a lock's door in tokens.
+func DoorOf(lk *ent.Lock) smartkey.Door { return smartkey.DoorID(lk.BridgeID, lk.Address) }
+
+// every is after which time a list is made anew.
+func (i *issuer) every() (time.Duration, error) {
+	rule, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.ListAgeSecondsGT(0)).
+		Order(entdoorrule.ByListAgeSeconds()).First(i.tx.Context())
+	if ent.IsNotFound(err) {
+		return listEvery, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look for the strictest door: %w", err)
+	}
+	return min(listEvery, time.Duration(rule.ListAgeSeconds)*time.Second/listParts), nil
+}
+
+// Due lists the properties whose issuer may have something to do: see [Reconcile].
+func Due(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
+	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
+}
+
+// NeedsWork tells, without writing, whether [Reconcile] would change anything.
+func NeedsWork(view *db.Tx, propertyID string) (bool, error) {
+	i, err := load(view, nil, propertyID)
+	if err != nil || i == nil {
+		return false, err
+	}
+	if ids, err := Over(view, propertyID); err != nil || len(ids) > 0 {
+		return true, err
+	}
+	every, err := i.every()
+	if err != nil || view.Now().Sub(i.row.ListAt) >= every {
+		return true, err
+	}
+	held := i.set.Keys()
+	if len(held) > 1 && view.Now().Sub(i.row.KeySetAt) >= announced || !view.Now().Before(held[0].NotAfter.Add(-renewKeysBefore)) {
+		return true, nil
+	}
+	_, digest, err := i.content()
+	return !bytes.Equal(digest, i.row.ListDigest), err
+}
+
+// Sweep forgets indexes and links that are over, at most so many of each.
+func Sweep(tx *db.Tx, most int) error {
+	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-keptStatus))).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		if _, err := tx.KeyStatus.Delete().Where(entkeystatus.IDIn(ids...)).Exec(tx.Context()); err != nil {
+			return err
+		}
+	}
+	return sweepLinks(tx, most)
+}

@@ -1,0 +1,95 @@
+package phone
+
+import (
+	"context"
+	"fmt"
+
+	"latchkey.dev/ent"
+	entlock "latchkey.dev/ent/lock"
+	entphone "latchkey.dev/ent/phone"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/smartkey"
+)
+
+// Bearer is who shows a token. That the property's issuer made it is all that was verified: the bridge verifies the rest.
+type Bearer struct {
+	smartkey.Token
+	PhoneID string // empty: the phone is not known any more
+}
+
+// Identify opens a token as a courier does: to know whose bridges it may bother.
+func Identify(view *db.Tx, raw []byte) (Bearer, error) {
+	propertyID, err := smartkey.ClaimedProperty(raw)
+	if err != nil {
+		return Bearer{}, refusal(err)
+	}
+	row, err := view.Issuer.Get(view.Context(), propertyID)
+	if ent.IsNotFound(err) {
+		return Bearer{}, refusal(&smartkey.Refusal{Reason: smartkey.UnknownIssuer, Detail: "no issuer of that name"})
+	}
+	if err != nil {
+		return Bearer{}, fmt.Errorf("load an issuer: %w", err)
+	}
+	set, err := currentSet(view.Context(), view.Client, row)
+	if err != nil {
+		return Bearer{}, err
+	}
+	token, err := set.OpenToken(raw)
+	if err != nil {
+		return Bearer{}, refusal(err)
+	}
+	b := Bearer{Token: token}
+	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(token.Phone.KeyID().String())).
+		Order(ent.Desc(entphone.FieldID)).First(view.Context())
+	if err != nil && !ent.IsNotFound(err) {
+		return Bearer{}, fmt.Errorf("look for a phone: %w", err)
+	}
+	if p != nil {
+		b.PhoneID = p.ID
+	}
+	return b, nil
+}
+
+// Actor is the phone in the record of an opening.
+func (b Bearer) Actor() string {
+	if b.PhoneID == "" {
+		return "phone"
+	}
+	return "phone:" + b.PhoneID
+}
+
+var errDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
+
+// LockAt finds the lock of a door of the token.
+func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (*ent.Lock, error) {
+	if !b.Opens(door) {
+		return nil, errDoor
+	}
+	query := c.Lock.Query().Where(entlock.PropertyID(b.Property))
+	if b.Audience != Site(b.Property) {
+		query = query.Where(entlock.BridgeID(b.Audience))
+	}
+	locks, err := query.All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for a door: %w", err)
+	}
+	for _, lk := range locks {
+		if DoorOf(lk) == door {
+			return lk, nil
+		}
+	}
+	return nil, errDoor
+}
+
+// Store writes the use of a token down before it is sent. Whatever the presentation says, the bridge verifies it.
+func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte) (lock.Order, error) {
+	operation := lock.SmartKeyUnlock
+	if proof.Operation == smartkey.Check {
+		operation = lock.SmartKeyCheck
+	}
+	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), operation, lock.MaxDeadline)
+	o.Presentation = presentation
+	return o, err
+}
