@@ -178,13 +178,13 @@ Now you. It stays up until you press Ctrl-C.
   api-key            %[6]s
   property           %[7]s
 
-Check a guest in to Room 103, look at the PIN, type it at the door (put it in place of 000000):
+Check a guest in to Room 103, look at the PIN, type it at the door (the third line reads it; any other digits are refused):
 
 curl -sX PATCH http://%[1]s/v1/reservations %[8]s -H 'content-type: application/json' -d '{"pmsMeta":{"id":"MINE"},"pmsNumber":"42","booker":{"lastName":"You"},"state":"started","roomId":"R103","fromDate":"%[9]s","toDate":"%[10]s"}'
 
 curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin,gatePins,access' %[8]s
 
-curl -sX POST %[11]s -d '{"pin":"000000"}'
+curl -sX POST %[11]s -d '{"pin":"'$(curl -s 'http://%[1]s/v1/reservations/find?pmsId=MINE&extend=pin' %[8]s | grep -o '"pin":"[0-9]*"' | grep -o '[0-9]*')'"}'
 
 `, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.PMSURL(), w.ClientToken, w.AccessToken, w.APIKey, w.PropertyID, headers, today, later,
 		strings.Replace(w.KeypadURL(), "{doorId}", w.Spaces["Room 103"], 1))

@@ -18,6 +18,7 @@ type Config struct {
 	DataDir string `group:"serve-data" default:"latchkey-data" type:"path" help:"Directory of the embedded database, its key and the operators' socket. Made if it is not there."`
 
 	Database      string   `group:"serve-data" placeholder:"URL" help:"Where the data is: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
+	DatabaseConns int      `group:"serve-data" default:"16" help:"Connections to PostgreSQL that this process holds at most, 4 to 1000; all nodes together must stay below what the server allows. One more is held by the node that does the work of all."`
 	KeyFile       string   `group:"serve-data" type:"path" placeholder:"PATH" help:"The key-encryption key, made with mode 0600 at the first start. Keep a copy: without it nothing sealed can be read again. Left out: DATA-DIR.key beside the data directory."`
 	Key           string   `group:"serve-data" placeholder:"KEYS" help:"The key-encryption key itself, instead of a file. Better given by the environment than as a flag."`
 	KeyCommand    []string `group:"serve-data" placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
@@ -31,6 +32,7 @@ type Config struct {
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
 
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
+	KeepEvents     time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over; a stay is explained from it. At least 720h."`
 	SpacesEvery    time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
 	Drain          time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
 	CallDeadline   time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`
@@ -59,6 +61,8 @@ type NATS struct {
 	URL         string `name:"url" placeholder:"URL" help:"The cluster that carries wake-ups between nodes. Left out: embedded, for one node."`
 	Credentials string `type:"path" placeholder:"PATH" help:"Credentials file for the cluster."`
 	CA          string `type:"path" placeholder:"PATH" help:"Certificates to trust for the cluster, PEM."`
+	Cert        string `type:"path" placeholder:"PATH" help:"Client certificate for the cluster, PEM."`
+	Key         string `type:"path" placeholder:"PATH" help:"Its key, PEM."`
 }
 
 // Partner bounds the calls to partners.
@@ -89,9 +93,10 @@ type Telemetry struct {
 // Default is what a server runs with when nothing is said, as the flags' own defaults are.
 func Default() Config {
 	return Config{
-		DataDir:      "latchkey-data",
+		DataDir: "latchkey-data", DatabaseConns: 16,
 		Listen:       Listen{HTTP: "127.0.0.1:7080", GRPC: "127.0.0.1:7070", Bridge: "127.0.0.1:7090", Ops: "127.0.0.1:7099"},
 		Rate:         Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30},
+		KeepEvents:   365 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
 		CallDeadline: 30 * time.Second,
@@ -138,6 +143,15 @@ func (c Config) Validate() error {
 	}
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		fail("--tls-cert and --tls-key go together")
+	}
+	if c.KeepEvents < 30*24*time.Hour {
+		fail("--keep-events must be at least 720h")
+	}
+	if (c.NATS.Cert == "") != (c.NATS.Key == "") {
+		fail("--nats-cert and --nats-key go together")
+	}
+	if c.DatabaseConns < 4 || c.DatabaseConns > 1000 {
+		fail("--database-conns must be from 4 to 1000")
 	}
 	if c.TLS.Cert != "" && len(c.TLS.Domains) > 0 {
 		fail("--tls-domains goes without --tls-cert")

@@ -3,6 +3,7 @@ package config
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
@@ -54,6 +55,9 @@ func TestValidate(t *testing.T) {
 		"no port":            {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
 		"two kinds of TLS":   {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
 		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
+		"half a NATS pair":   {func(c *Config) { c.NATS.Key = "a" }, "--nats-cert"},
+		"no connection":      {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
+		"short memory":       {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},
 		"restless":           {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -165,5 +165,13 @@ func (d *DB) Ping(ctx context.Context) error {
 	return err
 }
 
+// InUse is how many connections are in use now; on SQLite, without the writer's.
+func (d *DB) InUse() int {
+	if _, pool := d.engine.pools(); pool != nil {
+		return int(pool.Stat().AcquiredConns())
+	}
+	return d.engine.reader().Stats().InUse
+}
+
 // Close stores what waits, then closes. Later calls of Write answer [ErrClosed].
 func (d *DB) Close() error { return d.engine.close() }

@@ -77,6 +77,7 @@ var badReservations = []refused{
 	{name: "more than all the money", body: fields{"owing": 1e300, "owingCurrency": "EUR"}, reason: "invalidFields", fields: map[string]string{"owing": "outOfRange"}},
 	{name: "no number", raw: `{"pmsMeta":{"id":"BAD"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","price":"NaN"}`, reason: "invalidFields", fields: map[string]string{"price": "wrongType"}},
 	{name: "beyond every number", raw: `{"pmsMeta":{"id":"BAD"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","price":1e999}`, reason: "invalidFields"},
+	{name: "closer to nothing than any number", raw: `{"pmsMeta":{"id":"BAD"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","price":1e-999}`, reason: "invalidFields", fields: map[string]string{"price": "outOfRange"}},
 	{name: "more guests than a house", body: fields{"adultCount": 1 << 40}, reason: "invalidFields", fields: map[string]string{"adultCount": "outOfRange"}},
 	{name: "our space of nobody", body: fields{"parentSpaceId": "spc_01hzzzzzzzzzzzzzzzzzzzzzzz"}, status: 404, reason: "spaceNotFound"},
 	{name: "our space and theirs", body: fields{"parentSpaceId": "spc_0", "pmsMeta": meta(map[string]any{"spaceId": "R101"})}, reason: "invalidFields", fields: map[string]string{"parentSpaceId": "conflicting"}},
@@ -111,6 +112,8 @@ var badReservations = []refused{
 var badCalls = []refused{
 	{name: "no such route", verb: "GET", path: "/v1/rooms", status: 404, reason: "routeNotFound"},
 	{name: "no such path", verb: "GET", path: "/", status: 404, reason: "routeNotFound"},
+	{name: "a path that goes up", verb: "GET", path: "/v1/reservations/rsv_x/../find?pmsId=A", status: 404, reason: "routeNotFound"},
+	{name: "a path with an empty part", verb: "GET", path: "//v1/reservations", status: 404, reason: "routeNotFound"},
 	{name: "a slash at the end", verb: "GET", path: "/v1/reservations/", status: 404, reason: "routeNotFound"},
 	{name: "another method", verb: "PUT", path: "/v1/reservations", raw: `{}`, status: 405, reason: "methodNotAllowed"},
 	{name: "DELETE of all", verb: "DELETE", path: "/v1/reservations", status: 405, reason: "methodNotAllowed"},

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"path"
+	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -21,14 +23,21 @@ import (
 // front is the HTTP listener: Connect and gRPC-Web by their paths, documentation, REST for the rest.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
-	for _, path := range s.parts.connect.Paths() {
-		mux.Handle(path, s.parts.connect)
+	for _, p := range s.parts.connect.Paths() {
+		mux.Handle(p, s.parts.connect)
 	}
-	for _, path := range s.parts.docs.Paths() {
-		mux.Handle(path, s.parts.docs)
+	for _, p := range s.parts.docs.Paths() {
+		mux.Handle(p, s.parts.docs)
 	}
 	mux.Handle("/", s.parts.rest)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// The mux would redirect to the path that a caller did not write, in HTML: it is no route, and told as such.
+		if p := r.URL.Path; p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+			s.parts.rest.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // partnerDocs makes the documentation for partners: /docs and /openapi.yaml.

@@ -92,8 +92,10 @@ func TestServesAndStops(t *testing.T) {
 				t.Errorf("%s: %d %q", path, code, text)
 			}
 		}
-		if _, text := get(t, "http://"+n.OpsAddr()+"/metrics"); !strings.Contains(text, "latchkey_bridge_sessions") {
-			t.Error("no metrics")
+		for _, want := range []string{"latchkey_bridge_sessions", "latchkey_db_change_duration_seconds_count{outcome=", "latchkey_db_connections_in_use"} {
+			if _, text := get(t, "http://"+n.OpsAddr()+"/metrics"); !strings.Contains(text, want) {
+				t.Errorf("no %s among the metrics", want)
+			}
 		}
 		if code, _ := get(t, "http://"+n.HTTPAddr()+"/readyz"); code != http.StatusNotFound {
 			t.Errorf("partners are told about operations: %d", code)

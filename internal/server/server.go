@@ -44,6 +44,7 @@ type Server struct {
 	metrics *prometheus.Registry
 	version string
 	traces  trace.Tracer
+	changes *prometheus.HistogramVec // of the database, by outcome
 	around  grpc.UnaryServerInterceptor
 
 	db   *db.DB
@@ -88,6 +89,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if err := s.openTraces(ctx, o.Traces); err != nil {
 		return nil, err
 	}
+	s.measureDatabase()
 	if err := s.openGround(ctx); err != nil {
 		return nil, err
 	}
@@ -106,10 +108,11 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
-	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), Clock: s.clock, Logger: s.log, Around: s.aroundWrite}); err != nil {
+	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Logger: s.log, Around: s.aroundWrite}); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.db.Close)
+	s.measureConnections()
 	if err := s.db.EnsureSchema(ctx); err != nil {
 		return err
 	}
@@ -120,7 +123,10 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	if s.keys, err = keyring.Open(ctx, source, db.KeyStore{DB: s.db}); err != nil {
 		return fmt.Errorf("open the keys: %w", err)
 	}
-	s.bus, err = bus.Open(ctx, bus.Config{URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA, Name: "latchkey", Logger: s.log})
+	s.bus, err = bus.Open(ctx, bus.Config{
+		URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA,
+		CertFile: s.cfg.NATS.Cert, KeyFile: s.cfg.NATS.Key, Name: "latchkey", Logger: s.log,
+	})
 	if err != nil {
 		return err
 	}

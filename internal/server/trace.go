@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -53,10 +54,39 @@ func (s *Server) span(ctx context.Context, name string, attributes ...attribute.
 	}
 }
 
-// aroundWrite is around every change of the database: it wakes whom the change concerns, and is traced.
+// aroundWrite is around every change of the database: it wakes whom the change concerns, is traced, and timed.
 func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) error) error {
 	ctx, end := s.span(s.wake(ctx), "db.Write")
+	began := time.Now()
 	err := write(ctx)
+	s.changes.WithLabelValues(stored(err)).Observe(time.Since(began).Seconds())
 	end(err)
 	return err
+}
+
+// stored says what became of a change.
+func stored(err error) string {
+	switch f, ok := fault.Of(err); {
+	case err == nil:
+		return "stored"
+	case ok && f.Kind != fault.Internal && f.Kind != fault.Unavailable && f.Kind != fault.Aborted:
+		return "refused"
+	}
+	return "failed"
+}
+
+// measureDatabase makes the figures of the database.
+func (s *Server) measureDatabase() {
+	s.changes = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "latchkey_db_change_duration_seconds", Help: "Changes of the database, from asking until durable or refused.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"outcome"})
+	s.metrics.MustRegister(s.changes)
+}
+
+// measureConnections tells how many connections to the database are in use. It is called once that is open.
+func (s *Server) measureConnections() {
+	s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "latchkey_db_connections_in_use", Help: "Connections that queries and, on PostgreSQL, changes hold now.",
+	}, func() float64 { return float64(s.db.InUse()) }))
 }

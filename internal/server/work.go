@@ -52,6 +52,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
+		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
 		{Name: "tokens", Every: 6 * time.Hour, Run: func(ctx context.Context) error {
 			return s.db.Write(ctx, func(tx *db.Tx) error {
 				_, err := credential.Sweep(tx, tx.Now().Add(-keptTokens))

@@ -122,6 +122,7 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 			return err
 		}
 		if f == nil {
+			d.report.odd = true
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}

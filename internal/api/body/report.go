@@ -5,10 +5,12 @@
 package body
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"latchkey.dev/internal/fault"
@@ -31,6 +33,7 @@ type Report struct {
 	mask   []string
 	items  map[string][]item // by the JSON name of a list at the top of the body
 	raw    []byte
+	odd    bool // the body holds what the message does not: unknown names, wrong values
 }
 
 type item struct {
@@ -124,7 +127,22 @@ func (r *Report) item(path string) *item {
 	return nil
 }
 
+// Beyond returns the body, in canonical form where it has one, if it holds anything that its message does not: unknown
+// names, values of a wrong type, a name sent twice. Else, and for a call that came in as protobuf, nil: what was sent is
+// the message and its mask.
+func (r *Report) Beyond() []byte {
+	if r == nil || !r.odd {
+		return nil
+	}
+	v := jsontext.Value(bytes.Clone(r.raw))
+	if v.Canonicalize() != nil {
+		return r.raw
+	}
+	return v
+}
+
 func (r *Report) add(f fault.Field) {
+	r.odd = true
 	if len(r.errors) < maxErrors {
 		r.errors = append(r.errors, f)
 	}

@@ -114,7 +114,7 @@ func floating(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) 
 	}
 	f, err := strconv.ParseFloat(string(raw), bits)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
+	case errors.Is(err, strconv.ErrRange), f == 0 && strings.ContainsAny(mantissa(string(raw)), "123456789"):
 		return protoreflect.Value{}, problem{fault.OutOfRange, "is beyond the range of a number"}
 	case err != nil:
 		return protoreflect.Value{}, mustBe("a number")
@@ -123,6 +123,14 @@ func floating(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) 
 		return protoreflect.ValueOfFloat32(float32(f)), problem{}
 	}
 	return protoreflect.ValueOfFloat64(f), problem{}
+}
+
+// mantissa is a number without its exponent.
+func mantissa(s string) string {
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i]
+	}
+	return s
 }
 
 // whole reads an integer. Those of 64 bits may also be strings, which is how protobuf's own

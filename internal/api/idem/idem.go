@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/ent"
 	entidempotency "latchkey.dev/ent/idempotency"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -103,6 +104,8 @@ func (m *Memory) claim(ctx context.Context, req any, method string) (*claim, pro
 	if err != nil {
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
+	// What a body holds besides its message tells two requests apart as well.
+	raw = append(raw, body.From(ctx).Beyond()...)
 	c := &claim{holder: a.Subject(), property: a.PropertyID, method: method, key: keys[0], hash: sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
 }
@@ -210,15 +213,6 @@ func (m *Memory) remember(tx *db.Tx, c *claim, answer proto.Message) error {
 		return fmt.Errorf("remember an idempotency key: %w", err)
 	}
 	return nil
-}
-
-// Sweep forgets keys that are over, at most limit.
-func Sweep(tx *db.Tx, limit int) (int, error) {
-	ids, err := tx.Idempotency.Query().Where(entidempotency.ExpiresAtLTE(tx.Now())).Limit(limit).IDs(tx.Context())
-	if err != nil || len(ids) == 0 {
-		return 0, err
-	}
-	return tx.Idempotency.Delete().Where(entidempotency.IDIn(ids...)).Exec(tx.Context())
 }
 
 // strip takes every field out that is marked debug_redact.

@@ -1,0 +1,39 @@
+package event
+
+import (
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+)
+
+// Forget removes what happened before a moment and was handed over, of at most limit events with an id above after. The
+// last event of each subject stays, since the next one is numbered by it. It answers with the id to go on after, 0 at the
+// end.
+func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
+	old, err := tx.Event.Query().Where(event.DispatchedAtLT(before), event.CreatedAtLT(before), event.IDGT(after)).
+		Order(event.ByID()).Limit(limit).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("look for old events: %w", err)
+	}
+	if len(old) == 0 {
+		return 0, nil
+	}
+	_, err = tx.Event.Delete().Where(event.IDIn(old...), func(s *sql.Selector) {
+		later := sql.Table(event.Table).As("later")
+		s.Where(sql.Exists(sql.Select(later.C(event.FieldID)).From(later).Where(sql.And(
+			sql.ColumnsEQ(later.C(event.FieldSubject), s.C(event.FieldSubject)),
+			sql.ColumnsGT(later.C(event.FieldSubjectSequence), s.C(event.FieldSubjectSequence)),
+		))))
+	}).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("forget old events: %w", err)
+	}
+	if len(old) < limit {
+		return 0, nil
+	}
+	return old[len(old)-1], nil
+}
