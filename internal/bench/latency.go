@@ -96,7 +96,7 @@ func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
 		return nil, errors.Join(err, p.log.Close())
 	}
 	p.world, err = sandbox.Build(ctx, sandbox.Config{
-		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir,
+		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir, Forgetful: true,
 		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.held} },
 	})
 	if err != nil {

@@ -96,6 +96,7 @@ func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
 			s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: address, Slots: slots[id]}}})
 		}
 		s.node.counters.told.Add(float64(len(slots[id])))
+		s.out.flush(s.stream)
 	}
 	for id, mark := range marks {
 		if _, told := slots[id]; !told && mark == whole {

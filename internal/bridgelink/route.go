@@ -15,7 +15,7 @@ import (
 
 // Subjects between nodes. What travels names stored things and has no authority: whoever hears it asks the database.
 const (
-	wakeSubject = "latchkey.bridge.wake" // bridge id, space, lock id; no lock: look at the bridge itself
+	wakeSubject = "latchkey.bridge.wake" // the node that says so, bridge id, lock id, with spaces; no lock: look at the bridge itself
 	nodeSubject = "latchkey.node."       // a node's name; a request to that node
 )
 
@@ -44,14 +44,11 @@ const (
 	refused = "refused"
 )
 
-// Wake is the node's lock.Waker. Without the bus, which keeps what is published for later, the bridges here are woken.
+// Wake is the node's lock.Waker. The bridges here are woken at once, the other nodes through the bus.
 func (n *Node) Wake(bridgeID, lockID string) {
-	err := n.cfg.Bus.Publish(wakeSubject, []byte(bridgeID+" "+lockID))
-	if err != nil {
+	n.wake(bridgeID, lockID)
+	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+bridgeID+" "+lockID)); err != nil {
 		n.counters.wakesLost.Inc()
-	}
-	if err != nil || !n.cfg.Bus.Connected() {
-		n.wake(bridgeID, lockID)
 	}
 }
 
@@ -88,8 +85,11 @@ func (n *Node) recheck(ctx context.Context, bridgeID string) {
 // listen hears the other nodes.
 func (n *Node) listen() (stop func(), err error) {
 	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
-		bridgeID, lockID, _ := strings.Cut(string(m.Payload), " ")
-		n.wake(bridgeID, lockID)
+		node, what, _ := strings.Cut(string(m.Payload), " ")
+		bridgeID, lockID, _ := strings.Cut(what, " ")
+		if node != n.cfg.Name {
+			n.wake(bridgeID, lockID)
+		}
 	})
 	if err != nil {
 		return nil, err

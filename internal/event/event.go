@@ -4,10 +4,9 @@ package event
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
-
-	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/event"
@@ -44,6 +43,11 @@ type Event struct {
 	GrantID    string         // the access it was about, where that is not the subject
 }
 
+// insert draws the subject's next number and stores the event. Of two at once, PostgreSQL has one begin anew.
+const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, dispatched_at, created_at)
+	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
+	ON CONFLICT (subject, subject_sequence) DO NOTHING`
+
 type wakerKey struct{}
 
 // WithWaker has wake called when events that are appended under this context are stored, once for each. It must not wait.
@@ -59,26 +63,18 @@ func Append(tx *db.Tx, e Event) error {
 	if e.Body == nil {
 		e.Body = map[string]any{}
 	}
-	last, err := tx.Event.Query().Where(event.Subject(e.Subject)).
-		Order(event.BySubjectSequence(sql.OrderDesc())).Limit(1).Select(event.FieldSubjectSequence).Ints(tx.Brief())
+	body, err := json.Marshal(e.Body)
 	if err != nil {
-		return fmt.Errorf("number an event: %w", err)
+		return fmt.Errorf("write an event: %w", err)
 	}
-	next := int64(1)
-	if len(last) > 0 {
-		next += int64(last[0])
-	}
-	create := tx.Event.Create()
+	var grant, dispatched any
 	if e.GrantID != "" {
-		create.SetGrantID(e.GrantID)
+		grant = e.GrantID
 	}
 	if e.Kind.Internal() {
-		create.SetDispatchedAt(tx.Now())
+		dispatched = tx.Now()
 	}
-	err = create.SetPropertyID(e.PropertyID).SetSubject(e.Subject).SetSubjectSequence(next).
-		SetKind(string(e.Kind)).SetBody(e.Body).SetOccurredAt(e.OccurredAt.UTC()).SetCreatedAt(tx.Now()).
-		OnConflict(sql.ConflictColumns(event.FieldSubject, event.FieldSubjectSequence), sql.DoNothing()). // in two at once, PostgreSQL has one begin anew
-		Exec(tx.Brief())
+	_, err = tx.ExecContext(tx.Brief(), insert, e.PropertyID, e.Subject, e.Subject, string(e.Kind), string(body), grant, e.OccurredAt.UTC(), dispatched, tx.Now())
 	if err != nil {
 		return fmt.Errorf("store an event: %w", err)
 	}

@@ -2,13 +2,15 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
-	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -44,18 +46,27 @@ func Put(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p Place) (*ent.Slot, error
 	if err != nil {
 		return nil, err
 	}
-	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID)).All(tx.Brief())
+	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID)).Select(chosenBy...).All(tx.Brief())
 	if err != nil {
 		return nil, err
 	}
 	number, row := choose(rows, lk.Capabilities.Slots)
-	if number == 0 {
+	switch {
+	case number == 0:
 		return nil, ErrSlotsFull
-	}
-	if row == nil {
+	case row == nil:
 		row = &ent.Slot{LockID: lk.ID, PropertyID: lk.PropertyID, Number: number, Evidence: string(slot.Removed)}
+	default:
+		if row, err = tx.Slot.Get(tx.Brief(), row.ID); err != nil {
+			return nil, err
+		}
 	}
 	return place(tx, keys, lk, row, generation, p)
+}
+
+// chosenBy is what choose looks at: a lock has many slots, and each holds much that does not matter here.
+var chosenBy = []string{
+	entslot.FieldID, entslot.FieldNumber, entslot.FieldPresent, entslot.FieldEvidence, entslot.FieldForeign, entslot.FieldSeenAt, entslot.FieldChangedAt,
 }
 
 // Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
@@ -176,26 +187,36 @@ func SlotsOf(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...
 // draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
 // lock wait for each other.
 func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	next, err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).AddGeneration(1).Save(tx.Brief())
+	rows, err := tx.QueryContext(tx.Brief(), drawn, lk.ID, lk.PropertyID)
+	if err == nil {
+		err = sql.ScanOne(rows, &lk.Generation)
+		err = errors.Join(err, rows.Close())
+	}
 	if err != nil {
 		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)
 	}
-	lk.Generation = next.Generation
-	return next.Generation, nil
+	return lk.Generation, nil
 }
+
+const drawn = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
 // listening is the enrolment of the lock's bridge if it is online, so that a code stored now will reach it at once and
 // may be marked as handed over in the same commit.
 func listening(tx *db.Tx, lk *ent.Lock) (string, error) {
-	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
-	if ent.IsNotFound(err) {
-		return "", nil
-	}
-	if err != nil || !br.Online || br.RevokedAt != nil {
-		return "", err
-	}
-	return enrolment(br), nil
+	type question struct{ bridgeID, propertyID string }
+	return db.Remember(tx, bridgesOnly, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
+		br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
+		if ent.IsNotFound(err) {
+			return "", nil
+		}
+		if err != nil || !br.Online || br.RevokedAt != nil {
+			return "", err
+		}
+		return enrolment(br), nil
+	})
 }
+
+var bridgesOnly = []string{"bridges"}
 
 // enrolment names one life of a bridge: enrolled anew, it may have lost its store.
 func enrolment(br *ent.Bridge) string {

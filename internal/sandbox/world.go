@@ -53,6 +53,8 @@ type Config struct {
 	Dir     string // of the bridge
 	// Latency of every lock.
 	Latency time.Duration
+	// Forgetful locks keep nothing over a restart of the world. Others write what they hold to a file, which takes time.
+	Forgetful bool
 	// Profile of every lock; empty: one that tells what its keypad does and can be read.
 	Profile string
 	// Link, when set, is told where bridges connect and says where this world's bridge does: what stands between them can
@@ -163,7 +165,11 @@ func (w *World) openHouse(c Config, addresses []string) (err error) {
 	for i, a := range addresses {
 		specs[i] = sim.Spec{Address: a, Profile: profile, Latency: c.Latency, Battery: 90, Lifetime: lifetime}
 	}
-	w.House, err = sim.NewHouse(sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")})
+	house := sim.Config{Locks: specs, Memory: filepath.Join(c.Dir, "locks.json")}
+	if c.Forgetful {
+		house.Memory = ""
+	}
+	w.House, err = sim.NewHouse(house)
 	return err
 }
 

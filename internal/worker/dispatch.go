@@ -24,6 +24,7 @@ type Subscriber struct {
 type DispatcherOptions struct {
 	Page       int           // events handed over at a time; 256
 	Sweep      time.Duration // how long an event waits at most whose wake-up was lost; 5 s
+	Gather     time.Duration // how long a wake-up waits for further events; 10 ms
 	Deliver    time.Duration // time a subscriber has for a page; 30 s
 	MinBackoff time.Duration // before a subject whose delivery failed is tried again; 100 ms, doubling
 	MaxBackoff time.Duration // 30 s
@@ -39,6 +40,7 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 		o.Page = 256
 	}
 	set(&o.Sweep, 5*time.Second)
+	set(&o.Gather, 10*time.Millisecond)
 	set(&o.Deliver, 30*time.Second)
 	set(&o.MinBackoff, 100*time.Millisecond)
 	set(&o.MaxBackoff, 30*time.Second)
@@ -88,12 +90,24 @@ func (x *Dispatcher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-x.wake:
+			x.gather(ctx)
 		case <-timer.C:
 		}
 		if err := x.drain(ctx); err != nil && ctx.Err() == nil {
 			x.log.Error("events wait to be delivered", "error", err)
 		}
 		timer.Reset(x.next(time.Now()))
+	}
+}
+
+// gather waits a little for what follows: the events of a moment are marked in one commit, which does not stand in the
+// way of what the same change set going.
+func (x *Dispatcher) gather(ctx context.Context) {
+	timer := time.NewTimer(x.o.Gather)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
