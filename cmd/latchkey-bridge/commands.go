@@ -31,6 +31,7 @@ func (e *enroll) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 
 type run struct {
 	hardware
+	SmartKey phones `embed:"" prefix:"smartkey-" envprefix:"LATCHKEY_SMARTKEY_" group:"Phones on the local network"`
 }
 
 // A bridge has little to keep in memory and a small machine to do it on.
@@ -54,7 +55,14 @@ func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err erro
 		return err
 	}
 	defer func() { err = join(err, closeDriver()) }()
-	b, err := bridge.New(ctx, bridge.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software()})
+	local, err := r.SmartKey.open()
+	if err != nil {
+		return join(err, drv.Close())
+	}
+	if local != nil {
+		defer func() { _ = local.Listener.Close() }()
+	}
+	b, err := bridge.New(ctx, bridge.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local})
 	if err != nil {
 		return join(err, drv.Close())
 	}

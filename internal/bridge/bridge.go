@@ -38,6 +38,8 @@ type Config struct {
 	Retry time.Duration
 	// DialOptions are added to the link's own; tests dial in memory with them.
 	DialOptions []grpc.DialOption
+	// Local, when set, has phones served on the property's own network.
+	Local *Local
 }
 
 // Bridge is one enrolled bridge.
@@ -121,6 +123,9 @@ func (b *Bridge) Run(ctx context.Context) error {
 	g.Go(func() error { return b.work(ctx) })
 	g.Go(func() error { b.link(ctx); return nil })
 	g.Go(func() error { b.tellHealth(ctx); return nil })
+	if b.cfg.Local != nil {
+		g.Go(func() error { return b.serveLocal(ctx, *b.cfg.Local) })
+	}
 	return g.Wait()
 }
 

@@ -83,6 +83,9 @@ const (
 	Revoked              Reason = "revoked"
 	StaleList            Reason = "staleList"
 
+	// LockFailed is no verdict: the key is good, and the lock did not follow.
+	LockFailed Reason = "lockFailed"
+
 	NotNewer       Reason = "notNewer"
 	WrongChallenge Reason = "wrongChallenge"
 	WrongProperty  Reason = "wrongProperty"

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+
+	"latchkey.dev/internal/bridge"
+)
+
+// phones says whether and how phones on the property's own network reach the bridge.
+type phones struct {
+	Listen string `help:"host:port on which phones with a SmartKey reach this bridge without the service, over HTTPS; empty: they do not." placeholder:"192.168.1.20:8443" env:"LISTEN"`
+	Cert   string `help:"PEM file of the certificate for the name that phones use, with its chain. It is read anew for each connection." env:"CERT" type:"path"`
+	Key    string `help:"PEM file of its key." env:"KEY" type:"path"`
+	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
+}
+
+// open listens; nil: phones are not served.
+func (p *phones) open() (*bridge.Local, error) {
+	if p.Listen == "" {
+		return nil, nil
+	}
+	if p.Cert == "" || p.Key == "" {
+		return nil, errors.New("--smartkey-listen needs --smartkey-cert and --smartkey-key: phones are served over HTTPS only")
+	}
+	if err := checkOrigin(p.Origin); err != nil {
+		return nil, err
+	}
+	if _, err := tls.LoadX509KeyPair(p.Cert, p.Key); err != nil {
+		return nil, fmt.Errorf("--smartkey-cert, --smartkey-key: %w", err)
+	}
+	l, err := net.Listen("tcp", p.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("--smartkey-listen: %w", err)
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+		pair, err := tls.LoadX509KeyPair(p.Cert, p.Key)
+		return &pair, err
+	}}
+	return &bridge.Local{Listener: tls.NewListener(l, config), Origin: p.Origin}, nil
+}
+
+func checkOrigin(origin string) error {
+	if origin == "" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "https" || u.Host == "" || origin != "https://"+u.Host {
+		return fmt.Errorf("--smartkey-origin %q: want https:// and a host, nothing behind it", origin)
+	}
+	return nil
+}

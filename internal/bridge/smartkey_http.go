@@ -1,0 +1,258 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/smartkey"
+)
+
+// Local has a bridge serve phones on the property's own network, without the service: docs/smartkey.md, section 14.
+type Local struct {
+	Listener net.Listener // that speaks TLS; closed when Run ends
+	Origin   string       // the guest app's, "https://..."; empty: no page in a browser may call
+}
+
+const (
+	localGreeting     = "/smartkey/v1/greeting"
+	localPresentation = "/smartkey/v1/presentation"
+	cborType          = "application/cbor"
+	localAtOnce       = 16
+	localConnections  = 64
+	localTimeout      = 15 * time.Second
+	localIdle         = 30 * time.Second
+	localHeaders      = 8 << 10
+
+	// What one address may ask for: a person at a door needs two calls.
+	localPerMinute = 30
+	localBurst     = 10
+	localAddresses = 4096
+)
+
+// serveLocal serves phones until ctx ends.
+func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
+	s := &http.Server{
+		Handler: b.localHandler(l.Origin), ReadHeaderTimeout: localTimeout, ReadTimeout: localTimeout, WriteTimeout: 2 * localTimeout,
+		IdleTimeout: localIdle, MaxHeaderBytes: localHeaders, ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	defer stop()
+	b.log.Info("phones are served here", "address", l.Listener.Addr().String())
+	if err := s.Serve(&fewConns{Listener: l.Listener, free: make(chan struct{}, localConnections)}); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// localHandler is the local interface.
+func (b *Bridge) localHandler(origin string) http.Handler {
+	d := &localDoor{bridge: b, origin: origin, turns: make(chan struct{}, localAtOnce), taken: map[netip.Prefix]*budget{}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+localGreeting, d.greeting)
+	mux.HandleFunc("POST "+localPresentation, d.presentation)
+	mux.HandleFunc("OPTIONS /smartkey/v1/", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	return d.guarded(mux)
+}
+
+type localDoor struct {
+	bridge *Bridge
+	origin string
+	turns  chan struct{}
+
+	mu    sync.Mutex
+	taken map[netip.Prefix]*budget
+}
+
+// guarded says who may call, and how often.
+func (d *localDoor) guarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Add("Vary", "Origin")
+		if origin := r.Header.Get("Origin"); origin != "" {
+			if d.origin == "" || origin != d.origin {
+				http.Error(w, "this origin may not call", http.StatusForbidden)
+				return
+			}
+			h.Set("Access-Control-Allow-Origin", d.origin)
+			h.Set("Access-Control-Allow-Methods", http.MethodPost)
+			h.Set("Access-Control-Allow-Headers", "Content-Type")
+			h.Set("Access-Control-Allow-Private-Network", "true")
+			h.Set("Access-Control-Max-Age", "600")
+		}
+		if !d.allowed(r.RemoteAddr, time.Now()) {
+			h.Set("Retry-After", "10")
+			http.Error(w, "too many calls from this address", http.StatusTooManyRequests)
+			return
+		}
+		select {
+		case d.turns <- struct{}{}:
+			defer func() { <-d.turns }()
+			next.ServeHTTP(w, r)
+		default:
+			h.Set("Retry-After", "1")
+			http.Error(w, "too many calls at once", http.StatusTooManyRequests)
+		}
+	})
+}
+
+// budget is what is left to one address.
+type budget struct {
+	left float64
+	at   time.Time
+}
+
+// allowed takes one call from an address's budget; of IPv6, from that of its network. Too many addresses share what is left
+// to none: those that have not called for a minute make room.
+func (d *localDoor) allowed(remote string, now time.Time) bool {
+	ap, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return false
+	}
+	addr, bits := ap.Addr().Unmap().WithZone(""), 32
+	if addr.Is6() {
+		bits = 64
+	}
+	who, err := addr.Prefix(bits)
+	if err != nil {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := d.taken[who]
+	if b == nil {
+		if len(d.taken) >= localAddresses {
+			for k, old := range d.taken {
+				if now.Sub(old.at) >= time.Minute {
+					delete(d.taken, k)
+				}
+			}
+		}
+		if len(d.taken) >= localAddresses {
+			return false
+		}
+		b = &budget{left: localBurst, at: now}
+		d.taken[who] = b
+	}
+	b.left = min(localBurst, b.left+now.Sub(b.at).Minutes()*localPerMinute)
+	b.at = now
+	if b.left < 1 {
+		return false
+	}
+	b.left--
+	return true
+}
+
+func (d *localDoor) greeting(w http.ResponseWriter, _ *http.Request) {
+	g, err := d.bridge.doorkeeper.greet()
+	if err != nil {
+		http.Error(w, "no greeting can be given now", http.StatusServiceUnavailable)
+		return
+	}
+	answer(w, g.Encode())
+}
+
+func (d *localDoor) presentation(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Content-Type") != cborType {
+		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)
+		return
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, smartkey.MaxPresentationSize))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		http.Error(w, "larger than a presentation can be", http.StatusRequestEntityTooLarge)
+	case err != nil:
+		http.Error(w, "the body did not come whole", http.StatusBadRequest)
+	default:
+		answer(w, d.bridge.present(context.WithoutCancel(r.Context()), raw).Encode())
+	}
+}
+
+func answer(w http.ResponseWriter, raw []byte) {
+	w.Header().Set("Content-Type", cborType)
+	_, _ = w.Write(raw)
+}
+
+// present judges a presentation that a phone hands over itself, and carries out what it asks for. It may not be cut off in
+// between: what was begun at a lock is seen to its end.
+func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
+	p, err := smartkey.DecodePresentation(raw)
+	if err != nil {
+		return smartkey.Answer{Reason: smartkey.ReasonOf(err)}
+	}
+	var proof smartkey.Proof // where it cannot be read, the token's own fault is told first
+	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
+		proof = smartkey.Proof{}
+	}
+	v := b.doorkeeper.judge(p, proof.Door, proof.Operation)
+	if !v.Accepted() {
+		return smartkey.Answer{Reason: v.Reason, Detail: v.Detail}
+	}
+	if proof.Operation == smartkey.Check {
+		return smartkey.Answer{Reason: smartkey.OK}
+	}
+	address := b.doorkeeper.address(proof.Door)
+	deadline := time.Now().Add(maxDeadline)
+	if until := b.doorkeeper.until(v); until.Before(deadline) {
+		deadline = until
+	}
+	outcome, result := b.actor.carryOut(ctx, act{address: address, operation: operationAct, deadline: deadline})
+	b.log.Info("a phone at the door", "lock", address, "outcome", outcome, "result", result)
+	if outcome != actDone {
+		return smartkey.Answer{Reason: smartkey.LockFailed, Detail: "the key is good, and the lock did not follow: " + result}
+	}
+	if err := b.happened(driver.Event{Address: address, Kind: driver.Opened, Reason: "smartkey", At: b.clock.Now()}); err != nil {
+		b.log.Error("an opening was not journaled", "lock", address, "error", err)
+	}
+	return smartkey.Answer{Reason: smartkey.OK}
+}
+
+// address is the lock of a door of this bridge.
+func (d *doorkeeper) address(door smartkey.Door) string {
+	for _, l := range d.bridge.locks {
+		if d.door(l.Address()) == door {
+			return l.Address()
+		}
+	}
+	return ""
+}
+
+// fewConns bounds the connections that are open at once. More wait at the system's door.
+type fewConns struct {
+	net.Listener
+	free chan struct{}
+}
+
+func (f *fewConns) Accept() (net.Conn, error) {
+	c, err := f.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case f.free <- struct{}{}:
+		return &oneConn{Conn: c, free: sync.OnceFunc(func() { <-f.free })}, nil
+	default:
+		_ = c.Close()
+		return &oneConn{Conn: c, free: func() {}}, nil
+	}
+}
+
+type oneConn struct {
+	net.Conn
+	free func()
+}
+
+func (c *oneConn) Close() error {
+	defer c.free()
+	return c.Conn.Close()
+}
