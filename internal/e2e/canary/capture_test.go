@@ -1,0 +1,172 @@
+package canary
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/telemetry"
+)
+
+// capture is what comes out of the product, by where: "log", "log without its last wall", "traces", "metrics", "errors",
+// "files".
+type capture struct {
+	mu    sync.Mutex
+	parts map[string]*bytes.Buffer
+	spans *tracetest.InMemoryExporter
+}
+
+func newCapture() *capture {
+	return &capture{parts: map[string]*bytes.Buffer{}, spans: tracetest.NewInMemoryExporter()}
+}
+
+// add notes what came out somewhere.
+func (c *capture) add(part string, text []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.parts[part] == nil {
+		c.parts[part] = &bytes.Buffer{}
+	}
+	c.parts[part].Write(text)
+	c.parts[part].WriteByte('\n')
+}
+
+// sink writes to a part.
+type sink struct {
+	to   *capture
+	part string
+}
+
+func (s sink) Write(p []byte) (int, error) {
+	s.to.add(s.part, p)
+	return len(p), nil
+}
+
+// logger logs everything, as the product writes it, and once more as it would be without the redaction by names and shapes.
+func (c *capture) logger(t *testing.T) *slog.Logger {
+	t.Helper()
+	written, err := telemetry.Logger(sink{c, "log"}, "debug", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := slog.NewTextHandler(sink{c, "log without its last wall"}, &slog.HandlerOptions{Level: slog.LevelDebug})
+	return slog.New(slog.NewMultiHandler(written.Handler(), bare))
+}
+
+func (c *capture) traces(t *testing.T) *sdk.TracerProvider {
+	p := sdk.NewTracerProvider(sdk.WithSyncer(c.spans))
+	t.Cleanup(func() { _ = p.Shutdown(context.WithoutCancel(t.Context())) })
+	return p
+}
+
+// failed notes an answer that is an error.
+func (c *capture) failed(what string, o e2etest.Outcome) {
+	if !o.OK() {
+		c.add("errors", fmt.Appendf(nil, "%s: %v %v %s", what, o, o.Header, o.Raw))
+	}
+}
+
+// collect takes in what has gathered besides: traces, metrics, and what lies on the disks.
+func (c *capture) collect(t *testing.T, w *e2etest.World, dirs ...string) {
+	t.Helper()
+	for _, s := range c.spans.GetSpans() {
+		c.add("traces", fmt.Appendf(nil, "%q %v %q %+v %v", s.Name, s.Attributes, s.Status.Description, s.Events, s.Resource))
+	}
+	res, err := http.Get("http://" + w.Server.OpsAddr() + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.add("metrics", raw)
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !d.Type().IsRegular() || slices.Contains([]string{".key", ".json"}, filepath.Ext(path)) {
+				return err // the key files hold keys, and what the virtual locks hold is theirs
+			}
+			raw, err := os.ReadFile(path)
+			c.add("files", raw)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// everywhere are the parts that may be searched.
+var everywhere = []string{"log", "log without its last wall", "traces", "metrics", "errors", "files"}
+
+// secret is something that must not come out, and where it may all the same.
+type secret struct {
+	what   string
+	forms  [][]byte
+	exempt []string // parts
+}
+
+// of is a secret in every form in which programs tend to write one.
+func of(what string, value []byte, exempt ...string) secret {
+	s := secret{what: what, exempt: exempt}
+	s.forms = append(s.forms, value, []byte(hex.EncodeToString(value)), fmt.Append(nil, value))
+	if len(value) >= 8 {
+		s.forms = append(s.forms, []byte(base64.RawStdEncoding.EncodeToString(value)), []byte(base64.RawURLEncoding.EncodeToString(value)))
+	}
+	return s
+}
+
+// keyMaterial is how private keys look, whoever they are of: PEM, the beginning of PKCS #8 in base64, hex and as it is, and
+// Go's own way to print one.
+var keyMaterial = regexp.MustCompile(`PRIVATE KEY|MIGHAgEAMBMGByqGSM49|308187020100301306072a8648ce3d|\x30\x81\x87\x02\x01\x00\x30\x13|\{PublicKey:\{Curve|lkkek_[a-zA-Z0-9]`)
+
+// search fails the test for every secret that is found, and says around what.
+func (c *capture) search(t *testing.T, secrets []secret) {
+	t.Helper()
+	for _, part := range everywhere {
+		c.mu.Lock()
+		text := c.parts[part]
+		c.mu.Unlock()
+		if text == nil || text.Len() == 0 {
+			t.Errorf("nothing was captured of %s", part)
+			continue
+		}
+		if at := keyMaterial.FindIndex(text.Bytes()); at != nil {
+			t.Errorf("%s holds key material: %q", part, around(text.Bytes(), at[0]))
+		}
+		for _, s := range secrets {
+			if slices.Contains(s.exempt, part) {
+				continue
+			}
+			for _, form := range s.forms {
+				if at := bytes.Index(text.Bytes(), form); at >= 0 {
+					t.Errorf("%s holds %s: %q", part, s.what, around(text.Bytes(), at))
+					break
+				}
+			}
+		}
+		t.Logf("%s: %d kB searched", part, text.Len()/1000)
+	}
+}
+
+func around(text []byte, at int) string {
+	return strings.ToValidUTF8(string(text[max(0, at-200):min(len(text), at+200)]), ".")
+}
