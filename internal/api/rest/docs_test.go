@@ -81,8 +81,11 @@ func TestOpenAPIIsRefined(t *testing.T) {
 	}
 	var doc struct {
 		Paths map[string]map[string]struct {
-			Parameters []struct{ Name, In string }
-			Responses  map[string]any
+			Parameters []struct {
+				Name, In string
+				Required bool
+			}
+			Responses map[string]any
 		}
 		Components struct {
 			SecuritySchemes map[string]any `yaml:"securitySchemes"`
@@ -103,6 +106,17 @@ func TestOpenAPIIsRefined(t *testing.T) {
 	patch := doc.Paths["/v1/reservations"]["patch"]
 	if len(patch.Parameters) != 1 || patch.Parameters[0].Name != "Idempotency-Key" || patch.Parameters[0].In != "header" {
 		t.Errorf("parameters of the upsert: %v", patch.Parameters)
+	}
+	// A test of an endpoint changes nothing: a key would have no effect.
+	for _, p := range doc.Paths["/v1/endpoints/{action}:test"]["post"].Parameters {
+		if p.In == "header" {
+			t.Errorf("a parameter of the test of an endpoint: %v", p)
+		}
+	}
+	for _, p := range doc.Paths["/v1/reservations/find"]["get"].Parameters {
+		if p.Required != (p.Name == "pmsId") {
+			t.Errorf("a parameter of find: %v", p)
+		}
 	}
 	if patch.Responses["default"] == nil || doc.Components.Schemas["ErrorAnswer"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
 		t.Error("errors or credentials are not described")

@@ -6,7 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"go.yaml.in/yaml/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
 // refine adds to the generated description of the API what its generator does not know:
@@ -26,8 +32,8 @@ func refine(openapi []byte) (*yaml.Node, error) {
 		return nil, errors.New("openapi: paths or components.schemas is missing")
 	}
 	for i := 1; i < len(paths.Content); i += 2 {
-		for j := 0; j+1 < len(paths.Content[i].Content); j += 2 {
-			if err := refineOperation(paths.Content[i].Content[j].Value, paths.Content[i].Content[j+1]); err != nil {
+		for j := 1; j < len(paths.Content[i].Content); j += 2 {
+			if err := refineOperation(paths.Content[i].Content[j]); err != nil {
 				return nil, err
 			}
 		}
@@ -73,7 +79,7 @@ description: A key of the caller's own, up to 255 characters. The same call unde
 schema: {type: string, maxLength: 255}
 `
 
-func refineOperation(verb string, op *yaml.Node) error {
+func refineOperation(op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
 	if err := errors.Join(yaml.Unmarshal([]byte(failure), answer), yaml.Unmarshal([]byte(idempotencyKey), key)); err != nil {
 		return fmt.Errorf("openapi: %w", err)
@@ -87,18 +93,54 @@ func refineOperation(verb string, op *yaml.Node) error {
 	}
 	// Which fields were sent is read off the body.
 	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return value(p, "name") == "updateMask" })
+	method := methodOf(value(op, "operationId"))
 	for _, p := range params.Content {
 		if name := child(p, "name"); name != nil && value(p, "in") == "query" {
+			if required(method, name.Value) {
+				set(p, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+			}
 			name.Value = bracketed(name.Value)
 		}
 	}
-	if verb != "get" {
+	if changes(method) {
 		params.Content = append(params.Content, key.Content[0])
 	}
 	if len(params.Content) > 0 {
 		set(op, "parameters", params)
 	}
 	return nil
+}
+
+// methodOf finds the method of the partner's area that an operation id (Service_Method) names; nil if there is none.
+func methodOf(operation string) protoreflect.MethodDescriptor {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName("latchkey.partner.v1." + protoreflect.FullName(strings.Replace(operation, "_", ".", 1)))
+	if err != nil {
+		return nil
+	}
+	m, _ := d.(protoreflect.MethodDescriptor)
+	return m
+}
+
+// changes says whether a method changes something, so that an Idempotency-Key has a meaning.
+func changes(m protoreflect.MethodDescriptor) bool {
+	if m == nil {
+		return false
+	}
+	access, _ := proto.GetExtension(m.Options(), rpcv1.E_Access).(*rpcv1.Access)
+	return access.GetMutates()
+}
+
+// required says whether a parameter of a query must be sent: a text that must not be empty.
+func required(m protoreflect.MethodDescriptor, name string) bool {
+	if m == nil {
+		return false
+	}
+	fd := m.Input().Fields().ByJSONName(name)
+	if fd == nil || fd.IsList() {
+		return false
+	}
+	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
+	return rules.GetString().GetMinLen() > 0
 }
 
 // bracketed writes filter.type as filter[type].
