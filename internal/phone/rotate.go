@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/ent"
 	entissuerkey "latchkey.dev/ent/issuerkey"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -100,7 +101,10 @@ func (i *issuer) proceed() (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	newest := slices.MaxFunc(held, func(a, b smartkey.IssuerKey) int { return a.NotBefore.Compare(b.NotBefore) })
+	newest, err := i.newest(held)
+	if err != nil {
+		return false, err
+	}
 	switch {
 	case newest.Key != held[0].Key && since >= announced:
 		err = i.replace(func() error { return i.sign(signer, newest, held[0]) })
@@ -110,4 +114,17 @@ func (i *issuer) proceed() (moved bool, err error) {
 		return false, nil
 	}
 	return true, err
+}
+
+// newest is the key of a set that was drawn last.
+func (i *issuer) newest(held []smartkey.IssuerKey) (smartkey.IssuerKey, error) {
+	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID)).Order(ent.Desc(entissuerkey.FieldID)).First(i.tx.Context())
+	if err != nil {
+		return smartkey.IssuerKey{}, fmt.Errorf("look for the newest issuer key: %w", err)
+	}
+	n := slices.IndexFunc(held, func(k smartkey.IssuerKey) bool { return k.Key.KeyID().String() == row.KeyID })
+	if n < 0 {
+		return smartkey.IssuerKey{}, fmt.Errorf("the newest issuer key of %s is in no key set", i.row.ID)
+	}
+	return held[n], nil
 }
