@@ -27,6 +27,7 @@ type commands struct {
 	Lock        lockCommands        `cmd:"" group:"house" help:"Locks, their doors and their state."`
 	Reservation reservationCommands `cmd:"" aliases:"reservations" group:"house" help:"Stays, and why their doors open or do not."`
 	Code        codeCommands        `cmd:"" group:"house" help:"Codes of staff and housekeeping, for one use, and backup codes."`
+	Arrivals    arrivalsCommand     `cmd:"" group:"house" help:"Who arrives, and what to fix before."`
 	Notice      noticeCommands      `cmd:"" group:"house" help:"What needs a person's attention."`
 	App         appCommands         `cmd:"" group:"partners" help:"Partner apps: vendors of property management systems."`
 	Integration integrationCommands `cmd:"" group:"partners" help:"Partner apps connected to a property, and their access tokens."`

@@ -48,6 +48,7 @@ type parts struct {
 	spaces     *worker.Spaces
 	readings   worker.Readings
 	dispatcher *worker.Dispatcher
+	arrivals   worker.Arrivals
 	news       chan struct{} // there are new events
 	keys       *keyRounds
 	memory     *idem.Memory

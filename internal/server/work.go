@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/staff/credential"
 	"latchkey.dev/internal/worker"
 )
@@ -25,7 +26,8 @@ func (s *Server) wireWork(p *parts) {
 	p.background["health"] = s.watchHealth
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
-	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents())
+	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}}
+	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
 	p.background["work for all"] = func(ctx context.Context) error {
 		return worker.Run(ctx, s.lease(), s.log, p.dispatcher, s.sweeps(p)...)
@@ -46,6 +48,7 @@ const keptTokens = 30 * 24 * time.Hour
 func (s *Server) sweeps(p *parts) []worker.Sweep {
 	return []worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
+		p.arrivals.Sweep(),
 		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
 		{Name: "codes", Every: 15 * time.Second, Run: s.settleCodes},
 		{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error { return s.sweepKeys(ctx) }},

@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
@@ -103,10 +106,32 @@ func requestData(it item, report *body.Report) (*structpb.Struct, error) {
 	if sent, ok := report.Sent(it.path); ok {
 		return sent, nil
 	}
-	raw, err := protojson.Marshal(it.sent)
+	sent := proto.CloneOf(it.sent)
+	dropTimes(sent.ProtoReflect())
+	raw, err := protojson.Marshal(sent)
 	if err != nil {
 		return nil, fmt.Errorf("write an item as JSON: %w", err)
 	}
 	out := &structpb.Struct{}
 	return out, protojson.Unmarshal(raw, out)
+}
+
+// dropTimes takes out the times that are none, which JSON cannot say.
+func dropTimes(m protoreflect.Message) {
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case fd.Message() == nil || fd.IsMap():
+		case fd.IsList():
+			for i := range v.List().Len() {
+				dropTimes(v.List().Get(i).Message())
+			}
+		default:
+			if at, ok := v.Message().Interface().(*timestamppb.Timestamp); !ok {
+				dropTimes(v.Message())
+			} else if !at.IsValid() {
+				m.Clear(fd)
+			}
+		}
+		return true
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
@@ -117,6 +118,26 @@ func TestBatchEndsWithADefect(t *testing.T) {
 		}
 		if n, err := d.Read().Reservation.Query().Count(t.Context()); err != nil || n != 0 {
 			t.Errorf("%d stored, %v", n, err)
+		}
+	})
+}
+
+// What JSON cannot say is left out of an item that is shown, and the item fails as any other.
+func TestBatchShowsAnItemWithATimeThatIsNone(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		bad := sent("A")
+		bad.State, bad.UpdatedAt = "unheard of", &timestamppb.Timestamp{Nanos: -1}
+		got, err := s.BatchUpsertReservations(ctx, &partnerv1.BatchUpsertReservationsRequest{Reservations: []*partnerv1.Reservation{bad}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failures := got.GetData().GetFailures()
+		if len(failures) != 1 || failures[0].GetRequestData().GetFields()["state"].GetStringValue() != "unheard of" || failures[0].GetRequestData().GetFields()["updatedAt"] != nil {
+			t.Errorf("answered %v", got)
+		}
+		if bad.UpdatedAt == nil {
+			t.Error("the item itself was changed")
 		}
 	})
 }

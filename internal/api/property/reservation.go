@@ -3,10 +3,13 @@ package property
 import (
 	"context"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/explained"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
+	"latchkey.dev/internal/reservation/readiness"
 )
 
 type reservations struct {
@@ -26,4 +29,44 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 		return nil, err
 	}
 	return &propertyv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
+}
+
+// ListArrivals judges each arrival of the page as it is now.
+func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := readiness.Query{Day: r.GetDate(), Size: int(r.GetPageSize()), Token: r.GetPageToken()}
+	if q.Size == 0 {
+		q.Size = defaultPage
+	}
+	arrivals, next, err := readiness.List(s.DB.View(ctx), s.keeper(), propertyID, q)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.ArrivalList{NextPageToken: next}
+	for _, a := range arrivals {
+		list.List = append(list.List, arrivalMessage(a))
+	}
+	return &propertyv1.ListArrivalsResponse{Data: list}, nil
+}
+
+func arrivalMessage(a readiness.Arrival) *propertyv1.Arrival {
+	out := &propertyv1.Arrival{
+		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Word),
+	}
+	for _, d := range a.Plan.Doors {
+		out.Doors = append(out.Doors, d.Name)
+	}
+	for _, f := range a.Fixes {
+		out.Fixes = append(out.Fixes, &propertyv1.ArrivalFix{
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: given(f.DoorID), DoorName: given(f.Door), Text: f.Text,
+		})
+	}
+	if a.LookedAt > 0 {
+		minutes := int32(a.LookedAt) //nolint:gosec // 1440, 120 or 15
+		out.LookedAtMinutes = &minutes
+	}
+	return out
 }

@@ -1,0 +1,126 @@
+package doors
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
+)
+
+// expects makes a reservation whose guest comes after some time, and gives its id.
+func expects(t *testing.T, w *e2etest.World, id string, in time.Duration, fields map[string]any) string {
+	t.Helper()
+	from := time.Now().Add(in)
+	all := map[string]any{"state": "confirmed", "fromDate": nil, "from": from.Format(time.RFC3339)}
+	for k, v := range fields {
+		all[k] = v
+	}
+	return e2etest.Push(t, w, id, all).Data()["id"].(string)
+}
+
+// arrival finds an arrival in the list of its day; nil: it is not there.
+func arrival(t *testing.T, w *e2etest.World, id string, in time.Duration) *propertyv1.Arrival {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Now().Add(in).In(zone)
+	client := propertyv1.NewReservationServiceClient(w.Public)
+	for _, on := range []time.Time{from, from.AddDate(0, 0, -1)} { // midnight may have passed since
+		for token := ""; ; {
+			r, err := client.ListArrivals(w.Staff(t.Context()), &propertyv1.ListArrivalsRequest{Date: on.Format(time.DateOnly), PageSize: 2, PageToken: token})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range r.GetData().GetList() {
+				if a.GetReservationId() == id {
+					return a
+				}
+			}
+			if token = r.GetData().GetNextPageToken(); token == "" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// standing are the notices about something that stand.
+func standing(t *testing.T, w *e2etest.World, subject string) (kinds []string) {
+	t.Helper()
+	r, err := propertyv1.NewNoticeServiceClient(w.Public).ListNotices(w.Staff(t.Context()), &propertyv1.ListNoticesRequest{PageSize: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range r.GetData().GetList() {
+		if n.GetSubject() == subject && n.GetStands() {
+			kinds = append(kinds, n.GetKind())
+		}
+	}
+	return kinds
+}
+
+func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		t.Parallel()
+		p := e2etest.NewProxy(t)
+		w := e2etest.Open(t, e2etest.Database(url), func(c *sandbox.Config) { c.Link, c.Retry = p.Link, 20*time.Millisecond })
+		const in = 50 * time.Minute
+		id := expects(t, w, "SOON", in, room("R101"))
+		is := func(verdict string, reasons, notices []string) {
+			t.Helper()
+			w.Await("the arrival is "+verdict, func(context.Context) (bool, error) {
+				a, told := arrival(t, w, id, in), standing(t, w, id)
+				var why []string
+				for _, f := range a.GetFixes() {
+					why = append(why, f.GetReason()+" "+f.GetDoorName())
+				}
+				ok := a.GetVerdict() == verdict && slices.Equal(why, reasons) && slices.Equal(told, notices) && a.GetLookedAtMinutes() == 120
+				return ok, fmt.Errorf("%v, staff are told %v", a, told)
+			})
+		}
+		is("ready", nil, nil)
+		p.Refuse()
+		is("notReady", []string{"bridgeOffline Room 101", "bridgeOffline Front door"}, []string{"arrivalNotReady"})
+		p.Heal()
+		is("ready", nil, nil)
+		// The PMS moves the guest to a room that nobody told us of.
+		e2etest.Push(t, w, "SOON", map[string]any{"state": "confirmed", "roomId": "R404", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+		is("notReady", []string{"spaceUnknown "}, []string{"arrivalNotReady"})
+		e2etest.Push(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+		w.Await("nobody arrives", func(context.Context) (bool, error) {
+			told := standing(t, w, id)
+			return arrival(t, w, id, in) == nil && len(told) == 0, fmt.Errorf("staff are told %v", told)
+		})
+	})
+}
+
+func TestArrivalsAreLookedAtThreeTimes(t *testing.T) {
+	t.Parallel()
+	w := e2etest.Open(t)
+	for in, minutes := range map[time.Duration]int32{30 * time.Hour: 0, 20 * time.Hour: 1440, 110 * time.Minute: 120, 14 * time.Minute: 15} {
+		id := expects(t, w, in.String(), in, room("R102"))
+		w.Await("the arrival is looked at", func(context.Context) (bool, error) {
+			a := arrival(t, w, id, in)
+			return a != nil && a.GetLookedAtMinutes() == minutes && a.GetVerdict() == "ready" && slices.Contains(a.GetDoors(), "Room 102"), fmt.Errorf("in %v: %v", in, a)
+		})
+	}
+	const in = 20 * time.Hour
+	id := expects(t, w, "NOWHERE", in, nil)
+	w.Await("that no room is assigned is told", func(context.Context) (bool, error) {
+		a, told := arrival(t, w, id, in), standing(t, w, id)
+		return a.GetVerdict() == "atRisk" && slices.Equal(told, []string{"arrivalAtRisk"}), fmt.Errorf("%v, staff are told %v", a, told)
+	})
+	e2etest.Push(t, w, "NOWHERE", map[string]any{"state": "confirmed", "roomId": "R103", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+	w.Await("the arrival is ready", func(context.Context) (bool, error) {
+		a, told := arrival(t, w, id, in), standing(t, w, id)
+		return a.GetVerdict() == "ready" && len(told) == 0, fmt.Errorf("%v, staff are told %v", a, told)
+	})
+}

@@ -1,0 +1,247 @@
+// Package readiness looks ahead at stays that begin: whether their doors will open, and what to fix before the guest comes.
+//
+// [Judge] decides from values; [Load] gathers them with few, bounded queries; [Watch] looks at each arrival 24 hours,
+// 2 hours and 15 minutes before it, and in between when something may have changed, and tells staff when one turns bad.
+package readiness
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Word sums an arrival up.
+type Word string
+
+// The words.
+const (
+	Ready    Word = "ready"
+	AtRisk   Word = "atRisk"   // it may go wrong
+	NotReady Word = "notReady" // it will, unless something is done
+)
+
+// Severity is how much something stands in the way.
+type Severity string
+
+// The severities.
+const (
+	Blocks Severity = "blocks"
+	Risks  Severity = "risks"
+	Note   Severity = "note"
+)
+
+var order = []Severity{Blocks, Risks, Note}
+
+// Reasons that are no reasons of a plan.
+const (
+	BridgeOffline   = "bridgeOffline"
+	BatteryLow      = "batteryLow"
+	LockClockOff    = "lockClockOff"
+	BridgeClockOff  = "bridgeClockOff"
+	LockJammed      = "lockJammed"
+	CodeNotVerified = "codeNotVerified"
+	EndpointFailing = "endpointFailing"
+	MappingConflict = "mappingConflict"
+)
+
+// Facts are what an arrival is judged by.
+type Facts struct {
+	Now, From   time.Time // From: when the stay begins
+	State       access.State
+	Plan        access.Plan
+	Locks       map[string]Lock // by door
+	Conflict    bool            // the mapping of its space is in conflict
+	Failing     []string        // actions of the PMS's endpoints that fail
+	Reservation string
+}
+
+// Lock is how the lock of a door does.
+type Lock struct {
+	Online       bool // it can be reached
+	BridgeOnline bool
+	ReadBack     bool
+	OwnSchedule  bool          // it opens and closes windows by its own clock
+	Clock        time.Duration // how far its clock is ahead, as far as known
+	BridgeClock  time.Duration // the same of its bridge
+	Battery      *int          // percent
+	Free         int           // slots that a new code may take
+	Jammed       bool
+}
+
+// Fix is one thing that stands, or may stand, in the way.
+type Fix struct {
+	Reason         string
+	Severity       Severity
+	DoorID, Door   string // empty: it is about the stay, or the PMS
+	Text           string // what is wrong and what to do, for staff
+	endpointAction string
+}
+
+// Verdict is what came out.
+type Verdict struct {
+	Word  Word
+	Fixes []Fix // the worst first
+}
+
+// From when on what may still heal by itself stands in the way.
+const soon = 2 * time.Hour
+
+// Bounds of what a lock may show without comment.
+const (
+	lowBattery   = 20 // percent
+	emptyBattery = 5
+	clockOff     = 2 * time.Minute
+)
+
+// Judge says whether the doors of an arrival will open.
+func Judge(f Facts) Verdict {
+	j := &judge{Facts: f, late: f.From.Sub(f.Now) <= soon}
+	j.place()
+	for _, d := range f.Plan.Doors {
+		j.door(d)
+	}
+	for _, action := range f.Failing {
+		j.add(Fix{Reason: EndpointFailing, Severity: Risks, endpointAction: action})
+	}
+	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
+		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
+	})
+	v := Verdict{Word: Ready, Fixes: j.fixes}
+	if len(v.Fixes) > 0 {
+		v.Word = map[Severity]Word{Blocks: NotReady, Risks: AtRisk, Note: Ready}[v.Fixes[0].Severity]
+	}
+	return v
+}
+
+type judge struct {
+	Facts
+	late  bool // it begins soon
+	fixes []Fix
+}
+
+func (j *judge) add(f Fix) {
+	f.Text = text(f)
+	j.fixes = append(j.fixes, f)
+}
+
+// healing is for what may heal by itself until the guest comes.
+func (j *judge) healing() Severity {
+	if j.late {
+		return Blocks
+	}
+	return Risks
+}
+
+// place looks at where the stay is.
+func (j *judge) place() {
+	for _, r := range j.Plan.Reasons {
+		switch r {
+		case fault.RoomNotAssigned:
+			j.add(Fix{Reason: string(r), Severity: j.healing()})
+		case fault.SpaceUnknown, fault.SpaceNotMapped:
+			j.add(Fix{Reason: string(r), Severity: Blocks})
+		case fault.SpaceInactive:
+			if len(j.Plan.Doors) == 0 {
+				j.add(Fix{Reason: string(r), Severity: Blocks})
+			}
+		case fault.SpaceShared:
+			j.add(Fix{Reason: string(r), Severity: Risks})
+		}
+	}
+	if j.Conflict {
+		j.add(Fix{Reason: MappingConflict, Severity: Risks})
+	}
+}
+
+// door looks at one door of the stay.
+func (j *judge) door(d access.PlannedDoor) {
+	if d.Reason == fault.MovingOut || d.PIN == slot.Removing || d.PIN == slot.Removed {
+		return // it is left
+	}
+	add := func(reason string, s Severity) {
+		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name})
+	}
+	l, locked := j.Locks[d.ID]
+	if d.Reason == fault.SpaceInactive {
+		add(string(d.Reason), Blocks)
+		return
+	}
+	if d.Reason == fault.NoLock || !locked {
+		add(string(fault.NoLock), Blocks)
+		return
+	}
+	there := d.PIN == slot.Verified || d.PIN == slot.Used || d.PIN == slot.Accepted && !l.ReadBack
+	if l.Jammed {
+		add(LockJammed, Blocks)
+	}
+	j.link(d, l, there, add)
+	if !there && d.PIN != slot.Failed && !held(d.PIN) && l.Free == 0 {
+		add(string(fault.SlotsFull), Blocks)
+	}
+	j.code(d, l, there, add)
+	j.condition(l, add)
+}
+
+// held says whether the stay has a slot of the lock by that evidence.
+func held(e slot.Evidence) bool {
+	switch e {
+	case access.None, slot.Planned, "":
+		return false
+	}
+	return true
+}
+
+// link looks at the way to a lock. Where the code is there already, it opens without.
+func (j *judge) link(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+	severity := j.healing()
+	if there {
+		severity = Note
+	}
+	switch {
+	case d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked:
+		if !there {
+			severity = Blocks
+		}
+		add(string(d.Reason), severity)
+	case !l.BridgeOnline:
+		add(BridgeOffline, severity)
+	case !l.Online:
+		add(string(fault.LockOffline), severity)
+	}
+}
+
+// code looks at the code of a stay that has one.
+func (j *judge) code(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+	switch {
+	case d.Reason == fault.ClockUntrusted:
+		add(string(d.Reason), Risks)
+	case there || j.Plan.Window == nil:
+	case d.PIN == slot.Failed:
+		add(cmp.Or(string(d.Reason), string(fault.LockRefused)), Blocks)
+	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
+		// A bridge that keeps the schedule of a lock puts the code there when its time comes.
+	case l.Online && l.BridgeOnline && held(d.PIN):
+		add(CodeNotVerified, Risks)
+	}
+}
+
+// condition looks at what a lock shows of itself.
+func (j *judge) condition(l Lock, add func(string, Severity)) {
+	switch {
+	case l.Battery == nil:
+	case *l.Battery <= emptyBattery:
+		add(BatteryLow, Blocks)
+	case *l.Battery <= lowBattery:
+		add(BatteryLow, Risks)
+	}
+	switch {
+	case l.OwnSchedule && l.Clock.Abs() > clockOff:
+		add(LockClockOff, Note) // its bridge writes windows in the lock's own time
+	case !l.OwnSchedule && l.BridgeClock.Abs() > clockOff:
+		add(BridgeClockOff, Risks)
+	}
+}

@@ -1,0 +1,176 @@
+package readiness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// expected is a guest who comes in some time to a room with a lock that does well.
+func expected(in time.Duration, change ...func(*Facts, *access.PlannedDoor, *Lock)) Facts {
+	full := 80
+	f := Facts{
+		Now: noon, From: noon.Add(in), State: access.Confirmed,
+		Plan: access.Plan{Reasons: []fault.Reason{fault.NotCheckedIn}, Doors: []access.PlannedDoor{
+			{ID: "spc_1", Name: "Room 1", Kind: access.Room, PIN: slot.Planned, Reason: fault.NotCheckedIn},
+		}},
+	}
+	l := Lock{Online: true, BridgeOnline: true, ReadBack: true, Battery: &full, Free: 5}
+	for _, c := range change {
+		c(&f, &f.Plan.Doors[0], &l)
+	}
+	f.Locks = map[string]Lock{"spc_1": l}
+	return f
+}
+
+// checkedIn gives the guest a code of which this is known.
+func checkedIn(e slot.Evidence) func(*Facts, *access.PlannedDoor, *Lock) {
+	return func(f *Facts, d *access.PlannedDoor, _ *Lock) {
+		f.State, f.Plan.Reasons, f.Plan.Window = access.Started, nil, &access.Window{From: f.Now, To: f.Now.Add(48 * time.Hour)}
+		d.PIN, d.Reason = e, ""
+	}
+}
+
+func TestJudge(t *testing.T) {
+	type change = func(*Facts, *access.PlannedDoor, *Lock)
+	day, hour := 20*time.Hour, time.Hour
+	charge := func(percent int) change {
+		return func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Battery = &percent }
+	}
+	off := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }
+	cut := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online, l.BridgeOnline = false, false }
+	full := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Free = 0 }
+	nowhere := func(r fault.Reason) change {
+		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) {
+			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []fault.Reason{r, fault.NotCheckedIn}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		facts Facts
+		word  Word
+		fixes string // severity and reason of each
+	}{
+		{"all is well", expected(day), Ready, ""},
+		{"no room yet, a day before", expected(day, nowhere(fault.RoomNotAssigned)), AtRisk, "risks roomNotAssigned"},
+		{"no room yet, an hour before", expected(hour, nowhere(fault.RoomNotAssigned)), NotReady, "blocks roomNotAssigned"},
+		{"not mapped", expected(day, nowhere(fault.SpaceNotMapped)), NotReady, "blocks spaceNotMapped"},
+		{"not known", expected(day, nowhere(fault.SpaceUnknown)), NotReady, "blocks spaceUnknown"},
+		{"switched off", expected(day, func(f *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"in conflict", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Conflict = true }), AtRisk, "risks mappingConflict"},
+		{"no lock", expected(day, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN, d.Reason = access.None, fault.NoLock }), NotReady, "blocks noLock"},
+		{"the PMS does not answer", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{"getSpaces"} }), AtRisk, "risks endpointFailing"},
+		{"bridge away, a day before", expected(day, cut), AtRisk, "risks bridgeOffline"},
+		{"bridge away, an hour before", expected(hour, cut), NotReady, "blocks bridgeOffline"},
+		{"lock away, a day before", expected(day, off), AtRisk, "risks lockOffline"},
+		{"lock away, an hour before", expected(hour, off), NotReady, "blocks lockOffline"},
+		{"lock away after the code was seen in it", expected(hour, checkedIn(slot.Verified), off), Ready, "note lockOffline"},
+		{"lock away before the code came", expected(hour, checkedIn(slot.Queued), off), NotReady, "blocks lockOffline"},
+		{"no bridge drives it", expected(day, cut, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.BridgeRevoked }), NotReady, "blocks bridgeRevoked"},
+		{"low battery", expected(day, charge(20)), AtRisk, "risks batteryLow"},
+		{"hardly any", expected(day, charge(5)), NotReady, "blocks batteryLow"},
+		{"enough", expected(day, charge(21)), Ready, ""},
+		{"a bridge's clock that is off", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.BridgeClock = -3 * time.Minute }), AtRisk, "risks bridgeClockOff"},
+		{"a lock's clock that is off, and its bridge corrects", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.OwnSchedule, l.Clock = true, 3*time.Minute }), Ready, "note lockClockOff"},
+		{"a clock nobody trusts", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.ClockUntrusted }), AtRisk, "risks clockUntrusted"},
+		{"no free slot", expected(day, full), NotReady, "blocks slotsFull"},
+		{"no free slot, and none is needed", expected(hour, checkedIn(slot.Verified), full), Ready, ""},
+		{"jammed", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Jammed = true }), NotReady, "blocks lockJammed"},
+		{"verified", expected(hour, checkedIn(slot.Verified)), Ready, ""},
+		{"accepted, and it can be read", expected(hour, checkedIn(slot.Accepted)), AtRisk, "risks codeNotVerified"},
+		{"accepted, and it cannot", expected(hour, checkedIn(slot.Accepted), func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.ReadBack = false }), Ready, ""},
+		{"on its way", expected(hour, checkedIn(slot.Sent)), AtRisk, "risks codeNotVerified"},
+		{"kept by the bridge until its time", expected(hour, checkedIn(slot.Sent), func(f *Facts, d *access.PlannedDoor, _ *Lock) {
+			f.Plan.Window.From, d.Reason = f.From, fault.WindowInFuture
+		}), Ready, ""},
+		{"refused", expected(hour, checkedIn(slot.Failed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.DuplicateOnLock }), NotReady, "blocks duplicateOnLock"},
+		{"the worst first", expected(day, charge(15), full), NotReady, "blocks slotsFull, risks batteryLow"},
+		{"a door that is left does not count", expected(hour, checkedIn(slot.Verified), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.MovingOut }), Ready, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := Judge(tt.facts)
+			var fixes []string
+			for _, f := range v.Fixes {
+				fixes = append(fixes, string(f.Severity)+" "+f.Reason)
+				if f.Text == "" || strings.Contains(f.Text, "%") {
+					t.Errorf("%s has the text %q", f.Reason, f.Text)
+				}
+			}
+			if v.Word != tt.word || strings.Join(fixes, ", ") != tt.fixes {
+				t.Errorf("%s: %v, want %s: %s", v.Word, fixes, tt.word, tt.fixes)
+			}
+		})
+	}
+}
+
+func TestMoments(t *testing.T) {
+	for left, want := range map[time.Duration]int{
+		25 * time.Hour: 0, 24 * time.Hour: 1440, 3 * time.Hour: 1440, 2 * time.Hour: 120, 16 * time.Minute: 120, 15 * time.Minute: 15, 0: 15, -time.Hour: 15,
+	} {
+		if got, ok := moment(noon, noon.Add(left)); got != want || ok != (want > 0) {
+			t.Errorf("%v before: %d, %v; want %d", left, got, ok, want)
+		}
+	}
+}
+
+func TestWhenToLookAgain(t *testing.T) {
+	for _, tt := range []struct {
+		left   time.Duration
+		word   Word
+		before time.Duration
+		want   time.Duration
+	}{
+		{20 * time.Hour, Ready, 0, 15 * time.Minute},
+		{2*time.Hour + 5*time.Minute, Ready, time.Minute, 5 * time.Minute}, // the next moment
+		{20 * time.Minute, Ready, 0, 5 * time.Minute},
+		{3 * time.Minute, Ready, 0, 3 * time.Minute}, // the beginning
+		{20 * time.Hour, NotReady, 0, 10 * time.Second},
+		{20 * time.Hour, AtRisk, 10 * time.Second, 20 * time.Second},
+		{20 * time.Hour, AtRisk, 50 * time.Second, time.Minute},
+		{-time.Hour, NotReady, time.Minute, time.Minute},
+	} {
+		if got := next(noon, noon.Add(tt.left), tt.word, tt.before).Sub(noon); got != tt.want {
+			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.word, tt.before, got, tt.want)
+		}
+	}
+	for _, tt := range []struct {
+		left time.Duration
+		word Word
+		want bool
+	}{
+		{25 * time.Hour, NotReady, false}, {24 * time.Hour, Ready, true}, {time.Second, Ready, true}, {0, Ready, false},
+		{-time.Hour, NotReady, true}, {-time.Hour, AtRisk, true}, {-13 * time.Hour, NotReady, false},
+	} {
+		if got := watched(noon, noon.Add(tt.left), tt.word); got != tt.want {
+			t.Errorf("%v before, %s: watched %v", tt.left, tt.word, got)
+		}
+	}
+}
+
+func TestNotice(t *testing.T) {
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Judge(expected(time.Hour, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }))
+	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: " + texts["lockOffline"]
+	if diff := cmp.Diff(want, notice("N-1", noon.Add(time.Hour), zone, v)); diff != "" {
+		t.Error(diff)
+	}
+	var many Verdict
+	for i := range 10 {
+		many.Fixes = append(many.Fixes, Fix{Severity: Risks, Door: fmt.Sprint("Room ", i), Text: "It is so."})
+	}
+	if text := notice("N-1", noon, zone, many); !strings.HasSuffix(text, "Room 3: It is so. There is more: see the arrivals.") {
+		t.Error(text)
+	}
+}

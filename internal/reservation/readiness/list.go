@@ -1,0 +1,130 @@
+package readiness
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entarrival "latchkey.dev/ent/arrival"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/reservation"
+)
+
+// Arrival is a stay that begins, and what is to be said of it now.
+type Arrival struct {
+	Row *ent.Reservation
+	Facts
+	Verdict
+	LookedAt int // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
+}
+
+// Query names a day, YYYY-MM-DD in the property's time zone, empty for today, and a page of it.
+type Query struct {
+	Day   string
+	Size  int
+	Token string
+}
+
+// arriving are the states of a guest who is yet to come, or came early.
+var arriving = []string{string(access.Confirmed), string(access.Started)}
+
+// List pages through who arrives on a day, by the beginning of the stay, and gives the token of the next page.
+func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []Arrival, next string, err error) {
+	house, err := tx.Property.Get(tx.Context(), propertyID)
+	if err != nil {
+		return nil, "", fmt.Errorf("load the property: %w", err)
+	}
+	rows, err := onDay(tx, house, q)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(rows) > q.Size {
+		rows = rows[:q.Size]
+		last := rows[q.Size-1]
+		next = token(last.FromAt, last.ID)
+	}
+	facts, err := Load(tx, k, house, rows)
+	if err != nil {
+		return nil, "", err
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+		list = append(list, Arrival{Row: row, Facts: facts[i], Verdict: Judge(facts[i])})
+	}
+	looked, err := tx.Arrival.Query().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return nil, "", fmt.Errorf("list what was looked at: %w", err)
+	}
+	for _, l := range looked {
+		for i := range list {
+			if list[i].Row.ID == l.ID && list[i].Row.FromAt.Equal(l.FromAt) {
+				list[i].LookedAt = l.Minutes
+			}
+		}
+	}
+	return list, next, nil
+}
+
+// onDay is a page of the reservations that begin on a day, and one more where there is another page.
+func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
+	begins, ends, err := day(house, q.Day, tx.Now())
+	if err != nil {
+		return nil, err
+	}
+	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(arriving...),
+		entreservation.FromAtGTE(begins), entreservation.FromAtLT(ends))
+	if q.Token != "" {
+		at, after, ok := openToken(q.Token)
+		if !ok {
+			return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+		}
+		query = query.Where(entreservation.Or(entreservation.FromAtGT(at), entreservation.And(entreservation.FromAtEQ(at), entreservation.IDGT(after))))
+	}
+	rows, err := query.Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).Limit(q.Size + 1).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list arrivals: %w", err)
+	}
+	return rows, nil
+}
+
+// day is from when to when a day lasts at a property.
+func day(house *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return begins, ends, fmt.Errorf("property %s: %w", house.ID, err)
+	}
+	on := now.In(zone)
+	if text != "" {
+		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil || on.Year() < 1970 || on.Year() > 9000 {
+			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
+		}
+	}
+	y, m, d := on.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
+}
+
+func token(at time.Time, id string) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) //nolint:gosec // read back the same way
+	return base64.RawURLEncoding.EncodeToString(append(b, id...))
+}
+
+// mostID bounds an id in a token.
+const mostID = 40
+
+func openToken(s string) (at time.Time, id string, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil || len(b) <= 8 || len(b) > 8+mostID {
+		return time.Time{}, "", false
+	}
+	at = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() //nolint:gosec // written the same way
+	return at, string(b[8:]), at.Year() >= 1970 && at.Year() < 9999
+}

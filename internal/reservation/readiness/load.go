@@ -1,0 +1,151 @@
+package readiness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entconflict "latchkey.dev/ent/conflict"
+	entendpoint "latchkey.dev/ent/endpoint"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+// failures is from how many calls in a row on an endpoint counts as failing: one is weather.
+const failures = 3
+
+// Load gathers what the arrivals of one property are judged by, in the order given: what they share is read once.
+func Load(tx *db.Tx, k reservation.Keeper, house *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
+	l := loader{tx: tx, house: house}
+	out := make([]Facts, len(rows))
+	var doors []string
+	for i, row := range rows {
+		p, err := k.Plan(tx, row, house)
+		if err != nil {
+			return nil, fmt.Errorf("plan an arrival: %w", err)
+		}
+		out[i] = Facts{Now: tx.Now(), From: row.FromAt, State: access.State(row.State), Plan: p, Reservation: row.ID}
+		for _, d := range p.Doors {
+			doors = append(doors, d.ID)
+		}
+	}
+	slices.Sort(doors)
+	for _, step := range []func() error{
+		func() error { return l.locks(slices.Compact(doors)) },
+		func() error { return l.partners(rows) },
+	} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("look at arrivals: %w", err)
+		}
+	}
+	for i, row := range rows {
+		f := &out[i]
+		f.Failing, f.Locks = l.failing[row.IntegrationID], map[string]Lock{}
+		for _, d := range f.Plan.Doors {
+			if at, ok := l.at[d.ID]; ok {
+				f.Locks[d.ID] = at
+			}
+		}
+		f.Conflict = l.conflict[place{row.IntegrationID, row.SpaceKey}] || row.PmsParentSpaceID != nil && l.conflict[place{row.IntegrationID, *row.PmsParentSpaceID}]
+	}
+	return out, nil
+}
+
+// place is a space of a partner.
+type place struct{ integrationID, externalID string }
+
+type loader struct {
+	tx       *db.Tx
+	house    *ent.Property
+	at       map[string]Lock     // by door
+	failing  map[string][]string // by integration
+	conflict map[place]bool
+}
+
+// locks loads the locks of doors and how they do.
+func (l *loader) locks(doors []string) error {
+	l.at = make(map[string]Lock, len(doors))
+	at, err := lock.AtDoors(l.tx, l.house.ID, doors)
+	if err != nil {
+		return err
+	}
+	all := make([]*ent.Lock, 0, len(at))
+	var ids []string
+	for _, lk := range at {
+		all = append(all, lk)
+		if !slices.Contains(ids, lk.BridgeID) {
+			ids = append(ids, lk.BridgeID)
+		}
+	}
+	states, err := lock.States(l.tx.Context(), l.tx.Client, l.tx.Now(), l.house.ID, all)
+	if err != nil {
+		return err
+	}
+	bridges := make(map[string]*ent.Bridge, len(ids))
+	rows, err := l.tx.Bridge.Query().Where(entbridge.PropertyID(l.house.ID), entbridge.IDIn(ids...)).All(l.tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, br := range rows {
+		bridges[br.ID] = br
+	}
+	for door, lk := range at {
+		l.at[door] = lockOf(lk, bridges[lk.BridgeID], states[lk.ID], l.tx.Now())
+	}
+	return nil
+}
+
+func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
+	out := Lock{
+		Online: st.Online, Free: st.Free, Battery: lk.Status.BatteryPercent, Jammed: lk.Status.Bolt == "jammed",
+		ReadBack: lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
+	}
+	if ms := lk.Status.ClockOffsetMS; ms != nil {
+		out.Clock = time.Duration(*ms) * time.Millisecond
+	}
+	if br != nil {
+		out.BridgeOnline, out.BridgeClock = lock.BridgeOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
+	}
+	return out
+}
+
+// partners loads which endpoints of the arrivals' PMSs fail, and which of their spaces are in conflict.
+func (l *loader) partners(rows []*ent.Reservation) error {
+	var ids, spaces []string
+	for _, row := range rows {
+		ids = append(ids, row.IntegrationID)
+		spaces = append(spaces, row.SpaceKey)
+		if row.PmsParentSpaceID != nil {
+			spaces = append(spaces, *row.PmsParentSpaceID)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(spaces)
+	ids, spaces = slices.Compact(ids), slices.Compact(spaces)
+	down, err := l.tx.Endpoint.Query().
+		Where(entendpoint.PropertyID(l.house.ID), entendpoint.IntegrationIDIn(ids...), entendpoint.FailuresGTE(failures)).All(l.tx.Context())
+	if err != nil {
+		return err
+	}
+	l.failing = map[string][]string{}
+	slices.SortFunc(down, func(a, b *ent.Endpoint) int { return strings.Compare(a.Action, b.Action) })
+	for _, e := range down {
+		l.failing[e.IntegrationID] = append(l.failing[e.IntegrationID], e.Action)
+	}
+	open, err := l.tx.Conflict.Query().Where(entconflict.PropertyID(l.house.ID), entconflict.ClosedAtIsNil(),
+		entconflict.IntegrationIDIn(ids...), entconflict.ExternalIDIn(spaces...)).All(l.tx.Context())
+	if err != nil {
+		return err
+	}
+	l.conflict = map[place]bool{}
+	for _, c := range open {
+		l.conflict[place{c.IntegrationID, c.ExternalID}] = c.ExternalID != ""
+	}
+	return nil
+}

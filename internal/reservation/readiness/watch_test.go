@@ -1,0 +1,237 @@
+package readiness_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	entarrival "latchkey.dev/ent/arrival"
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/reservation/readiness"
+)
+
+var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+// house is a property with one room and its lock, a bridge that was heard, and a guest who comes in 30 hours.
+type house struct {
+	*testing.T
+	db    *db.DB
+	clock *clock.Fixed
+	guest string
+}
+
+func each(t *testing.T, f func(h *house)) {
+	t.Helper()
+	c := clock.At(morning)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		c.Set(morning)
+		h := &house{T: t, db: d, clock: c}
+		h.write(func(tx *db.Tx) error {
+			ctx := tx.Context()
+			if err := tx.Property.Create().SetID("prp_1").SetName("One").SetTimeZone("Europe/Lisbon").Exec(ctx); err != nil {
+				return err
+			}
+			if err := tx.Integration.Create().SetID("int_1").SetPropertyID("prp_1").SetName("PMS").SetScopes([]string{}).Exec(ctx); err != nil {
+				return err
+			}
+			if err := tx.Bridge.Create().SetID("brg_1").SetPropertyID("prp_1").SetName("cellar").SetEnrolledAt(tx.Now()).SetOnline(true).SetLastSeenAt(tx.Now()).Exec(ctx); err != nil {
+				return err
+			}
+			if err := tx.Space.Create().SetID("spc_1").SetPropertyID("prp_1").SetName("Room 1").SetType("Room").SetIsPrivate(true).Exec(ctx); err != nil {
+				return err
+			}
+			return tx.Lock.Create().SetID("lck_1").SetPropertyID("prp_1").SetName("Room 1").SetBridgeID("brg_1").SetAddress("1").SetDoorID("spc_1").
+				SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4, ReadBack: true}).SetStatus(lock.Status{Online: true}).Exec(ctx)
+		})
+		h.guest = h.push(map[reservation.Field]any{reservation.OwnSpaceID: "spc_1", reservation.State: "confirmed"})
+		f(h)
+	}, dbtest.Clock(c))
+}
+
+func (h *house) write(f func(tx *db.Tx) error) {
+	h.Helper()
+	if err := h.db.Write(h.Context(), f); err != nil {
+		h.Fatal(err)
+	}
+}
+
+var begins = morning.Add(30 * time.Hour)
+
+func (h *house) push(p reservation.Patch) (id string) {
+	h.Helper()
+	all := reservation.Patch{
+		reservation.PMSID: "B-1", reservation.Number: "N-1", reservation.LastName: "Lovelace", reservation.Email: "ada@example.com",
+		reservation.From: begins.Format(time.RFC3339), reservation.To: begins.Add(48 * time.Hour).Format(time.RFC3339),
+	}
+	for k, v := range p {
+		all[k] = v
+	}
+	h.write(func(tx *db.Tx) error {
+		s, err := reservation.Keeper{}.Upsert(tx, reservation.Scope{PropertyID: "prp_1", IntegrationID: "int_1"}, all, nil)
+		if err == nil {
+			id = s.Row.ID
+		}
+		return err
+	})
+	return id
+}
+
+// at moves the clock to before the beginning, the bridge with it, and has what is due looked at. It says how much was.
+func (h *house) at(left time.Duration) int {
+	h.Helper()
+	h.clock.Set(begins.Add(-left))
+	h.write(func(tx *db.Tx) error {
+		return tx.Bridge.UpdateOneID("brg_1").SetLastSeenAt(tx.Now()).Exec(tx.Context())
+	})
+	return h.look()
+}
+
+func (h *house) look() int {
+	h.Helper()
+	looks, err := readiness.Due(h.db.View(h.Context()), reservation.Keeper{}, 10)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.write(func(tx *db.Tx) error {
+		for _, l := range looks {
+			if err := readiness.Store(tx, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(looks)
+}
+
+// is fails unless the arrival was looked at at this moment with this outcome, and staff were told so often in all; stands
+// is the notice that stands.
+func (h *house) is(minutes int, verdict, stands string, told int) {
+	h.Helper()
+	a, err := h.db.Read().Arrival.Query().Where(entarrival.ID(h.guest)).All(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	if verdict == "" {
+		if len(a) != 0 {
+			h.Errorf("it is watched still: %v", a)
+		}
+	} else if len(a) != 1 || a[0].Minutes != minutes || a[0].Verdict != verdict {
+		h.Errorf("arrival %v, want %s at %d", a, verdict, minutes)
+	}
+	all, err := h.db.Read().Notice.Query().Where(entnotice.Subject(h.guest)).All(h.Context())
+	if err != nil {
+		h.Fatal(err)
+	}
+	standing := ""
+	for _, n := range all {
+		if n.OnceKey != nil {
+			standing += n.Kind
+		}
+		if strings.Contains(n.Text, "Lovelace") || strings.Contains(n.Text, "example.com") {
+			h.Errorf("a notice names the guest: %s", n.Text)
+		}
+	}
+	if standing != stands || len(all) != told {
+		h.Errorf("%q stands of %d notices, want %q of %d", standing, len(all), stands, told)
+	}
+}
+
+func (h *house) setOnline(online bool) {
+	h.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.Lock.UpdateOneID("lck_1").SetStatus(lock.Status{Online: online}).Exec(tx.Context())
+	})
+}
+
+func TestEveryArrivalIsLookedAtThreeTimes(t *testing.T) {
+	each(t, func(h *house) {
+		if n := h.at(24*time.Hour + time.Second); n != 0 {
+			h.Errorf("looked at %d before its time", n)
+		}
+		h.is(0, "", "", 0)
+		for _, tt := range []struct {
+			left    time.Duration
+			minutes int
+		}{{24 * time.Hour, 1440}, {2 * time.Hour, 120}, {15 * time.Minute, 15}} {
+			if n := h.at(tt.left); n != 1 {
+				h.Errorf("looked at %d at %v", n, tt.left)
+			}
+			h.is(tt.minutes, "ready", "", 0)
+			if n := h.look(); n != 0 {
+				h.Errorf("looked at %d twice", n)
+			}
+		}
+		h.at(0)
+		h.is(0, "", "", 0)
+	})
+}
+
+func TestStaffAreToldWhenItTurnsBad(t *testing.T) {
+	each(t, func(h *house) {
+		h.at(20 * time.Hour)
+		h.is(1440, "ready", "", 0)
+		h.setOnline(false)
+		h.write(func(tx *db.Tx) error { return readiness.Hint(tx, []string{"prp_1"}, nil) })
+		if n := h.look(); n != 0 {
+			h.Error("a burst is not waited for")
+		}
+		h.at(20*time.Hour - time.Second)
+		h.is(1440, "atRisk", "arrivalAtRisk", 1)
+		for left := 19 * time.Hour; left > 3*time.Hour; left -= time.Hour {
+			h.at(left)
+		}
+		h.is(1440, "atRisk", "arrivalAtRisk", 1)
+		h.at(2 * time.Hour)
+		h.is(120, "notReady", "arrivalNotReady", 2)
+		h.setOnline(true)
+		h.at(2*time.Hour - time.Minute)
+		h.is(120, "ready", "", 2)
+		h.setOnline(false)
+		h.at(time.Hour)
+		h.is(120, "notReady", "arrivalNotReady", 3)
+		// The guest is late, and it is not mended yet.
+		h.at(-time.Hour)
+		h.is(15, "notReady", "arrivalNotReady", 3)
+		h.at(-13 * time.Hour)
+		h.is(0, "", "", 3)
+	})
+}
+
+func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
+	each(t, func(h *house) {
+		h.at(20 * time.Hour)
+		h.clock.Advance(time.Minute)
+		h.push(reservation.Patch{reservation.OwnSpaceID: nil, reservation.State: "confirmed"})
+		h.at(20*time.Hour - 2*time.Minute)
+		h.is(1440, "atRisk", "arrivalAtRisk", 1)
+		h.clock.Advance(time.Minute)
+		h.push(reservation.Patch{reservation.State: "canceled"})
+		h.at(19 * time.Hour)
+		h.is(0, "", "", 1)
+	})
+}
+
+func TestListOfADay(t *testing.T) {
+	each(t, func(h *house) {
+		for _, tt := range []struct {
+			day  string
+			want int
+		}{{"2026-11-22", 1}, {"2026-11-21", 0}, {"", 0}} {
+			list, next, err := readiness.List(h.db.View(h.Context()), reservation.Keeper{}, "prp_1", readiness.Query{Day: tt.day, Size: 5})
+			if err != nil || len(list) != tt.want || next != "" {
+				h.Errorf("%q: %v %q %v", tt.day, list, next, err)
+			}
+		}
+		for _, q := range []readiness.Query{{Day: "22.11.2026", Size: 5}, {Day: "2026-11-22", Size: 5, Token: "nonsense"}} {
+			if _, _, err := readiness.List(h.db.View(h.Context()), reservation.Keeper{}, "prp_1", q); err == nil {
+				h.Errorf("%+v is taken", q)
+			}
+		}
+	})
+}

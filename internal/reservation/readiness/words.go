@@ -1,0 +1,73 @@
+package readiness
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/fault"
+)
+
+// texts are what is wrong and what to do, for staff.
+var texts = map[string]string{
+	string(fault.RoomNotAssigned): "The PMS has not assigned a room. Assign one there.",
+	string(fault.SpaceUnknown):    "The PMS named a room that its listing does not have. Read getSpaces anew, or correct the room in the PMS.",
+	string(fault.SpaceNotMapped):  "The room of the PMS is mapped to none of yours. Map it.",
+	string(fault.SpaceInactive):   "The space is switched off. Switch it on, or assign another room in the PMS.",
+	string(fault.SpaceShared):     "Another stay is checked in to the same private space. Look whether one is a mistake.",
+	string(fault.NoLock):          "No electronic lock is on the door. Hand out a key, or put a lock on it.",
+	string(fault.NoBridge):        "The lock has no bridge. Enrol one, or hand out a key.",
+	string(fault.BridgeRevoked):   "The bridge of the lock was revoked. Enrol one, or hand out a key.",
+	string(fault.LockOffline):     "The bridge cannot reach the lock. Look at its battery and the distance, or hand out a key.",
+	string(fault.SlotsFull):       "The lock has no free slot. Remove a code at the lock, or wait until one is cleared.",
+	string(fault.PINNotPossible):  "The lock takes no PIN that the property's rules allow. Change the PIN length, or hand out a key.",
+	string(fault.DuplicateOnLock): "The lock calls every PIN a duplicate. Look which codes it holds, then draw a new PIN.",
+	string(fault.LockRefused):     "The lock refused the code: its slots say why. Draw a new PIN, or hand out a key.",
+	string(fault.ClockUntrusted):  "The clock of the lock cannot be trusted. Set it, or wait until its bridge has.",
+	BridgeOffline:                 "The bridge of the lock is not connected. Look at its power and its network.",
+	BatteryLow:                    "The battery of the lock is low. Change it before the guest comes.",
+	LockClockOff:                  "The clock of the lock is off by more than two minutes. Its bridge corrects for it; set it when you are there.",
+	BridgeClockOff:                "The clock of the bridge is off by more than two minutes: codes open early or late. Look at its time service.",
+	LockJammed:                    "The lock reports that it is jammed. Somebody has to go and look.",
+	CodeNotVerified:               "The code is not known to be on the lock yet. If that takes minutes, look at the lock.",
+	EndpointFailing:               "The PMS does not answer %s as agreed: rooms and guests may be out of date. Ask its vendor, then test the endpoint.",
+	MappingConflict:               "The mapping of this room is in conflict with the PMS's listing. Resolve the conflict.",
+}
+
+func text(f Fix) string {
+	t := texts[f.Reason]
+	if f.Reason == EndpointFailing {
+		return fmt.Sprintf(t, f.endpointAction)
+	}
+	return t
+}
+
+// mostTold bounds what a notice lists.
+const mostTold = 4
+
+// notice is what staff are told of an arrival that turned bad; number is what people call the reservation.
+func notice(number string, from time.Time, zone *time.Location, v Verdict) string {
+	var b strings.Builder
+	what := "may not open to its guest"
+	if v.Word == NotReady {
+		what = "is not ready for its guest"
+	}
+	fmt.Fprintf(&b, "Stay %.64s, which begins %s, %s.", number, from.In(zone).Format("2006-01-02 15:04"), what)
+	told := 0
+	for _, f := range v.Fixes {
+		if f.Severity == Note {
+			continue
+		}
+		if told == mostTold {
+			b.WriteString(" There is more: see the arrivals.")
+			break
+		}
+		told++
+		b.WriteByte(' ')
+		if f.Door != "" {
+			fmt.Fprintf(&b, "%.64s: ", f.Door)
+		}
+		b.WriteString(f.Text)
+	}
+	return b.String()
+}
