@@ -85,7 +85,7 @@ func (w Settler) late(limit int) error {
 		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
 	}
 	ids, err := w.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-deadline)), entslot.NotBeforeLTE(now.Add(-deadline)),
-		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), predicate.Slot(untold)).
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(CodePrefix+"_")), predicate.Slot(untold)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err

@@ -9,13 +9,25 @@ const (
 	CredentialChanged  Kind = "credential.changed"  // more, or less, is known of a code on a lock
 	LockOnline         Kind = "lock.online"         // after a lock.offline
 
+	LockBatteryOK      Kind = "lock.batteryOk"      // after a lock.batteryLow
+	LockClockUntrusted Kind = "lock.clockUntrusted" // so wrong that it keeps no windows
+	LockClockOK        Kind = "lock.clockOk"
+	BridgeOffline      Kind = "bridge.offline"
+	BridgeOnline       Kind = "bridge.online"
+
+	GuessesAtLock Kind = "lock.guessBudgetSpent" // wrong PINs at one keypad
+	GuessesAtSite Kind = "site.guessBudgetSpent" // and at all of a property
+
 	CodeCreated Kind = "code.created" // a code of staff, for one use, or a backup
 	CodeUsed    Kind = "code.used"    // it opened a door, the first time
 	CodeRead    Kind = "code.read"    // its PIN was shown to somebody
 	CodeEnded   Kind = "code.ended"   // by a person
 )
 
-var internal = []Kind{ReservationChanged, CredentialChanged, LockOnline, CodeCreated, CodeUsed, CodeRead, CodeEnded}
+var internal = []Kind{
+	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, BridgeOffline, BridgeOnline,
+	GuessesAtLock, GuessesAtSite, CodeCreated, CodeUsed, CodeRead, CodeEnded,
+}
 
 // Internal says that the kind is not for webhooks: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }

@@ -77,7 +77,7 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 		return br, err
 	}
 	br, err = tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt().
-		SetOnline(false).SetOfflineReason(string(Revoked)).Save(tx.Context())
+		SetOnline(false).SetOfflineReason(string(Revoked)).SetLinkAt(tx.Now()).Save(tx.Context())
 	if err == nil {
 		wake(tx, bridgeID, "")
 	}

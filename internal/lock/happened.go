@@ -51,7 +51,7 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 		}
 		stored = h.Sequence
 		lk, kind := locks[h.Address], lockEvents[h.Kind]
-		if lk == nil || kind == "" || (kind == event.LockBatteryLow && low(lk.Status)) {
+		if lk == nil || kind == "" || (kind == event.LockBatteryLow && lk.BatteryToldAt != nil) {
 			continue
 		}
 		l, err := happen(tx, lk, kind, h)
@@ -106,11 +106,17 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	if row != nil && row.GrantID != "" {
 		e.Body["grantId"], e.GrantID = row.GrantID, row.GrantID
 	}
+	if kind == event.LockBatteryLow {
+		return nil, batteryLow(tx, lk, e)
+	}
 	if err := event.Append(tx, e); err != nil {
 		return nil, err
 	}
 	if err := alarm(tx, lk, kind, h, at); err != nil {
 		return nil, err
+	}
+	if kind == event.DoorDenied && h.Reason == wrongPIN {
+		return nil, guessed(tx, lk, at)
 	}
 	if row == nil || kind != event.DoorOpened {
 		return nil, nil

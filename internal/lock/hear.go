@@ -132,23 +132,21 @@ func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
 }
 
 func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
-	if lk.Status.Online && !now.Online {
-		if err := event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": string(fault.LockOffline)})); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case lk.Status.Online && !now.Online:
+		err = lockLink(tx, lk, Link.Lost, string(fault.LockOffline))
+	case !lk.Status.Online && now.Online:
+		err = lockLink(tx, lk, Link.Back, "")
 	}
-	if !lk.Status.Online && now.Online {
-		if err := tellOnline(tx, lk); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	if low(now) && !low(lk.Status) {
-		return event.Append(tx, lockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
+	if err := tellBattery(tx, lk, now); err != nil {
+		return err
 	}
-	return nil
+	return tellClock(tx, lk, now)
 }
-
-func low(s Status) bool { return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery }
 
 // sameStatus ignores small steps of the times alone: a lock that is merely heard again is not stored again.
 func sameStatus(a, b Status) bool {

@@ -9,7 +9,6 @@ import (
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -64,7 +63,7 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	}
 	update := tx.Bridge.Update().
 		Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch), entbridge.RevokedAtIsNil()).
-		AddEpoch(1).SetOnline(true).SetOfflineReason("").SetNode(h.Node).SetLastSeenAt(tx.Now()).
+		AddEpoch(1).SetOnline(true).SetOfflineReason("").SetNode(h.Node).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).
 		SetBootID(record).SetSoftware(h.Software)
 	if !h.Clock.IsZero() {
 		update.SetClockOffsetMs(h.Clock.Sub(tx.Now()).Milliseconds())
@@ -79,7 +78,7 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if br, err = tx.Bridge.Get(ctx, br.ID); err != nil {
 		return nil, err
 	}
-	if err := tellBack(tx, was, h.Locks); err != nil {
+	if err := came(tx, was, h.Locks); err != nil {
 		return nil, err
 	}
 	locks, err := hear(tx, br, h.Locks, true)
@@ -149,25 +148,46 @@ func handed(s *ent.Slot) bool {
 // CloseSession marks the bridge offline, unless another session has begun.
 func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
-		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).Save(tx.Context())
+		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
 	if err != nil || n == 0 || reason == ShuttingDown {
 		return err
 	}
 	return tellOffline(tx, bridgeID, string(reason))
 }
 
-// tellOffline writes an event for each lock of the bridge that sits on a door.
+// tellOffline has a bridge be lost, and with it the locks on doors that it reached.
 func tellOffline(tx *db.Tx, bridgeID, reason string) error {
+	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
+	if err != nil {
+		return err
+	}
+	if err := bridgeLink(tx, br, Link.Lost, reason); err != nil {
+		return err
+	}
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
 	if err != nil {
 		return err
 	}
 	for _, lk := range locks {
-		if err := event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason})); err != nil {
+		if !lk.Status.Online {
+			continue // it was lost before
+		}
+		if err := lockLink(tx, lk, Link.Lost, reason); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// came has a bridge that was lost be back, and the locks with it that it reaches.
+func came(tx *db.Tx, was *ent.Bridge, heard []Heard) error {
+	if was.UnreachedAt == nil {
+		return nil
+	}
+	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
+		return err
+	}
+	return back(tx.Context(), tx, was, heard)
 }
 
 // Touch notes that the sessions of a node were heard.
@@ -191,7 +211,7 @@ func SweepBridges(tx *db.Tx) error {
 	}
 	for _, br := range lost {
 		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(true)).
-			SetOnline(false).SetOfflineReason(string(NodeLost)).Save(tx.Context())
+			SetOnline(false).SetOfflineReason(string(NodeLost)).SetLinkAt(tx.Now()).Save(tx.Context())
 		if err != nil {
 			return err
 		}

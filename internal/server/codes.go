@@ -5,10 +5,14 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
 )
 
 // codesAtOnce bounds the codes that one change settles or makes.
 const codesAtOnce = 50
+
+// linksAtOnce bounds the bridges and the locks that one change looks at.
+const linksAtOnce = 200
 
 // settleCodes looks at the codes whose time has come, and has locks keep their backup codes.
 func (s *Server) settleCodes(ctx context.Context) error {
@@ -47,4 +51,20 @@ func (s *Server) untilFew(ctx context.Context, do func(w access.Settler) (int, e
 			return err
 		}
 	}
+}
+
+// lookAtLinks tells what has lasted of bridges and locks that come and go.
+func (s *Server) lookAtLinks(ctx context.Context) error {
+	for _, look := range []func(tx *db.Tx, after string, limit int) (string, error){lock.LookAtBridges, lock.LookAtLocks} {
+		for after, more := "", true; more; more = after != "" {
+			err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
+				after, err = look(tx, after, linksAtOnce)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -50,6 +50,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
 		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
+		{Name: "links", Every: 15 * time.Second, Run: s.lookAtLinks},
 		{Name: "codes", Every: 15 * time.Second, Run: s.settleCodes},
 		{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error { return s.sweepKeys(ctx) }},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {

@@ -1,0 +1,242 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/staff"
+)
+
+func linkOf(lost, back, told *time.Time) Link { return Link{value(lost), value(back), value(told)} }
+
+// put sets a moment, or clears it where it is zero.
+func put[U any](t time.Time, set func(time.Time) U, unset func() U) {
+	if t.IsZero() {
+		unset()
+		return
+	}
+	set(t)
+}
+
+// lockLink moves what was told of the link of a lock on by a loss, a return or a look, and tells what is to be told.
+// Locks on no door are nobody's concern.
+func lockLink(tx *db.Tx, lk *ent.Lock, move func(Link, time.Time) (Link, Telling), reason string) error {
+	if lk.DoorID == nil {
+		return nil
+	}
+	was := linkOf(lk.UnreachedAt, lk.ReachedAt, lk.OfflineToldAt)
+	next, tell := move(was, tx.Now())
+	if next != was {
+		u := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID))
+		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
+		put(next.BackAt, u.SetReachedAt, u.ClearReachedAt)
+		put(next.ToldAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		if err := u.Exec(tx.Context()); err != nil {
+			return fmt.Errorf("note the link of a lock: %w", err)
+		}
+	}
+	switch tell {
+	case Trouble:
+		return event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
+	case Well:
+		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
+			return err
+		}
+		return event.Append(tx, inside(lockEvent(lk, event.LockOnline, map[string]any{})))
+	}
+	return nil
+}
+
+// inside makes an event of a lock one that webhooks do not get.
+func inside(e event.Event) event.Event {
+	e.Subject = event.Inside(e.Subject)
+	return e
+}
+
+// bridgeLink is lockLink for a bridge. A bridge that leaves because its node does is not told of.
+func bridgeLink(tx *db.Tx, br *ent.Bridge, move func(Link, time.Time) (Link, Telling), reason string) error {
+	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
+	next, tell := move(was, tx.Now())
+	if next != was {
+		u := tx.Bridge.UpdateOneID(br.ID).Where(entbridge.PropertyID(br.PropertyID))
+		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
+		put(next.BackAt, u.SetReachedAt, u.ClearReachedAt)
+		put(next.ToldAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		if err := u.Exec(tx.Context()); err != nil {
+			return fmt.Errorf("note the link of a bridge: %w", err)
+		}
+	}
+	e := event.Event{PropertyID: br.PropertyID, Subject: event.Inside(br.ID), Body: map[string]any{"bridgeId": br.ID}}
+	switch tell {
+	case Trouble:
+		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
+	case Well:
+		e.Kind = event.BridgeOnline
+		if err := staff.Settle(tx, br.ID+"/bridgeUnreachable"); err != nil {
+			return err
+		}
+	default:
+		return nil
+	}
+	return event.Append(tx, e)
+}
+
+// tellBattery tells when a battery became low, or well again.
+func tellBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
+	if now.BatteryPercent == nil {
+		return nil
+	}
+	switch Battery(lk.BatteryToldAt != nil, *now.BatteryPercent) {
+	case Trouble:
+		return batteryLow(tx, lk, lockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
+	case Well:
+		if err := staff.Settle(tx, lk.ID+"/batteryLow"); err != nil {
+			return err
+		}
+		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryToldAt().Exec(tx.Context()); err != nil {
+			return fmt.Errorf("note the battery of a lock: %w", err)
+		}
+		return event.Append(tx, inside(lockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
+	}
+	return nil
+}
+
+// batteryLow tells of a low battery, as the lock's status or its own alarm has it, once until it is well.
+func batteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
+	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryToldAt(tx.Now()).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("note the battery of a lock: %w", err)
+	}
+	at := tx.Now()
+	lk.BatteryToldAt = &at
+	if err := event.Append(tx, e); err != nil {
+		return err
+	}
+	return staff.Notify(tx, staff.Notice{
+		PropertyID: lk.PropertyID, Kind: "batteryLow", Subject: lk.ID, OnceKey: lk.ID + "/batteryLow",
+		Text: fmt.Sprintf("The battery of lock %q is low. Change it before the lock stops.", lk.Name),
+	})
+}
+
+// tellClock tells when a lock's clock became so wrong that it keeps no windows, or is right again.
+func tellClock(tx *db.Tx, lk *ent.Lock, now Status) error {
+	if now.ClockOffsetMS == nil {
+		return nil
+	}
+	tell := ClockTelling(lk.ClockToldAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
+	if tell == Nothing {
+		return nil
+	}
+	u, kind := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)), event.LockClockUntrusted
+	if tell == Trouble {
+		u.SetClockToldAt(tx.Now())
+	} else {
+		u.ClearClockToldAt()
+		kind = event.LockClockOK
+	}
+	if err := u.Exec(tx.Context()); err != nil {
+		return fmt.Errorf("note the clock of a lock: %w", err)
+	}
+	return event.Append(tx, inside(lockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
+}
+
+// What is away for so long is a matter for people.
+const (
+	bridgePatience = 5 * time.Minute
+	lockPatience   = 15 * time.Minute
+)
+
+// LookAtBridges tells what has lasted of bridges that come and go, at most limit after an id, and staff of those that are
+// away for long. It returns where to go on; empty: there is nothing more.
+func LookAtBridges(tx *db.Tx, after string, limit int) (next string, err error) {
+	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
+		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
+	if err != nil {
+		return "", fmt.Errorf("look for bridges that come and go: %w", err)
+	}
+	for _, br := range rows {
+		if err := bridgeLink(tx, br, Link.Look, br.OfflineReason); err != nil {
+			return "", err
+		}
+		if err := longAway(tx, br); err != nil {
+			return "", err
+		}
+		next = br.ID
+	}
+	if len(rows) < limit {
+		next = ""
+	}
+	return next, nil
+}
+
+// LookAtLocks is LookAtBridges for locks.
+func LookAtLocks(tx *db.Tx, after string, limit int) (next string, err error) {
+	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
+	if err != nil {
+		return "", fmt.Errorf("look for locks that come and go: %w", err)
+	}
+	for _, lk := range rows {
+		if err := lookAtLock(tx, lk); err != nil {
+			return "", err
+		}
+		next = lk.ID
+	}
+	if len(rows) < limit {
+		next = ""
+	}
+	return next, nil
+}
+
+func longAway(tx *db.Tx, br *ent.Bridge) error {
+	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < bridgePatience {
+		return nil
+	}
+	return staff.Notify(tx, staff.Notice{
+		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
+		Text: fmt.Sprintf("Bridge %q cannot be reached for more than 5 minutes. Codes on its locks go on working; new ones wait. Look at its power and its network.", br.Name),
+	})
+}
+
+// lookAtLock tells of one lock. Of one whose bridge is away staff hear once, by the bridge.
+func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
+	reason := string(Disconnected)
+	if !lk.Status.Online {
+		reason = "lockOffline"
+	}
+	if err := lockLink(tx, lk, Link.Look, reason); err != nil {
+		return err
+	}
+	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < lockPatience {
+		return nil
+	}
+	return staff.Notify(tx, staff.Notice{
+		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
+		Text: fmt.Sprintf("Lock %q cannot be reached by its bridge for more than 15 minutes. Codes on it go on working; new ones wait. Look at its battery and at how far the bridge is.", lk.Name),
+	})
+}
+
+// back has the locks of a bridge that is back be back with it, if it says that it reaches them.
+func back(ctx context.Context, tx *db.Tx, br *ent.Bridge, heard []Heard) error {
+	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(ctx)
+	if err != nil {
+		return fmt.Errorf("list the locks of a bridge that is back: %w", err)
+	}
+	reached := make(map[string]bool, len(heard))
+	for _, h := range heard {
+		reached[h.Address] = h.Status != nil && h.Status.Online
+	}
+	for _, lk := range locks {
+		if lk.Status.Online && reached[lk.Address] {
+			if err := lockLink(tx, lk, Link.Back, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
