@@ -5,7 +5,7 @@ package openapi
 
 import "embed"
 
-// Files are partner.yaml, property.yaml and admin.yaml.
+// Files are partner.yaml, property.yaml, admin.yaml and guest.yaml.
 //
 //go:embed *.yaml
 var Files embed.FS

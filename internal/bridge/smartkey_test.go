@@ -224,6 +224,7 @@ func TestOnlyWhatIssuerAndPhoneSignedOpens(t *testing.T) {
 		reason smartkey.Reason
 	}{
 		{name: "genuine", token: good, reason: smartkey.OK},
+		{name: "of the site", token: m.token(holder, with(func(g *grant) { g.bridge = keyProperty })), reason: smartkey.OK},
 		{name: "forged", token: false1.token(holder, day), reason: smartkey.UnknownIssuer},
 		{name: "changed", token: good, change: func(p *smartkey.Presentation) { p.Token = flipped(p.Token) }, reason: smartkey.BadSignature},
 		{name: "proof changed", token: good, change: func(p *smartkey.Presentation) { p.Proof = flipped(p.Proof) }, reason: smartkey.BadSignature},

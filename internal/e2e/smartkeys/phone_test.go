@@ -2,8 +2,15 @@
 package smartkeys
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +18,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -286,4 +294,55 @@ func TestAccessThatEndsEndsKeys(t *testing.T) {
 			t.Error("a guest who left gets a new token")
 		}
 	})
+}
+
+// TestNothingSecretIsLogged drives a phone's whole life with every word of server and bridge kept.
+func TestNothingSecretIsLogged(t *testing.T) {
+	var said said
+	w := e2etest.Open(t, func(c *sandbox.Config) {
+		c.Options.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	})
+	id := stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"})
+	p := newPhone(t, w)
+	l := link(t, w, id)
+	p.enrol(l)
+	room := p.door("Room 101")
+	pr, err := p.Present(p.greet(room), room, smartkey.Unlock, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wants("open", p.send(pr), smartkey.OK, "opened")
+	p.wants("again", p.send(pr), smartkey.Replayed, "refused")
+	_, _ = p.api.GetEnrolment(t.Context(), &guestv1.GetEnrolmentRequest{Link: l})
+	_, _ = p.api.Present(t.Context(), &guestv1.PresentRequest{Presentation: append(pr.Token, 0)})
+	_, _ = p.api.Greet(t.Context(), &guestv1.GreetRequest{Token: pr.Token, Door: make([]byte, 8)})
+	for what, raw := range map[string][]byte{"link": []byte(l), "token": pr.Token, "proof": pr.Proof} {
+		tail := raw[len(raw)-16:]
+		for _, form := range []string{string(raw), hex.EncodeToString(tail), base64.StdEncoding.EncodeToString(raw)[:40], fmt.Sprint(tail)} {
+			if said.has(strings.Trim(form, "[]")) {
+				t.Errorf("a %s is in the log", what)
+			}
+		}
+	}
+	if !said.has("smartkey") {
+		t.Error("the log was not kept")
+	}
+}
+
+// said keeps what is logged.
+type said struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Write(p)
+}
+
+func (s *said) has(form string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(s.all.String(), form)
 }
