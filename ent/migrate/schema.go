@@ -74,9 +74,9 @@ var (
 		PrimaryKey: []*schema.Column{ArrivalsColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "arrival_from_at",
+				Name:    "arrival_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ArrivalsColumns[2]},
+				Columns: []*schema.Column{ArrivalsColumns[1]},
 			},
 			{
 				Name:    "arrival_again_at",

@@ -15,7 +15,6 @@ func (Arrival) Annotations() []schema.Annotation { return table("arrivals") }
 
 func (Arrival) Fields() []ent.Field {
 	return []ent.Field{
-
 		id(),
 		property(),
 		moment("from_at"),
@@ -28,6 +27,6 @@ func (Arrival) Fields() []ent.Field {
 
 func (Arrival) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("from_at"), index.Fields("again_at").Annotations(entsql.IndexWhere("again_at IS NOT NULL")),
+		index.Fields("property_id"), index.Fields("again_at").Annotations(entsql.IndexWhere("again_at IS NOT NULL")),
 	}
 }

@@ -14,8 +14,8 @@ CREATE UNIQUE INDEX "apps_name_key" ON "apps" ("name");
 CREATE TABLE "arrivals" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "from_at" timestamptz NOT NULL, "minutes" bigint NOT NULL, "verdict" character varying NOT NULL, "judged_at" timestamptz NOT NULL, "again_at" timestamptz NULL, PRIMARY KEY ("id"));
 -- create index "arrival_again_at" to table: "arrivals"
 CREATE INDEX "arrival_again_at" ON "arrivals" ("again_at") WHERE (again_at IS NOT NULL);
--- create index "arrival_from_at" to table: "arrivals"
-CREATE INDEX "arrival_from_at" ON "arrivals" ("from_at");
+-- create index "arrival_property_id" to table: "arrivals"
+CREATE INDEX "arrival_property_id" ON "arrivals" ("property_id");
 -- create "bridges" table
 CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "bridge_property_id" to table: "bridges"

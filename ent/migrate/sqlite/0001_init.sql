@@ -12,8 +12,8 @@ CREATE TABLE `apps` (`id` text NOT NULL, `name` text NOT NULL, `created_at` date
 CREATE UNIQUE INDEX `apps_name_key` ON `apps` (`name`);
 -- create "arrivals" table
 CREATE TABLE `arrivals` (`id` text NOT NULL, `property_id` text NOT NULL, `from_at` datetime NOT NULL, `minutes` integer NOT NULL, `verdict` text NOT NULL, `judged_at` datetime NOT NULL, `again_at` datetime NULL, PRIMARY KEY (`id`));
--- create index "arrival_from_at" to table: "arrivals"
-CREATE INDEX `arrival_from_at` ON `arrivals` (`from_at`);
+-- create index "arrival_property_id" to table: "arrivals"
+CREATE INDEX `arrival_property_id` ON `arrivals` (`property_id`);
 -- create index "arrival_again_at" to table: "arrivals"
 CREATE INDEX `arrival_again_at` ON `arrivals` (`again_at`) WHERE again_at IS NOT NULL;
 -- create "bridges" table
