@@ -54,6 +54,7 @@ type TLS struct {
 	Cert    string   `type:"path" placeholder:"PATH" help:"Certificate chain of the HTTP and gRPC listeners, PEM. Read anew when it changes."`
 	Key     string   `type:"path" placeholder:"PATH" help:"Its key, PEM."`
 	Domains []string `placeholder:"NAME" help:"Get certificates for these names from Let's Encrypt (ACME), instead of files. The HTTP listener must be reachable at port 443."`
+	ACME    string   `name:"acme" placeholder:"URL" help:"Directory of another ACME authority than Let's Encrypt."`
 }
 
 // NATS carries wake-ups between nodes.
@@ -152,6 +153,9 @@ func (c Config) Validate() error {
 	}
 	if c.DatabaseConns < 4 || c.DatabaseConns > 1000 {
 		fail("--database-conns must be from 4 to 1000")
+	}
+	if c.TLS.ACME != "" && len(c.TLS.Domains) == 0 {
+		fail("--tls-acme goes with --tls-domains")
 	}
 	if c.TLS.Cert != "" && len(c.TLS.Domains) > 0 {
 		fail("--tls-domains goes without --tls-cert")

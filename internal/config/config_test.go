@@ -55,6 +55,7 @@ func TestValidate(t *testing.T) {
 		"no port":            {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
 		"two kinds of TLS":   {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
 		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
+		"no names for ACME":  {func(c *Config) { c.TLS.ACME = "https://ca.example/directory" }, "--tls-domains"},
 		"half a NATS pair":   {func(c *Config) { c.NATS.Key = "a" }, "--nats-cert"},
 		"no connection":      {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
 		"short memory":       {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},

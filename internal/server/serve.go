@@ -48,7 +48,9 @@ func (s *Server) serve(g *errgroup.Group) {
 
 	http1 := s.listeners.http
 	if config, err := s.tls(); err == nil && config != nil {
-		config.NextProtos = []string{"h2", "http/1.1"}
+		if config.NextProtos == nil { // ACME's has them, and one more to prove itself by
+			config.NextProtos = []string{"h2", "http/1.1"}
+		}
 		http1 = tls.NewListener(http1, config)
 	}
 	for name, run := range map[string]func() error{

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
 )
 
@@ -22,6 +23,9 @@ func (s *Server) tls() (*tls.Config, error) {
 		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.get}, nil
 	case len(t.Domains) > 0:
 		m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(t.Domains...), Cache: autocert.DirCache(filepath.Join(s.cfg.DataDir, "acme"))}
+		if t.ACME != "" {
+			m.Client = &acme.Client{DirectoryURL: t.ACME}
+		}
 		config := m.TLSConfig()
 		config.MinVersion = tls.VersionTLS12
 		return config, nil
