@@ -149,16 +149,32 @@ func (s *session) locks(list []*propertyv1.Lock) {
 }
 
 func (s *session) showLock(a *propertyv1.GetLockResponse) {
-	l, can := a.GetData(), a.GetData().GetAbilities()
+	l, can, st := a.GetData(), a.GetData().GetAbilities(), a.GetData().GetStatus()
 	s.locks([]*propertyv1.Lock{l})
 	s.say("")
 	s.facts("model", l.GetModel(), "kind", l.GetKind(), "last seen", when(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
-		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprint(can.GetSlotsTotal()),
+		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprintf("%d, %d free", can.GetSlotsTotal(), st.GetSlotsFree()),
+		"why offline", dash(st.GetOfflineReason()), "battery seen", when(st.GetBatteryObservedAt()), "battery low", yes(st.GetBatteryLow()), "clock", clockText(st),
 		"opens from afar", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule())
 	s.say("")
 	var rows [][]string
 	for _, sl := range a.GetSlots() {
-		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), dash(sl.GetReservationId()), when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
+		whose := dash(sl.GetReservationId() + sl.GetCodeId())
+		if sl.GetUnmanaged() {
+			whose = "not ours"
+		}
+		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), whose, when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
 	}
-	s.table("No slot was ever used.", []string{"slot", "evidence", "result", "reservation", "opens from", "until", "used"}, rows)
+	s.table("No slot was ever used.", []string{"slot", "evidence", "result", "whose", "opens from", "until", "used"}, rows)
+}
+
+// clockText says how far a lock's clock is from its bridge's, and whether it may keep windows.
+func clockText(s *propertyv1.LockStatus) string {
+	switch {
+	case s.ClockOffsetMs == nil:
+		return "not known"
+	case s.GetClockUntrusted():
+		return fmt.Sprintf("%.1f s off, not trusted", float64(s.GetClockOffsetMs())/1000)
+	}
+	return fmt.Sprintf("%.1f s off", float64(s.GetClockOffsetMs())/1000)
 }
