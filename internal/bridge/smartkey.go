@@ -26,9 +26,10 @@ const smartKeys = "smartkey"
 // property's issuer and the phone have signed. All of it is judged under one lock, since two uses of one nonce would
 // otherwise both pass.
 type doorkeeper struct {
-	bridge *Bridge
-	began  time.Time // its monotonic reading counts
-	time   timekeeper
+	bridge   *Bridge
+	property string
+	began    time.Time // its monotonic reading counts
+	time     timekeeper
 
 	mu     sync.Mutex
 	trust  smartkey.Trust
@@ -37,7 +38,7 @@ type doorkeeper struct {
 
 // newDoorkeeper reads what the bridge holds of issuer keys, list and rules.
 func newDoorkeeper(b *Bridge) (*doorkeeper, error) {
-	d := &doorkeeper{bridge: b, began: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock}}
+	d := &doorkeeper{bridge: b, property: b.id.PropertyID, began: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock}}
 	held, err := b.store.keys()
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func newDoorkeeper(b *Bridge) (*doorkeeper, error) {
 		held.List = b.id.List
 	}
 	if held.KeySet != nil {
-		if d.trust.Keys, err = smartkey.PinKeySet(held.KeySet, b.id.PropertyID); err != nil {
+		if d.trust.Keys, err = smartkey.PinKeySet(held.KeySet, d.property); err != nil {
 			return nil, fmt.Errorf("the bridge's store: issuer keys: %w", err)
 		}
 	}
@@ -141,7 +142,7 @@ func (d *doorkeeper) takeKeySets(sets [][]byte) *lockv1.SmartKeyState {
 	for _, raw := range sets {
 		var err error
 		if next.Keys.Version() == 0 {
-			next.Keys, err = smartkey.PinKeySet(raw, d.bridge.id.PropertyID)
+			next.Keys, err = smartkey.PinKeySet(raw, d.property)
 		} else {
 			next.Keys, err = next.Keys.Advance(raw)
 		}

@@ -16,6 +16,7 @@ import (
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entlock "latchkey.dev/ent/lock"
 	entphone "latchkey.dev/ent/phone"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -35,16 +36,19 @@ const (
 	keptStatus = time.Hour
 )
 
-// Reconcile revokes the tokens of stays and phones that may no longer enter, and publishes the status list if it says
-// something new, or is due. It reports whether bridges have to be told; they are woken.
-func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string) (bool, error) {
+// Reconcile revokes those of the suspected tokens that may no longer open what they name, takes the next step of a rotation, and
+// publishes the status list if it says something new, or is due. It reports whether bridges have to be told; they are woken.
+// Who suspects what is said by [Inspect].
+func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
 	i, err := load(tx, keys, propertyID)
 	if err != nil || i == nil {
 		return false, err
 	}
-	ids, err := Over(tx, propertyID)
-	if err != nil {
-		return false, err
+	var ids []string
+	if len(suspected) > 0 {
+		if ids, err = over(tx, propertyID, entkeystatus.IDIn(suspected...)); err != nil {
+			return false, err
+		}
 	}
 	if len(ids) > 0 {
 		err := tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), entkeystatus.IDIn(ids...)).SetRevokedAt(tx.Now()).Exec(tx.Context())
@@ -63,11 +67,12 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string) (bool, error) {
 	return true, lock.WakeKeys(tx, propertyID)
 }
 
-// Over lists the indexes, by id, whose tokens may no longer open what they name: the phone was shut out, the stay has ended
+// over lists the indexes, by id, whose tokens may no longer open what they name: the phone was shut out, the stay has ended
 // or changed, or a door is no longer one of its doors.
-func Over(tx *db.Tx, propertyID string) ([]string, error) {
+func over(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
-	alive, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now())).All(ctx)
+	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
+	alive, err := tx.KeyStatus.Query().Where(which...).All(ctx)
 	if err != nil || len(alive) == 0 {
 		return nil, err
 	}
@@ -91,14 +96,14 @@ func Over(tx *db.Tx, propertyID string) ([]string, error) {
 			return nil, err
 		}
 	}
-	var over []string
+	var gone []string
 	for _, s := range alive {
 		g := byID[s.GrantID]
 		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !within(s.LockIds, opens[g.ID]) {
-			over = append(over, s.ID)
+			gone = append(gone, s.ID)
 		}
 	}
-	return over, nil
+	return gone, nil
 }
 
 func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
@@ -222,25 +227,25 @@ func Due(ctx context.Context, c *ent.Client, after string, most int) ([]string, 
 	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
 }
 
-// NeedsWork tells, without writing, whether [Reconcile] would change anything.
-func NeedsWork(view *db.Tx, propertyID string) (bool, error) {
+// Inspect looks, without writing, whether [Reconcile] has anything to do, and at which tokens.
+func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := load(view, nil, propertyID)
 	if err != nil || i == nil {
-		return false, err
+		return false, nil, err
 	}
-	if ids, err := Over(view, propertyID); err != nil || len(ids) > 0 {
-		return true, err
+	if suspected, err = over(view, propertyID); err != nil || len(suspected) > 0 {
+		return true, suspected, err
 	}
 	every, err := i.every()
 	if err != nil || view.Now().Sub(i.row.ListAt) >= every {
-		return true, err
+		return true, nil, err
 	}
 	held := i.set.Keys()
 	if len(held) > 1 && view.Now().Sub(i.row.KeySetAt) >= announced || !view.Now().Before(held[0].NotAfter.Add(-renewKeysBefore)) {
-		return true, nil
+		return true, nil, nil
 	}
 	_, digest, err := i.content()
-	return !bytes.Equal(digest, i.row.ListDigest), err
+	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
 // Sweep forgets indexes and links that are over, at most so many of each.

@@ -16,6 +16,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -273,8 +274,11 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {
 		return fmt.Errorf("note the end of a token: %w", err)
 	}
-	_, err := Reconcile(i.tx, i.keys, i.row.ID)
-	return err
+	listed, err := i.publish(false)
+	if err != nil || !listed {
+		return err
+	}
+	return lock.WakeKeys(i.tx, i.row.ID)
 }
 
 // List is the phones of a stay, oldest first.
@@ -298,6 +302,10 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 	if p, err = tx.Phone.UpdateOne(p).SetRevokedAt(tx.Now()).Save(tx.Context()); err != nil {
 		return nil, fmt.Errorf("shut a phone out: %w", err)
 	}
-	_, err = Reconcile(tx, keys, propertyID)
+	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(p.ID)).IDs(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the tokens of a phone: %w", err)
+	}
+	_, err = Reconcile(tx, keys, propertyID, held...)
 	return p, err
 }

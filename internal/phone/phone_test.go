@@ -206,7 +206,7 @@ func TestListsStayYoung(t *testing.T) {
 		before := v.list.Number()
 		for range 5 {
 			d.pass(61 * time.Minute)
-			due, err := phone.NeedsWork(d.db.View(t.Context()), house)
+			due, _, err := phone.Inspect(d.db.View(t.Context()), house)
 			d.must(err)
 			if !due || !d.reconcile() {
 				t.Error("an old list is not made anew")

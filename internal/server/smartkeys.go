@@ -87,12 +87,12 @@ func (s *Server) followKeys(ctx context.Context, p *parts) error {
 
 // reconcileKeys writes only where there is something to write.
 func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
-	due, err := phone.NeedsWork(s.db.View(ctx), propertyID)
+	due, suspected, err := phone.Inspect(s.db.View(ctx), propertyID)
 	if err != nil || !due {
 		return err
 	}
 	return s.db.Write(s.wake(ctx), func(tx *db.Tx) error {
-		_, err := phone.Reconcile(tx, s.keys, propertyID)
+		_, err := phone.Reconcile(tx, s.keys, propertyID, suspected...)
 		return err
 	})
 }
