@@ -79,6 +79,9 @@ type fleetBench struct {
 	Bridges int `default:"2000" help:"Bridges to connect."`
 	Acts    int `default:"500" help:"Acts of each round."`
 	Rounds  int `default:"5" help:"How many rounds; the median counts."`
+
+	Restart bool          `help:"Kill the server under all bridges, start it again, and see when they are back and how the API answers meanwhile. There is no floor."`
+	Away    time.Duration `default:"30s" help:"With --restart: how long nobody serves."`
 }
 
 // Run measures.
@@ -86,6 +89,10 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	l, err := launch()
 	if err != nil {
 		return err
+	}
+	if c.Restart {
+		r, err := bench.Restart{Bridges: c.Bridges, Away: c.Away}.Run(ctx, l)
+		return c.print(std.out, r, err)
 	}
 	r, err := bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
 	return c.print(std.out, r, err)

@@ -1,0 +1,298 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// Restart says how to measure a server that is killed under many bridges and comes back.
+type Restart struct {
+	Bridges int
+	Away    time.Duration // how long nobody serves
+}
+
+// most is how long bridges are waited for, after the server is back.
+const most = 2 * time.Minute
+
+// Run kills a server that many bridges are connected to, starts it again, and sees when they are back in session and how
+// the API answers meanwhile. Memory is that of idle bridges before.
+func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	if b.Bridges <= warm {
+		return nil, fmt.Errorf("fleet: want more than %d bridges", warm)
+	}
+	if err := filesFor(b.Bridges); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	began := time.Now()
+	o := &owner{}
+	if err := o.setUp(ctx, l, dir, b.Bridges); err != nil {
+		return nil, err
+	}
+	enrolled := time.Since(began)
+	s := &served{launch: l, dir: dir}
+	defer func() { err = errors.Join(err, s.end()) }()
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	kilobyte, err := b.memory(ctx, s, o.tickets)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Name: "fleet --restart", Unit: "s", Rounds: 1}
+	if err := b.restart(ctx, s, o, r); err != nil {
+		return nil, err
+	}
+	r.note("bridges", float64(b.Bridges), "")
+	r.note("set up, with every bridge enrolled", enrolled.Seconds(), "s")
+	r.atMost("memory of an idle bridge, kB", kilobyte, 100)
+	return r.finish(), nil
+}
+
+// filesFor refuses to begin what the limit of open files would end.
+func filesFor(bridges int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	if need := uint64(bridges + 500); limit.Cur < need { //nolint:gosec // bridges is more than warm
+		return fmt.Errorf("fleet: %d bridges need %d open files in each process, and the limit is %d: raise it (ulimit -n %d)", bridges, need, limit.Cur, need)
+	}
+	return nil
+}
+
+// served is a server that can be killed and started again on the same data, at other addresses.
+type served struct {
+	launch Launch
+	dir    string
+	part   *part
+	at     Addresses
+	bridge atomic.Pointer[string]
+	front  atomic.Pointer[grpc.ClientConn]
+}
+
+func (s *served) start(ctx context.Context) (err error) {
+	if s.part, err = s.launch.start(ctx, "server"); err != nil {
+		return err
+	}
+	if err := s.part.call(ctx, "Start", s.dir, &s.at); err != nil {
+		return err
+	}
+	conn, err := dial(s.at.GRPC)
+	if err != nil {
+		return err
+	}
+	if old := s.front.Swap(conn); old != nil {
+		_ = old.Close()
+	}
+	address := s.at.Bridge
+	s.bridge.Store(&address)
+	return nil
+}
+
+// kill ends the server as kill -9 does.
+func (s *served) kill() {
+	_ = s.part.command.Process.Kill()
+	_ = s.part.command.Wait()
+	_ = s.part.rpc.Close()
+	s.part = nil
+}
+
+func (s *served) end() error {
+	if c := s.front.Load(); c != nil {
+		_ = c.Close()
+	}
+	return s.part.stop()
+}
+
+// memory connects every bridge once and sees what each takes in the server.
+func (b Restart) memory(ctx context.Context, s *served, tickets []ticket) (float64, error) {
+	for i := range tickets {
+		tickets[i].Address = *s.bridge.Load()
+	}
+	f := &fleet{part: s.part}
+	err := f.fill(ctx, tickets)
+	_ = f.herd.close()
+	return f.kilobyte, err
+}
+
+// restart has every bridge come back by itself after the server was killed.
+func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) error {
+	riding, stop := context.WithCancel(ctx)
+	flock := &returning{served: s, back: make([]atomic.Int64, b.Bridges)}
+	defer flock.all.Wait()
+	defer stop()
+	for n, t := range o.tickets {
+		flock.all.Go(func() { flock.live(riding, n, t) })
+	}
+	if _, err := flock.await(ctx, 1, time.Now().Add(most)); err != nil {
+		return fmt.Errorf("before the server was killed: %w", err)
+	}
+	s.kill()
+	flock.life.Add(1)
+	select {
+	case <-time.After(b.Away):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := s.start(ctx); err != nil {
+		return err
+	}
+	up := time.Now()
+	asked := make(chan calls, 1)
+	asking, enough := context.WithCancel(ctx)
+	go func() { asked <- ask(asking, s, o) }()
+	back, err := flock.await(ctx, 1, up.Add(most))
+	enough()
+	api := <-asked
+	if err != nil {
+		return fmt.Errorf("after the server was back: %w", err)
+	}
+	sinceUp := make([]float64, len(back))
+	for i, at := range back {
+		sinceUp[i] = max(at.Sub(up).Seconds(), 0)
+	}
+	r.Value = quantile(sinceUp, 1)
+	r.P50, r.P99 = quantile(api.took, 0.5), quantile(api.took, 0.99)
+	r.note("calls of the API meanwhile", float64(len(api.took)), "")
+	r.atMost("99 % of the bridges back in session, s", quantile(sinceUp, 0.99), 20)
+	r.atMost("all bridges back in session, s", r.Value, 30)
+	r.atMost("the API's p99 meanwhile, ms", r.P99, 500)
+	r.atMost("calls of the API that failed", float64(api.failed), 0)
+	return nil
+}
+
+// returning are bridges that connect again by themselves, as the product's own do.
+type returning struct {
+	served *served
+	life   atomic.Int64   // how often the server was killed
+	back   []atomic.Int64 // when each was last welcomed, in nanoseconds, and in the lowest bit by which life
+	all    sync.WaitGroup
+}
+
+// The waits between two attempts are those of internal/bridge: drawn from zero to a bound that doubles.
+const (
+	firstWait = 250 * time.Millisecond
+	mostWait  = 10 * time.Second
+)
+
+// live keeps one bridge connected.
+func (f *returning) live(ctx context.Context, n int, t ticket) {
+	for wait := firstWait; ctx.Err() == nil; wait = min(2*wait, mostWait) {
+		t.Address = *f.served.bridge.Load()
+		life := f.life.Load()
+		trying, cancel := context.WithTimeout(ctx, 15*time.Second)
+		r, err := connect(trying, t)
+		cancel()
+		if err == nil {
+			f.back[n].Store(time.Now().UnixNano()<<1 | life&1)
+			wait = firstWait
+			f.ride(ctx, r)
+		}
+		select {
+		case <-time.After(rand.N(wait)):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// ride beats until the stream ends.
+func (f *returning) ride(ctx context.Context, r *rider) {
+	t := time.NewTicker(beatEvery)
+	defer t.Stop()
+	defer func() { _ = r.close() }()
+	for {
+		select {
+		case <-t.C:
+			_ = r.beat()
+		case <-r.ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// await waits until so large a part is connected to the present server and says when each was.
+func (f *returning) await(ctx context.Context, part float64, until time.Time) ([]time.Time, error) {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var back []time.Time
+		life := f.life.Load()
+		for i := range f.back {
+			if at := f.back[i].Load(); at != 0 && at&1 == life&1 {
+				back = append(back, time.Unix(0, at>>1))
+			}
+		}
+		if float64(len(back)) >= part*float64(len(f.back)) {
+			return back, nil
+		}
+		if time.Now().After(until) {
+			return nil, fmt.Errorf("%d of %d bridges are not in session after %v", len(f.back)-len(back), len(f.back), most)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// calls is what came of calls of the API.
+type calls struct {
+	took   []float64 // milliseconds
+	failed int
+}
+
+// ask calls the API at a steady pace, each call in time whatever the ones before take, until ctx ends.
+func ask(ctx context.Context, s *served, o *owner) (out calls) {
+	const pace = 50 * time.Millisecond
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	defer all.Wait()
+	t := time.NewTicker(pace)
+	defer t.Stop()
+	room := make(chan struct{}, 200)
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			all.Wait()
+			return out
+		case <-t.C:
+		}
+		select {
+		case room <- struct{}{}:
+		default: // so many wait already: that is told by how long they do
+			continue
+		}
+		all.Go(func() {
+			defer func() { <-room }()
+			began := time.Now()
+			calling, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+			defer cancel()
+			_, err := propertyv1.NewLockServiceClient(s.front.Load()).ListLocks(o.as(calling), &propertyv1.ListLocksRequest{PageSize: 20})
+			mu.Lock()
+			defer mu.Unlock()
+			out.took = append(out.took, milliseconds(time.Since(began)))
+			if err != nil {
+				out.failed++
+			}
+		})
+	}
+}
