@@ -21,11 +21,10 @@ func (s *session) carry() cause {
 			s.refuse(o, errBusy, "busy")
 			continue
 		}
-		var claimed lock.Order
-		err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
-			claimed, err = lock.ClaimAct(tx, s.open.BridgeID, s.open.Epoch, o.actID)
-			return err
-		})
+		if !o.taken.CompareAndSwap(false, true) {
+			continue
+		}
+		claimed, err := s.claim(o)
 		if err != nil {
 			s.refuse(o, err, "notClaimed")
 			if why, ends := causeOf(err); ends && why == superseded {
@@ -51,6 +50,22 @@ func (s *session) carry() cause {
 	return ""
 }
 
+// claim takes an act for this session, durably: in the change that stored it, where that was made here, or now.
+func (s *session) claim(o *order) (claimed lock.Order, err error) {
+	if o.claimed != nil {
+		if o.claimed.Epoch != s.open.Epoch {
+			return claimed, lock.ErrBridgeOffline
+		}
+		return *o.claimed, nil
+	}
+	err = s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
+		claimed, err = lock.ClaimAct(tx, s.open.BridgeID, s.open.Epoch, o.actID)
+		return err
+	})
+	return claimed, err
+}
+
+// refuse answers an order of which nothing was sent.
 func (s *session) refuse(o *order, err error, why string) {
 	s.node.counters.refused.WithLabelValues(why).Inc()
 	o.reply(lock.Outcome{ActID: o.actID}, err)

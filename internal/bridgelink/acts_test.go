@@ -233,3 +233,47 @@ func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
 		}
 	})
 }
+
+// An act whose bridge has its session on the node that stores it is claimed in the same change, and still sent at most
+// once: not by another session, and not after somebody gave up waiting.
+func TestActIsClaimedWhereItIsStored(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		store := func() (o lock.Order) {
+			s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
+				o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", 5*time.Second)
+				return err
+			}))
+			if o.Epoch == 0 {
+				t.Error("the act was not claimed for the session here")
+			}
+			return o
+		}
+		state := func(o lock.Order) string {
+			out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, o.ActID)
+			s.must(err)
+			return out.State
+		}
+		o := store()
+		done := make(chan ending, 1)
+		go func() {
+			out, err := n.Act(context.Background(), o)
+			done <- ending{out, err}
+		}()
+		if a := b.act(); a.Id != o.ActID || a.Address != "front" || a.DeadlineMs == 0 {
+			t.Errorf("act %v", a)
+		}
+		b.acted(o.ActID, lock.ActDone)
+		if r := <-done; r.err != nil || r.out.State != lock.ActDone || state(o) != lock.ActDone {
+			t.Errorf("%+v", r)
+		}
+		o = store()
+		o.Epoch-- // as if another session had begun since
+		if _, err := n.Act(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.ActExpired {
+			t.Errorf("for another session: %v, %s", err, state(o))
+		}
+	})
+}

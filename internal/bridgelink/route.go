@@ -36,6 +36,7 @@ type answer struct {
 	Why      string       `json:"why,omitempty"`
 	Outcome  lock.Outcome `json:"outcome,omitzero"`
 	Greeting []byte       `json:"greeting,omitempty"`
+	unsent   bool         // it is certain that nothing was sent and nothing will be
 }
 
 const (
@@ -115,28 +116,29 @@ func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
 	case "greet":
 		return json.Marshal(greetingAnswer(n.greet(ctx, c.BridgeID)))
 	case "act":
-		return json.Marshal(n.place(ctx, c))
+		return json.Marshal(n.place(ctx, c, nil))
 	}
 	return nil, errors.New("an unknown call between nodes")
 }
 
 // place leaves an act with the bridge's session and waits for what becomes of it.
-func (n *Node) place(ctx context.Context, c call) answer {
+func (n *Node) place(ctx context.Context, c call, claimed *lock.Order) answer {
 	s := n.current(c.BridgeID)
 	if s == nil {
-		return answer{Why: notHere}
+		return answer{Why: notHere, unsent: true}
 	}
 	done := make(chan answer, 1)
-	o := &order{actID: c.ActID, deadline: c.Deadline, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
+	o := &order{actID: c.ActID, deadline: c.Deadline, claimed: claimed, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
 	if !s.box.order(o) {
 		n.counters.refused.WithLabelValues("queueFull").Inc()
-		return answer{Why: busy}
+		return answer{Why: busy, unsent: true}
 	}
 	select {
 	case a := <-done:
+		a.unsent = !a.Done
 		return a
 	case <-ctx.Done():
-		return answer{Why: refused}
+		return answer{Why: refused, unsent: o.taken.CompareAndSwap(false, true)}
 	}
 }
 
@@ -181,20 +183,24 @@ func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
 	defer cancel()
-	a, err := n.ask(wait, o.Node, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation})
+	var claimed *lock.Order
+	if o.Epoch != 0 {
+		claimed = &o
+	}
+	a, err := n.ask(wait, o.Node, claimed, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation})
 	switch {
 	case err == nil && a.Done:
 		return a.Outcome, nil
 	case err != nil && !errors.Is(err, bus.ErrNoResponder):
-		return n.settle(ctx, o.PropertyID, o.ActID)
+		return n.settle(ctx, o.PropertyID, o.ActID, false)
 	}
-	return n.drop(ctx, o.PropertyID, o.ActID, a.Why)
+	return n.drop(ctx, o.PropertyID, o.ActID, a)
 }
 
 // ask has the node that holds a bridge answer; this one needs no bus for it.
-func (n *Node) ask(ctx context.Context, node string, c call) (a answer, err error) {
+func (n *Node) ask(ctx context.Context, node string, claimed *lock.Order, c call) (a answer, err error) {
 	if node == n.cfg.Name {
-		return n.place(ctx, c), nil
+		return n.place(ctx, c, claimed), nil
 	}
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -208,12 +214,12 @@ func (n *Node) ask(ctx context.Context, node string, c call) (a answer, err erro
 }
 
 // drop ends an act that was not sent. If it was claimed after all, its state is the answer.
-func (n *Node) drop(ctx context.Context, propertyID, actID, why string) (lock.Outcome, error) {
-	done, err := n.settle(ctx, propertyID, actID)
+func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lock.Outcome, error) {
+	done, err := n.settle(ctx, propertyID, actID, a.unsent)
 	if err != nil || done.State != lock.ActExpired {
 		return done, err
 	}
-	switch why {
+	switch a.Why {
 	case busy:
 		return lock.Outcome{}, errBusy
 	case refused:
@@ -222,11 +228,12 @@ func (n *Node) drop(ctx context.Context, propertyID, actID, why string) (lock.Ou
 	return lock.Outcome{}, lock.ErrBridgeOffline
 }
 
-// settle makes sure that an act which nobody claimed never is, and tells its state.
-func (n *Node) settle(ctx context.Context, propertyID, actID string) (lock.Outcome, error) {
+// settle makes sure that an act which nobody claimed, or of which it is certain that it was not sent, never is, and tells
+// its state.
+func (n *Node) settle(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
 	var done lock.Outcome
 	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
-		if err := lock.DropAct(tx, propertyID, actID); err != nil {
+		if err := lock.DropAct(tx, propertyID, actID, unsent); err != nil {
 			return err
 		}
 		done, err = lock.GetAct(tx.Context(), tx.Client, propertyID, actID)

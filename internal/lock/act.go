@@ -42,6 +42,9 @@ type Order struct {
 	Address    string // the lock's on the bridge
 	Operation  string
 	Deadline   time.Time
+	// Epoch is of the session that the act was claimed for when it was stored; 0: it was not. Whoever stored it holds the
+	// only order that may have it sent.
+	Epoch int64
 	// Presentation of an act of a SmartKey.
 	Presentation []byte `json:"-"`
 }
@@ -65,7 +68,7 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 }
 
 func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
-	ctx := tx.Context()
+	ctx := tx.Brief()
 	lk, err := Get(ctx, tx.Client, propertyID, lockID)
 	if err != nil {
 		return Order{}, err
@@ -83,12 +86,20 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	if deadline <= 0 || deadline > MaxDeadline {
 		deadline = MaxDeadline
 	}
+	state := ActStored
+	if held(tx, br.Node) {
+		state = ActClaimed
+	}
 	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(operation).
-		SetActor(actor).SetState(ActStored).SetDeadline(tx.Now().Add(deadline)).SetCreatedAt(tx.Now()).Save(ctx)
+		SetActor(actor).SetState(state).SetDeadline(tx.Now().Add(deadline)).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
 		return Order{}, err
 	}
-	return order(a, lk, br), nil
+	o := order(a, lk, br)
+	if state == ActClaimed {
+		o.Epoch = br.Epoch
+	}
+	return o, nil
 }
 
 func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) Order {
@@ -149,7 +160,7 @@ func actGone(err error) error {
 // FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
 // nothing else changes once it is said.
 func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
-	ctx := tx.Context()
+	ctx := tx.Brief()
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.RevokedAtIsNil()).Only(ctx)
 	if err != nil {
 		return Outcome{}, actGone(err)
@@ -183,6 +194,9 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 			return Outcome{}, err
 		}
 	}
+	if n > 0 {
+		return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: cut(result, 32), At: at}, nil
+	}
 	a, err = tx.Act.Get(ctx, actID)
 	if err != nil {
 		return Outcome{}, err
@@ -190,9 +204,14 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 	return outcomeOf(a), nil
 }
 
-// DropAct ends an act that nobody claimed: it will not be sent.
-func DropAct(tx *db.Tx, propertyID, actID string) error {
-	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(ActStored)).
+// DropAct ends an act that nobody claimed: it will not be sent. Unsent says that the caller holds its order and knows
+// that nothing was sent, so that it ends also if it was claimed.
+func DropAct(tx *db.Tx, propertyID, actID string, unsent bool) error {
+	from := []string{ActStored}
+	if unsent {
+		from = append(from, ActClaimed)
+	}
+	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.StateIn(from...)).
 		SetState(ActExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 

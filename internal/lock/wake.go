@@ -18,6 +18,20 @@ func WithWaker(ctx context.Context, w Waker) context.Context {
 	return context.WithValue(ctx, wakerKey{}, w)
 }
 
+type nodeKey struct{}
+
+// WithNode names the node that makes the changes under this context. Acts on locks whose bridge has its session there
+// are claimed for it in the change that stores them.
+func WithNode(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, nodeKey{}, name)
+}
+
+// held says whether the node that makes this change is the named one.
+func held(tx *db.Tx, node string) bool {
+	here, ok := tx.Context().Value(nodeKey{}).(string)
+	return ok && here == node && node != ""
+}
+
 func wake(tx *db.Tx, bridgeID, lockID string) {
 	if w, ok := tx.Context().Value(wakerKey{}).(Waker); ok && w != nil {
 		tx.After(func() { w(bridgeID, lockID) })
