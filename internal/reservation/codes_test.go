@@ -1,0 +1,133 @@
+package reservation_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	entcode "latchkey.dev/ent/code"
+	entnotice "latchkey.dev/ent/notice"
+	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func (h *house) code(n access.NewCode) (c *ent.Code) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		c, err = access.Settler{Tx: tx, Keys: h.keys}.CreateCode(h.id, n)
+		return err
+	})
+	return c
+}
+
+func (h *house) ends(c *ent.Code) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		c, err := access.GetCode(tx, h.id, c.ID)
+		if err == nil {
+			_, err = access.Settler{Tx: tx, Keys: h.keys}.EndCode(c, access.EndRevoked, "test")
+		}
+		return err
+	})
+}
+
+// later passes time and looks at the codes whose time has come.
+func (h *house) later(d time.Duration) {
+	h.t.Helper()
+	h.clock.Advance(d)
+	h.write(func(tx *db.Tx) error {
+		_, err := access.SettleCodes(access.Settler{Tx: tx, Keys: h.keys}, 100)
+		return err
+	})
+}
+
+// places are the slots that shall hold a code.
+func (h *house) places(c *ent.Code) (out []*ent.Slot) {
+	h.t.Helper()
+	for _, s := range h.slots() {
+		if s.Present && s.GrantID == c.ID {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		c := h.code(access.NewCode{ // it is Saturday, 10:00 in Berlin
+			Kind: access.StaffCode, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},
+			Hours: []access.Hours{{Days: []int{6, 1}, From: "08:00", To: "12:00"}},
+		})
+		window := func(what string, from, to time.Time) {
+			t.Helper()
+			all := h.places(c)
+			if len(all) != 2 {
+				t.Fatalf("%s: %d places, want 2", what, len(all))
+			}
+			for _, s := range all {
+				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) {
+					t.Errorf("%s: %s has %v to %v, want %v to %v", what, s.DoorID, s.NotBefore, s.NotAfter, from, to)
+				}
+			}
+		}
+		noon := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
+		window("now", morning, noon)
+		h.verify("r1", "g1")
+		h.later(time.Hour)
+		window("still", morning, noon)
+		h.later(time.Hour)
+		window("over", noon.Add(44*time.Hour), noon.Add(48*time.Hour))
+		h.ends(c)
+		if len(h.places(c)) != 0 {
+			t.Error("a code that was revoked has places")
+		}
+		pins := func() int {
+			n, err := h.db.Read().Pin.Query().Where(entpin.GrantID(c.ID)).Count(t.Context())
+			h.must(err)
+			return n
+		}
+		if pins() != 1 {
+			t.Error("the digits are free while locks hold them")
+		}
+		h.verify("r1", "g1")
+		if pins() != 0 {
+			t.Error("the digits are kept although no lock holds them")
+		}
+		c, err := h.db.Read().Code.Query().Where(entcode.ID(c.ID)).Only(t.Context())
+		h.must(err)
+		if c.EndReason != access.EndRevoked || c.ReleasedAt == nil || c.NextAt != nil {
+			t.Errorf("after the end: %v", c)
+		}
+	})
+}
+
+func TestACodeWaitsForAFreePlace(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		var all []*ent.Code
+		for range h.caps.Slots + 1 {
+			all = append(all, h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}}))
+			h.verify("r1")
+		}
+		last := all[h.caps.Slots]
+		notice := func() bool {
+			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(last.ID + "/codeNotPlaced")).Exist(t.Context())
+			h.must(err)
+			return some
+		}
+		if len(h.places(last)) != 0 || !notice() {
+			t.Fatalf("a full lock: %d places, told %v", len(h.places(last)), notice())
+		}
+		h.ends(all[0])
+		h.later(time.Minute)
+		if len(h.places(last)) != 0 {
+			t.Error("a place was given away whose code is not known to be gone")
+		}
+		h.says("r1", slot.Verified, slot.OK)
+		h.later(time.Minute)
+		if len(h.places(last)) != 1 || notice() {
+			t.Errorf("a place is free: %d places, told %v", len(h.places(last)), notice())
+		}
+	})
+}
