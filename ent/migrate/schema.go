@@ -883,9 +883,6 @@ var (
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[17], ReservationsColumns[1]},
-				Annotation: &entsql.IndexAnnotation{
-					Where: "state IN ('confirmed', 'started')",
-				},
 			},
 			{
 				Name:    "reservation_property_id_state",

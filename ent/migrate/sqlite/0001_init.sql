@@ -169,7 +169,7 @@ CREATE INDEX `reservation_integration_id_updated_at_id` ON `reservations` (`inte
 -- create index "reservation_integration_id_space_key" to table: "reservations"
 CREATE INDEX `reservation_integration_id_space_key` ON `reservations` (`integration_id`, `space_key`);
 -- create index "reservation_from_at_property_id" to table: "reservations"
-CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`) WHERE state IN ('confirmed', 'started');
+CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`);
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "secrets" table

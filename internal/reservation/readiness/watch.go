@@ -62,13 +62,9 @@ func Due(tx *db.Tx, k reservation.Keeper, limit int) ([]Look, error) {
 	return out, nil
 }
 
-// comes picks the reservations whose guests come within the horizon. The states stand there literally, so that the index of
-// arrivals serves.
+// comes picks the reservations whose guests come within the horizon.
 func comes(now time.Time) predicate.Reservation {
-	return entreservation.And(entreservation.FromAtGT(now), entreservation.FromAtLTE(now.Add(Horizon)),
-		func(s *sql.Selector) {
-			s.Where(sql.ExprP(s.C(entreservation.FieldState) + " IN ('confirmed', 'started')"))
-		})
+	return entreservation.And(entreservation.FromAtGT(now), entreservation.FromAtLTE(now.Add(Horizon)), entreservation.StateIn(arriving...))
 }
 
 // unseen picks those that were not looked at since the PMS last changed them.
