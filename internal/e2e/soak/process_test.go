@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long something that must come is waited for.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // process is a program that is started, killed and started again.
 type process struct {
