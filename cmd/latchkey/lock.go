@@ -109,7 +109,7 @@ type lockUnlock struct {
 }
 
 func (lockUnlock) Help() string {
-	return `The lock is asked once, within ten seconds or not at all. "unknown" means that it was asked and nothing came back: look at the door before you try again.`
+	return `The lock is asked once, within ten seconds or not at all. If nothing came back the door may be open or not, and will not open later: look at it before you try again.`
 }
 
 // errUnopened makes the command fail when the door did not certainly open.

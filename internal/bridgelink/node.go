@@ -44,7 +44,9 @@ func (n *Node) since() time.Duration { return time.Since(n.began) }
 func (n *Node) timestamp() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
 // Context has changes made under it wake bridges, here and elsewhere, and claim acts for the sessions here.
-func (n *Node) Context(ctx context.Context) context.Context { return lock.WithNode(lock.WithWaker(ctx, n.Wake), n.cfg.Name) }
+func (n *Node) Context(ctx context.Context) context.Context {
+	return lock.WithNode(lock.WithWaker(ctx, n.Wake), n.cfg.Name)
+}
 
 func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	heard, ok := heardHello(hello)

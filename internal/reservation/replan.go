@@ -18,6 +18,9 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
 	}
+	if err := access.Unsettle(tx, propertyID); err != nil {
+		return err
+	}
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)

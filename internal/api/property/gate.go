@@ -76,7 +76,7 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 
 // changed plans anew what a changed gate touches, and writes the gate.
 func (s *gates) changed(tx *db.Tx, propertyID string, row *gateRow, touched space.Touched) (*propertyv1.Gate, error) {
-	if err := s.replan(tx, propertyID, touched); err != nil {
+	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err
 	}
 	list, err := gateMessages(tx.Context(), tx.Client, propertyID, row)

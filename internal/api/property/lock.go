@@ -97,7 +97,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		if err := s.replan(tx, propertyID, touched); err != nil {
+		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
 		m, err := lockMessage(tx.Context(), tx, propertyID, row)

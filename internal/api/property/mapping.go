@@ -83,7 +83,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 			return nil, err
 		}
 		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: r.GetSpaceId()}},
-			s.replan(tx, propertyID, touched)
+			s.Replan(tx, propertyID, touched)
 	})
 }
 
@@ -93,7 +93,7 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId()}}, s.replan(tx, propertyID, touched)
+		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId()}}, s.Replan(tx, propertyID, touched)
 	})
 }
 
@@ -147,7 +147,7 @@ func (s *mappings) set(tx *db.Tx, propertyID, integrationID string, wanted []*pr
 		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.GetSpaceId()})
 	}
 	list.Total = int32(len(list.List))
-	return list, s.replan(tx, propertyID, loose)
+	return list, s.Replan(tx, propertyID, loose)
 }
 
 // loosen unmaps the partner spaces that the wish names without a space, and those that hold a

@@ -36,6 +36,6 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.replan(tx, propertyID, space.Touched{All: true})
+		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.Replan(tx, propertyID, space.Touched{All: true})
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
@@ -100,14 +99,6 @@ func change[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, prop
 		return none, err
 	}
 	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
-}
-
-// replan plans anew what a change touched, and soon the codes that are no stay's.
-func (d Deps) replan(tx *db.Tx, propertyID string, t space.Touched) error {
-	if err := access.Unsettle(tx, propertyID); err != nil {
-		return err
-	}
-	return d.Replan(tx, propertyID, t)
 }
 
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }

@@ -104,7 +104,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 		if err != nil {
 			return nil, err
 		}
-		if err := s.replan(tx, propertyID, touched); err != nil {
+		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
 		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
@@ -122,7 +122,7 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 		if err != nil {
 			return nil, err
 		}
-		if err := s.replan(tx, propertyID, touched); err != nil {
+		if err := s.Replan(tx, propertyID, touched); err != nil {
 			return nil, err
 		}
 		m, err := spaceMessage(tx.Context(), tx.Client, propertyID, row)
