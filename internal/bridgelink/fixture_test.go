@@ -294,7 +294,7 @@ func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
 // lock is the service's row of one of the bridge's locks.
 func (b *bridge) lock(address string) *ent.Lock {
 	b.s.t.Helper()
-	locks, err := lock.List(context.Background(), b.s.db.Read(), b.s.house)
+	locks, _, err := lock.List(context.Background(), b.s.db.Read(), b.s.house, lock.Choice{}, 0, 1000)
 	b.s.must(err)
 	for _, lk := range locks {
 		if lk.BridgeID == b.id && lk.Address == address {

@@ -29,9 +29,41 @@ func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lo
 	return lk, err
 }
 
-// List is every lock of the property, oldest first.
-func List(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Lock, error) {
-	return c.Lock.Query().Where(entlock.PropertyID(propertyID)).Order(entlock.ByID()).All(ctx)
+// Choice says which locks a list shall hold. The zero value is all.
+type Choice struct {
+	BridgeID   string
+	Unassigned bool // at no door
+}
+
+// List is a page of the property's locks, oldest first, and how many there are in all.
+func List(ctx context.Context, c *ent.Client, propertyID string, w Choice, skip, most int) ([]*ent.Lock, int, error) {
+	q := c.Lock.Query().Where(entlock.PropertyID(propertyID))
+	if w.BridgeID != "" {
+		q.Where(entlock.BridgeID(w.BridgeID))
+	}
+	if w.Unassigned {
+		q.Where(entlock.DoorIDIsNil())
+	}
+	total, err := q.Clone().Count(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	page, err := q.Order(entlock.ByID()).Offset(skip).Limit(most).All(ctx)
+	return page, total, err
+}
+
+// PerBridge counts the locks of each bridge of the property.
+func PerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
+	var rows []struct {
+		BridgeID string `json:"bridge_id"`
+		Count    int    `json:"count"`
+	}
+	err := c.Lock.Query().Where(entlock.PropertyID(propertyID)).GroupBy(entlock.FieldBridgeID).Aggregate(ent.Count()).Scan(ctx, &rows)
+	counts := make(map[string]int, len(rows))
+	for _, r := range rows {
+		counts[r.BridgeID] = r.Count
+	}
+	return counts, err
 }
 
 // AtDoors finds the locks of doors, by door. Doors without a lock are not in the answer.

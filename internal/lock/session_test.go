@@ -83,7 +83,7 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect("front", "back")
-		locks, err := lock.List(t.Context(), s.db.Read(), s.house)
+		locks, _, err := lock.List(t.Context(), s.db.Read(), s.house, lock.Choice{}, 0, 1000)
 		s.must(err)
 		if len(locks) != 2 || locks[0].PropertyID != s.house || locks[0].Capabilities.Slots != 3 {
 			t.Fatalf("locks: %v", locks)
@@ -97,7 +97,7 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 			t.Errorf("states %v, want both online", st)
 		}
 		s.connect("front")
-		locks, err = lock.List(t.Context(), s.db.Read(), s.house)
+		locks, _, err = lock.List(t.Context(), s.db.Read(), s.house, lock.Choice{}, 0, 1000)
 		s.must(err)
 		if st := states(); !st[locks[0].ID].Online || st[locks[1].ID].Online {
 			t.Errorf("states %v, want the lock that was not named offline", st)

@@ -47,7 +47,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	if err != nil {
 		return nil, err
 	}
-	driven, err := driven(ctx, s.DB.Read(), propertyID)
+	driven, err := lock.PerBridge(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -72,21 +72,8 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 	})
 }
 
-// driven counts the locks of each bridge.
-func driven(ctx context.Context, c *client, propertyID string) (map[string]int, error) {
-	locks, err := lock.List(ctx, c, propertyID)
-	if err != nil {
-		return nil, err
-	}
-	counts := map[string]int{}
-	for _, lk := range locks {
-		counts[lk.BridgeID]++
-	}
-	return counts, nil
-}
-
 func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridgeRow) (*propertyv1.Bridge, error) {
-	counts, err := driven(ctx, tx.Client, propertyID)
+	counts, err := lock.PerBridge(ctx, tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}

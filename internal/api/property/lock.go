@@ -30,22 +30,16 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	if err != nil {
 		return nil, err
 	}
-	all, err := lock.List(ctx, s.DB.Read(), propertyID)
+	wanted := lock.Choice{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
+	rows, total, err := lock.List(ctx, s.DB.Read(), propertyID, wanted, p.Number*p.Limit, p.Limit)
 	if err != nil {
 		return nil, err
 	}
-	var wanted []*lockRow
-	for _, lk := range all {
-		if (r.GetBridgeId() == "" || lk.BridgeID == r.GetBridgeId()) && (!r.GetUnassignedOnly() || lk.DoorID == nil) {
-			wanted = append(wanted, lk)
-		}
-	}
-	from := min(p.Number*p.Limit, len(wanted))
-	list, err := lockMessages(ctx, s.DB.View(ctx), propertyID, wanted[from:min(from+p.Limit, len(wanted))]...)
+	list, err := lockMessages(ctx, s.DB.View(ctx), propertyID, rows...)
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: next(p, len(wanted)), Total: int32(len(wanted))}}, nil
+	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
 }
 
 func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {
