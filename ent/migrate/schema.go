@@ -875,11 +875,6 @@ var (
 				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[30], ReservationsColumns[0]},
 			},
 			{
-				Name:    "reservation_integration_id_space_key",
-				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[28]},
-			},
-			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[17], ReservationsColumns[1]},

@@ -100,6 +100,12 @@ func (d *drive) next(own *[]int64) change {
 // places are rooms and beds of the sandbox's house, as its PMS calls them: space, and room of a bed.
 var places = [][2]string{{"R101"}, {"R102"}, {"R103"}, {"D4-A", "D4"}, {"D4-B", "D4"}, {"D4-C", "D4"}, {"D4-D", "D4"}}
 
+const (
+	template = "template-" // and a number: what the stored reservations are copied from
+	// templates is how many numbers there are before place and first day repeat.
+	templates = 420
+)
+
 func (c change) place() (spaceID, parentID string) {
 	p := places[c.number%int64(len(places))]
 	return p[0], p[1]

@@ -96,13 +96,16 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
+// fill stores reservations as new ones with the numbers 1 to rows would have been, so that a change of one of them changes
+// what a change of a new one does.
 func (s *site) fill(ctx context.Context, rows int) error {
-	const first = "template"
-	if err := s.send(ctx, 0, change{id: first, nights: 1}); err != nil {
-		return err
+	for n := range templates {
+		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", template, n), number: int64(n), nights: 1}); err != nil {
+			return err
+		}
 	}
 	s.stored = rows
-	return s.call(ctx, "Fill", Rows{Template: first, Count: rows}, &None{})
+	return s.call(ctx, "Fill", rows, &None{})
 }
 
 func (s *site) end() error { return errors.Join(s.drive.close(), s.part.stop()) }

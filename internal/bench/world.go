@@ -89,14 +89,8 @@ func (p *worldPart) Idle(idle bool, _ *None) error {
 	return nil
 }
 
-// Rows names so many reservations to copy from one.
-type Rows struct {
-	Template string // the PMS's id of the one to copy
-	Count    int
-}
-
-// Fill stores copies of a reservation under the PMS's ids old-1 to old-Count.
-func (p *worldPart) Fill(r Rows, _ *None) (err error) {
+// Fill stores count reservations under the PMS's ids old-1, old-2 and on, each a copy of the template of its number.
+func (p *worldPart) Fill(count int, _ *None) (err error) {
 	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()
 	d, err := sql.Open("sqlite3", "file:"+path+"?_txlock=immediate&_busy_timeout=30000&_synchronous=NORMAL")
 	if err != nil {
@@ -110,11 +104,17 @@ func (p *worldPart) Fill(r Rows, _ *None) (err error) {
 	}
 	values := strings.Replace(strings.Replace(columns, ",id,", ",printf('rsv_%026d', n),", 1), ",pms_id,", ",'old-' || n,", 1)
 	insert := `WITH RECURSIVE count(n) AS (SELECT ?1 UNION ALL SELECT n + 1 FROM count WHERE n < ?2)
-		INSERT INTO reservations (` + strings.Trim(columns, ",") + `) SELECT ` + strings.Trim(values, ",") + ` FROM count, reservations WHERE pms_id = ?3`
+		INSERT INTO reservations (` + strings.Trim(columns, ",") + `) SELECT ` + strings.Trim(values, ",") + `
+		FROM count CROSS JOIN reservations ON integration_id = (SELECT integration_id FROM reservations WHERE pms_id = ?3 || 0) AND pms_id = ?3 || (n % ?4)`
 	const atOnce = 50_000
-	for first := 1; first <= r.Count; first += atOnce {
-		if _, err := d.Exec(insert, first, min(first+atOnce-1, r.Count), r.Template); err != nil {
+	for first := 1; first <= count; first += atOnce {
+		last := min(first+atOnce-1, count)
+		done, err := d.Exec(insert, first, last, template, templates)
+		if err != nil {
 			return fmt.Errorf("store reservations %d and on: %w", first, err)
+		}
+		if n, err := done.RowsAffected(); err != nil || n != int64(last-first+1) {
+			return errors.Join(fmt.Errorf("stored %d of the reservations %d to %d", n, first, last), err)
 		}
 	}
 	_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -168,8 +169,10 @@ func (g *group) shared(first *ticket) ([]*ticket, error) {
 	return members, tx.Commit()
 }
 
-// next is the next ticket whose caller is still there, without waiting for one.
+// next is the next ticket whose caller is still there. It waits for none, but lets callers that could run at once come
+// as far as the queue: a commit for more of them costs each less.
 func (g *group) next(have int, begun time.Time) *ticket {
+	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {
 		select {
 		case t, ok := <-g.queue:
@@ -180,7 +183,11 @@ func (g *group) next(have int, begun time.Time) *ticket {
 				return t
 			}
 		default:
-			return nil
+			if yielded {
+				return nil
+			}
+			yielded = true
+			runtime.Gosched()
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"sync"
 
 	"github.com/mattn/go-sqlite3"
@@ -115,7 +116,7 @@ func (c *changes) keep(key any, now mark, value any) {
 	c.known[key] = remembered{now, value}
 }
 
-// connector opens connections, which changes, if there is any, watches.
+// connector opens connections. That of the writer is watched by changes, and keeps the log.
 type connector struct {
 	dsn     string
 	changes *changes
@@ -131,6 +132,7 @@ func (c connector) Driver() driver.Driver {
 	}
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
 		c.changes.watch(conn)
-		return nil
+		_, err := conn.Exec(fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", logPages), nil)
+		return err
 	}}
 }

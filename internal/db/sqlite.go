@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"entgo.io/ent/dialect"
@@ -15,7 +16,13 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-const sqliteReaders = 4
+const (
+	sqliteReaders = 4
+	writerCache   = 64 << 10 // KiB of pages that the writer keeps
+	// logPages is how long the write-ahead log may grow, in pages of 4 KiB, before it is copied into the file. A page that is
+	// written often is then copied once for many times; the price is a log of up to 32 MiB, read again after a crash.
+	logPages = 8192
+)
 
 type sqlite struct {
 	path    string
@@ -36,7 +43,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 		return nil, err
 	}
 	changes := newChanges()
-	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}, "_cache_size": {"-16384"}}, changes)
+	writer, err := openPool(ctx, path, 1, url.Values{"_txlock": {"immediate"}, "_foreign_keys": {"1"}, "_cache_size": {strconv.Itoa(-writerCache)}}, changes)
 	if err != nil {
 		return nil, err
 	}

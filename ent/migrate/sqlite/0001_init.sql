@@ -166,8 +166,6 @@ CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `i
 CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`integration_id`, `pms_id`);
 -- create index "reservation_integration_id_updated_at_id" to table: "reservations"
 CREATE INDEX `reservation_integration_id_updated_at_id` ON `reservations` (`integration_id`, `updated_at`, `id`);
--- create index "reservation_integration_id_space_key" to table: "reservations"
-CREATE INDEX `reservation_integration_id_space_key` ON `reservations` (`integration_id`, `space_key`);
 -- create index "reservation_from_at_property_id" to table: "reservations"
 CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`);
 -- create index "reservation_property_id_state" to table: "reservations"
