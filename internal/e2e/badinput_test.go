@@ -251,7 +251,7 @@ func TestTooMuchOverEveryProtocol(t *testing.T) {
 	huge := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "BIG"}, PmsNumber: strings.Repeat("a", 1100<<10)}}
 	many := &partnerv1.BatchUpsertReservationsRequest{Reservations: slices.Repeat([]*partnerv1.Reservation{{PmsMeta: &partnerv1.PmsMeta{Id: "MANY"}}}, 101)}
 	for _, p := range e2etest.Protocols {
-		if o, err := w.Call(t.Context(), p, w.Partner(), one, huge); err != nil || o.Code != codes.ResourceExhausted || p == e2etest.REST && o.HTTP != 413 {
+		if o, err := w.Call(t.Context(), p, w.Partner(), one, huge); err != nil || o.Code != codes.ResourceExhausted || o.Reason != "bodyTooLarge" || o.RequestID == "" || p == e2etest.REST && o.HTTP != 413 {
 			t.Errorf("1.1 MiB over %s: %v %v", p, o, err)
 		}
 		o, err := w.Call(t.Context(), p, w.Partner(), batch, many)

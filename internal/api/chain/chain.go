@@ -25,6 +25,9 @@ import (
 const (
 	DefaultDeadline = 30 * time.Second
 	MaxRequestBytes = 1 << 20 // of every call, REST bodies included
+	// MaxReceiveBytes is what gRPC and Connect still take in of a message, so that one over MaxRequestBytes is refused by
+	// the chain, with a reason. What is larger they refuse unread, by its code alone.
+	MaxReceiveBytes = 4 << 20
 )
 
 // Authenticator turns the credentials of a call into an actor, or returns a fault of kind
@@ -111,6 +114,6 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 		grpc.UnaryInterceptor(c.Unary),
 		grpc.StreamInterceptor(c.Stream),
 		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(MaxRequestBytes),
+		grpc.MaxRecvMsgSize(MaxReceiveBytes),
 	}
 }

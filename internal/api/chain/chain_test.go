@@ -224,9 +224,24 @@ func TestWhatIsNoMessageIsTheCallersFault(t *testing.T) {
 
 func TestTooLargeMessagesAreExhausted(t *testing.T) {
 	conn, _ := start(t, &service{}, nil)
-	_, err := partnerv1.NewReservationServiceClient(conn).UpsertReservation(authorized(t), &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: strings.Repeat("x", chain.MaxRequestBytes)}})
-	if status.Code(err) != codes.ResourceExhausted {
-		t.Error(err)
+	client := partnerv1.NewReservationServiceClient(conn)
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		size   int
+		code   codes.Code
+		reason string
+	}{
+		{"a little too large", authorized(t), chain.MaxRequestBytes, codes.ResourceExhausted, "bodyTooLarge"},
+		{"by far too large", authorized(t), chain.MaxReceiveBytes - 100, codes.ResourceExhausted, "bodyTooLarge"},
+		{"too large to be read", authorized(t), chain.MaxReceiveBytes, codes.ResourceExhausted, ""},
+		{"too large and a stranger's", t.Context(), chain.MaxRequestBytes, codes.Unauthenticated, "invalidCredentials"},
+		{"large", authorized(t), chain.MaxRequestBytes - 100, codes.InvalidArgument, "invalidFields"},
+	} {
+		_, err := client.UpsertReservation(c.ctx, &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: strings.Repeat("x", c.size)}})
+		if code, reason, _, _ := told(err); code != c.code || reason != c.reason {
+			t.Errorf("%s: %.200s", c.name, err)
+		}
 	}
 }
 

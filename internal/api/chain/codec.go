@@ -14,24 +14,44 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// codec reads and writes messages as gRPC does, but lets a message that cannot be read pass,
-// marked as such: gRPC itself would answer with an internal error, to anybody.
+// codec reads and writes messages as gRPC does, but lets a message that cannot be read, or is
+// too large, pass, marked as such: gRPC itself would answer without a reason, to anybody.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(proto.Message)
+	if ok && data.Len() > MaxRequestBytes {
+		MarkTooLarge(m)
+		return nil
+	}
 	err := c.CodecV2.Unmarshal(data, v)
-	if m, ok := v.(proto.Message); ok && err != nil {
+	if ok && err != nil {
 		MarkUnreadable(m, data.Materialize())
 		return nil
 	}
 	return err
 }
 
-// unreadable is the number of an unknown field, the last there is, that marks a message
-// which could not be read. A client that sends it is told what it asked for.
-const unreadable protowire.Number = 1<<29 - 1
+// Numbers of unknown fields, the last there are, that mark a message which could not be read or
+// was too large to be. A client that sends them is told what it asked for.
+const (
+	unreadable protowire.Number = 1<<29 - 1 - iota
+	tooLarge
+)
+
+// MarkTooLarge empties a message and notes that more than MaxRequestBytes were sent, so that the
+// call passes the chain and is refused there.
+func MarkTooLarge(m proto.Message) {
+	proto.Reset(m)
+	m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, tooLarge, protowire.VarintType), 1))
+}
+
+// TooLarge is the fault of a call that brings more than MaxRequestBytes.
+func TooLarge() *fault.Fault {
+	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send fewer reservations at once", MaxRequestBytes)
+}
 
 // MarkUnreadable empties a message that could not be read from raw and notes why, so that
 // the call passes the chain and is refused there.
@@ -84,7 +104,7 @@ func brokenText(found []string, raw []byte, md protoreflect.MessageDescriptor, p
 // maxDepth bounds how deep an unreadable message is searched.
 const maxDepth = 32
 
-// readable returns the fault of a message that was marked as unreadable.
+// readable returns the fault of a message that was marked as unreadable or too large.
 func readable(m proto.Message) error {
 	raw := m.ProtoReflect().GetUnknown()
 	var fields []fault.Field
@@ -95,6 +115,9 @@ func readable(m proto.Message) error {
 		}
 		mark := raw[:n]
 		raw = raw[n:]
+		if number == tooLarge && kind == protowire.VarintType {
+			return TooLarge()
+		}
 		if number != unreadable || kind != protowire.BytesType {
 			continue
 		}

@@ -102,7 +102,7 @@ func foreign(ctx context.Context, err error) *fault.Fault {
 	case code == codes.Unimplemented:
 		return fault.New(fault.Unimplemented, fault.UnimplementedReason, "this method is not offered here").With(err)
 	case code == codes.ResourceExhausted:
-		return fault.New(fault.Exhausted, fault.BodyTooLarge, "a message is larger than %d bytes", MaxRequestBytes).With(err)
+		return TooLarge().With(err)
 	}
 	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
 }

@@ -34,7 +34,7 @@ func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor)
 			connect.WithCodec(codec{name: "proto"}),
 			connect.WithCodec(codec{name: "json", json: true}),
 			connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
-			connect.WithReadMaxBytes(chain.MaxRequestBytes),
+			connect.WithReadMaxBytes(chain.MaxReceiveBytes),
 		},
 	}
 }

@@ -191,6 +191,10 @@ func TestErrorsKeepTheirDetails(t *testing.T) {
 			if diff := cmp.Diff([]string{"reservation.pmsNumber tooLong", "reservation.state wrongValue"}, fields); diff != "" || code != connect.CodeInvalidArgument || reason != "invalidFields" {
 				t.Errorf("%v %s %s", code, reason, diff)
 			}
+			_, err = client.UpsertReservation(t.Context(), &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: strings.Repeat("x", 2<<20)}})
+			if code, reason, _ := details(t, err); code != connect.CodeResourceExhausted || reason != "bodyTooLarge" {
+				t.Errorf("too large: %v %s", code, reason)
+			}
 			s.fail = errors.New("secret of the house")
 			defer func() { s.fail = nil }()
 			_, err = client.UpsertReservation(t.Context(), &partnerv1.UpsertReservationRequest{})
@@ -213,7 +217,9 @@ func TestBadBodies(t *testing.T) {
 		{"no protobuf", "application/proto", "\xff\xff", "at", 400, []string{"invalid_argument", "invalidFields"}},
 		{"broken text", "application/proto", "\x0a\x03\x2a\x01\xff", "at", 400, []string{"reservation.pmsNumber"}},
 		{"no credential comes first", "application/json", `{`, "", 401, []string{"unauthenticated"}},
-		{"too large", "application/json", `{"reservation":{"pmsNumber":"` + strings.Repeat("x", 1<<20) + `"}}`, "at", 429, []string{"resource_exhausted"}},
+		{"too large", "application/json", `{"reservation":{"pmsNumber":"` + strings.Repeat("x", 1<<20) + `"}}`, "at", 429, []string{"resource_exhausted", "bodyTooLarge"}},
+		{"too large protobuf", "application/proto", strings.Repeat("x", 1<<20+1), "at", 429, []string{"resource_exhausted", "bodyTooLarge"}},
+		{"too large, of a stranger", "application/proto", strings.Repeat("x", 1<<20+1), "", 401, []string{"unauthenticated"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceUpsertReservationProcedure, strings.NewReader(c.body))

@@ -23,6 +23,7 @@ import (
 type letter struct {
 	raw  []byte
 	json bool
+	huge bool // more was sent than a call may bring, and raw is empty
 	msg  proto.Message
 }
 
@@ -31,6 +32,10 @@ func (l *letter) open(v any, report *body.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is no protobuf message", v)
+	}
+	if l.huge {
+		chain.MarkTooLarge(m)
+		return nil
 	}
 	if l.json {
 		body.Decode(l.raw, m.ProtoReflect(), report)
@@ -84,8 +89,12 @@ func (c codec) Unmarshal(raw []byte, v any) error {
 		}
 		return errNoLetter
 	}
+	l.json = c.json
+	if l.huge = len(raw) > chain.MaxRequestBytes; l.huge {
+		return nil
+	}
 	// Connect uses its buffer again.
-	l.raw, l.json = bytes.Clone(raw), c.json
+	l.raw = bytes.Clone(raw)
 	return nil
 }
 

@@ -108,5 +108,5 @@ func (s *source) read() ([]byte, *fault.Fault) {
 func (s *source) tooLarge() *fault.Fault {
 	// A sender that goes on beyond this is cut off, which is its own doing.
 	_, _ = io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, maxDrain))
-	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the body is larger than %d bytes: send fewer reservations at once", chain.MaxRequestBytes)
+	return chain.TooLarge()
 }
