@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+
+	"latchkey.dev/internal/fault"
 )
 
 // FromHTTP returns the context of a call that a protocol on top of HTTP brought: it knows the
@@ -28,6 +30,11 @@ type address string
 
 func (address) Network() string  { return "tcp" }
 func (a address) String() string { return string(a) }
+
+// TooSlow is the fault of a request whose body stops coming until the server's patience ends.
+func TooSlow() *fault.Fault {
+	return fault.New(fault.Deadline, fault.BodyTooSlow, "the body did not come in time, and nothing was done: send it again, all of it at once")
+}
 
 type header struct{ http, metadata string }
 

@@ -186,8 +186,11 @@ func EnvelopeOf(st *status.Status) *errorsv1.Error {
 	for _, d := range e.GetDetails() {
 		readDetail(e, d)
 	}
-	if e.GetReason() == string(fault.BodyTooLarge) {
+	switch fault.Reason(e.GetReason()) {
+	case fault.BodyTooLarge:
 		e.Status = http.StatusRequestEntityTooLarge
+	case fault.BodyTooSlow:
+		e.Status = http.StatusRequestTimeout
 	}
 	return e
 }

@@ -5,12 +5,16 @@ package connectrpc
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"slices"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
@@ -73,7 +77,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	call.ServeHTTP(w, r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect)))
+	inner := r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect))
+	inner.Body = content{r.Body, r.Header}
+	call.ServeHTTP(w, inner)
+}
+
+// content is the body of a request, which says why it ends when it does not come in time.
+type content struct {
+	io.ReadCloser
+	header http.Header // of the request
+}
+
+func (c content) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
+		err = translate(chain.Status(chain.TooSlow(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+	}
+	return n, err
 }
 
 func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[letter]) (*connect.Response[letter], error) {

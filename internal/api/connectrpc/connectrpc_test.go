@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
@@ -244,6 +245,52 @@ func TestBadBodies(t *testing.T) {
 				if !bytes.Contains(raw, []byte(w)) {
 					t.Errorf("%s lacks %s", raw, w)
 				}
+			}
+		})
+	}
+}
+
+func TestASlowSenderIsToldSo(t *testing.T) {
+	quick := start(t, &service{})
+	srv := httptest.NewUnstartedServer(quick.Config.Handler)
+	srv.Config.Protocols, srv.Config.ReadTimeout = connectrpc.Protocols(), 300*time.Millisecond
+	srv.Start()
+	t.Cleanup(srv.Close)
+	for _, c := range []struct {
+		name, kind string
+		h2         bool
+	}{{"Connect", "application/json", false}, {"Connect over HTTP/2", "application/json", true}, {"gRPC-Web", "application/grpc-web+proto", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			from, to := io.Pipe()
+			defer to.Close()
+			go func() { _, _ = io.WriteString(to, "\x00\x00\x00\x00\x09ab") }() // and no more
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1connect.ReservationServiceUpsertReservationProcedure, from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", c.kind)
+			client := srv.Client()
+			if c.h2 {
+				client = h2c(t)
+			}
+			resp, err := client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			raw, err := io.ReadAll(resp.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.kind == "application/json" {
+				if resp.StatusCode != http.StatusGatewayTimeout || !bytes.Contains(raw, []byte(`"deadline_exceeded"`)) || !bytes.Contains(raw, []byte("bodyTooSlow")) {
+					t.Errorf("%d %s", resp.StatusCode, raw)
+				}
+				return
+			}
+			if !bytes.Contains(raw, []byte("grpc-status: 4")) && resp.Header.Get("Grpc-Status") != "4" {
+				t.Errorf("%v %s", resp.Header, raw)
 			}
 		})
 	}

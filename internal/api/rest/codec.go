@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -97,6 +98,9 @@ func (s *source) read() ([]byte, *fault.Fault) {
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r.Body, chain.MaxRequestBytes+1))
 	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		s.exchange.late = true
+		return nil, chain.TooSlow().With(err)
 	case err != nil:
 		return nil, fault.New(fault.Invalid, fault.BadJSON, "the body ended before it was complete").With(err)
 	case n > chain.MaxRequestBytes:
@@ -107,6 +111,7 @@ func (s *source) read() ([]byte, *fault.Fault) {
 
 func (s *source) tooLarge() *fault.Fault {
 	// A sender that goes on beyond this is cut off, which is its own doing.
-	_, _ = io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, maxDrain))
+	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, maxDrain))
+	s.exchange.late = errors.Is(err, os.ErrDeadlineExceeded)
 	return chain.TooLarge()
 }

@@ -40,6 +40,10 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	b.fillMasks(msg, &x.report)
 	md := chain.MetadataOf(x.request.Header)
 	md[chain.HeaderRequestID] = []string{x.id}
+	if x.late {
+		// The server has given up on the connection, its context with it; the caller still gets to hear why.
+		ctx = context.WithoutCancel(ctx)
+	}
 	header, err := c.in.Call(ctx, fullMethod, md, in, out)
 	chain.CopyHeader(x.header, header)
 	return err

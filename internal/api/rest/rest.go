@@ -74,6 +74,7 @@ type exchange struct {
 	header  http.Header // of the answer
 	id      string
 	report  body.Report
+	late    bool // the body did not come in time
 }
 
 type exchangeKey struct{}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -129,6 +130,55 @@ func TestASenderOfTooMuchReadsTheAnswer(t *testing.T) {
 				t.Errorf("%d bytes, chunked %v: %+v", size, chunked, e.Error)
 			}
 		}
+	}
+}
+
+func TestASlowSenderIsToldSo(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	srv := httptest.NewUnstartedServer(s.handler)
+	srv.Config.ReadTimeout = 300 * time.Millisecond
+	srv.Config.Protocols = new(http.Protocols)
+	srv.Config.Protocols.SetHTTP1(true)
+	srv.Config.Protocols.SetUnencryptedHTTP2(true)
+	srv.Start()
+	t.Cleanup(srv.Close)
+	for _, c := range []struct {
+		name, token, begin string
+		h2                 bool
+		length             int64
+		status             int
+		reason             string
+	}{
+		{"half a body", "at", `{"pmsNumber":`, false, 100, 408, "bodyTooSlow"},
+		{"half a body of unknown length", "at", `{"pmsNumber":`, false, -1, 408, "bodyTooSlow"},
+		{"half a body over HTTP/2", "at", `{"pmsNumber":`, true, -1, 408, "bodyTooSlow"},
+		{"a stranger", "no", `{"pmsNumber":`, false, 100, 401, "invalidCredentials"},
+		{"too much, and slow to send the rest", "at", "{", false, 2 << 20, 413, "bodyTooLarge"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			tr := &http.Transport{Protocols: new(http.Protocols)}
+			tr.Protocols.SetHTTP1(!c.h2)
+			tr.Protocols.SetUnencryptedHTTP2(c.h2)
+			defer tr.CloseIdleConnections()
+			from, to := io.Pipe()
+			defer to.Close()
+			go func() { _, _ = io.WriteString(to, c.begin) }() // and no more
+			req, err := http.NewRequestWithContext(t.Context(), "PATCH", srv.URL+"/v1/reservations", from)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.ContentLength = c.length
+			req.Header.Set("Authorization", "Bearer "+c.token)
+			resp, err := tr.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if e := readEnvelope(t, resp); e.Error.Status != c.status || e.Error.Reason != c.reason {
+				t.Errorf("%+v", e.Error)
+			}
+		})
 	}
 }
 

@@ -175,6 +175,11 @@ const (
 	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
 	// 404.
 	Reason_REASON_CODE_NOT_FOUND Reason = 93
+	// 408. The request did not come whole within a minute; nothing was done.
+	Reason_REASON_BODY_TOO_SLOW Reason = 94
+	// 409. The call was carried out before under this Idempotency-Key, and what it made is a secret that was shown once and not
+	// kept. Make another, under a new key.
+	Reason_REASON_SHOWN_ONCE Reason = 95
 	// Wrong fields: the reason of one entry of details.
 	// A field that must be sent.
 	Reason_REASON_REQUIRED Reason = 100
@@ -280,6 +285,8 @@ var (
 		89:  "REASON_PROPERTY_NOT_FOUND",
 		90:  "REASON_TOKEN_NOT_FOUND",
 		93:  "REASON_CODE_NOT_FOUND",
+		94:  "REASON_BODY_TOO_SLOW",
+		95:  "REASON_SHOWN_ONCE",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -367,6 +374,8 @@ var (
 		"REASON_PROPERTY_NOT_FOUND":        89,
 		"REASON_TOKEN_NOT_FOUND":           90,
 		"REASON_CODE_NOT_FOUND":            93,
+		"REASON_BODY_TOO_SLOW":             94,
+		"REASON_SHOWN_ONCE":                95,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -524,7 +533,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xc5\x11\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xf6\x11\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -597,7 +606,9 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x17REASON_NOTICE_NOT_FOUND\x10X\x12\x1d\n" +
 	"\x19REASON_PROPERTY_NOT_FOUND\x10Y\x12\x1a\n" +
 	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x19\n" +
-	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x13\n" +
+	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x18\n" +
+	"\x14REASON_BODY_TOO_SLOW\x10^\x12\x15\n" +
+	"\x11REASON_SHOWN_ONCE\x10_\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +
