@@ -82,12 +82,12 @@ func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
 type passage struct {
 	world *sandbox.World
 	log   *os.File
-	held  chan bool // the watched lock holds a code, or holds none
+	held  chan held // what the watched lock came to
 	count int
 }
 
 func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
-	p := &passage{held: make(chan bool, 16)}
+	p := &passage{held: make(chan held, 16)}
 	if p.log, err = os.Create(filepath.Join(dir, "world.log")); err != nil {
 		return nil, err
 	}
@@ -106,6 +106,12 @@ func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
 }
 
 func (p *passage) close() error { return errors.Join(p.world.Close(), p.log.Close()) }
+
+// held says that a lock came to hold a code, or none, and when.
+type held struct {
+	code bool
+	at   time.Time
+}
 
 // passed is what one round found, in milliseconds.
 type passed struct{ answers, locks []float64 }
@@ -181,14 +187,14 @@ func (p *passage) settled(ctx context.Context, id, status string) error {
 }
 
 // await waits for word of the watched lock.
-func (p *passage) await(ctx context.Context, held bool) (time.Time, error) {
+func (p *passage) await(ctx context.Context, code bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for {
 		select {
-		case is := <-p.held:
-			if is == held {
-				return time.Now(), nil
+		case h := <-p.held:
+			if h.code == code {
+				return h.at, nil
 			}
 		case <-ctx.Done():
 			return time.Time{}, errors.New("the lock did not come to hold what it shall")
@@ -199,7 +205,7 @@ func (p *passage) await(ctx context.Context, held bool) (time.Time, error) {
 // watchedDriver tells when the watched lock took or lost a code.
 type watchedDriver struct {
 	driver.Driver
-	held chan<- bool
+	held chan<- held
 }
 
 // Locks implements driver.Driver.
@@ -215,12 +221,12 @@ func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 
 type watchedLock struct {
 	driver.Lock
-	held chan<- bool
+	held chan<- held
 }
 
-func (l watchedLock) tell(a driver.Answer, held bool) driver.Answer {
+func (l watchedLock) tell(a driver.Answer, code bool) driver.Answer {
 	if a.Result == slot.OK {
-		l.held <- held
+		l.held <- held{code, time.Now()}
 	}
 	return a
 }

@@ -71,38 +71,44 @@ func (s *session) wishes(marks map[string]int64) ([]lock.Wish, error) {
 	return wishes, nil
 }
 
-// tell puts one message per lock into the outbox, locks with a revocation first.
+// tell puts one message per lock into the outbox, locks with a revocation first, each on its way before the codes of the
+// next are sealed.
 func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
-	slots := make(map[string][]*lockv1.DesiredSlot, len(marks))
+	of := make(map[string][]lock.Wish, len(marks))
 	var order []string
 	for _, w := range wishes {
-		if _, ok := slots[w.LockID]; !ok {
+		if of[w.LockID] == nil {
 			order = append(order, w.LockID)
 		}
-		m := s.marks[w.LockID]
-		if d := s.seal(w, m.address); d != nil {
-			slots[w.LockID] = append(slots[w.LockID], d)
-		} else if slots[w.LockID] == nil {
-			slots[w.LockID] = []*lockv1.DesiredSlot{}
-		}
-		m.generation = max(m.generation, w.Generation)
-		s.marks[w.LockID] = m
+		of[w.LockID] = append(of[w.LockID], w)
 	}
 	for _, id := range order {
-		address := s.marks[id].address
-		if marks[id] == whole {
-			s.say(snapshot(address, slots[id]))
-		} else if len(slots[id]) > 0 {
-			s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: address, Slots: slots[id]}}})
-		}
-		s.node.counters.told.Add(float64(len(slots[id])))
-		s.out.flush(s.stream)
+		s.tellLock(id, marks[id] == whole, of[id])
 	}
 	for id, mark := range marks {
-		if _, told := slots[id]; !told && mark == whole {
+		if of[id] == nil && mark == whole {
 			s.say(snapshot(s.marks[id].address, nil))
 		}
 	}
+}
+
+func (s *session) tellLock(id string, all bool, wishes []lock.Wish) {
+	m := s.marks[id]
+	slots := make([]*lockv1.DesiredSlot, 0, len(wishes))
+	for _, w := range wishes {
+		if d := s.seal(w, m.address); d != nil {
+			slots = append(slots, d)
+		}
+		m.generation = max(m.generation, w.Generation)
+	}
+	s.marks[id] = m
+	if all {
+		s.say(snapshot(m.address, slots))
+	} else if len(slots) > 0 {
+		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: m.address, Slots: slots}}})
+	}
+	s.node.counters.told.Add(float64(len(slots)))
+	s.out.flush(s.stream)
 }
 
 func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {

@@ -12,28 +12,33 @@ import (
 // free says whether a slot is nobody's any more. Its grant stays named until another takes it.
 func free(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// choose picks the slot for a new code: the lowest number that was never used, else the row that has been empty
-// longest. 0: there is none. A slot that holds something foreign is left alone.
-func choose(rows []*ent.Slot, total int) (number int, row *ent.Slot) {
-	used := make(map[int]bool, len(rows))
-	for _, s := range rows {
-		used[s.Number] = true
-		if s.Number > total || !free(s) || s.Foreign {
+// seat is a slot as choose sees it.
+type seat struct {
+	id     string
+	number int
+	free   bool // nobody's, and nothing foreign in it
+}
+
+// choose picks the slot for a new code: the lowest number that was never used, else the first that is free, which is the
+// one that has been empty longest. 0: there is none. A slot that holds something foreign is left alone.
+func choose(longestEmptyFirst []seat, total int) (number int, id string) {
+	used := make([]bool, total+1)
+	var found seat
+	for _, s := range longestEmptyFirst {
+		if s.number < 1 || s.number > total {
 			continue
 		}
-		if row == nil || emptySince(s).Before(emptySince(row)) {
-			row = s
+		used[s.number] = true
+		if s.free && found.number == 0 {
+			found = s
 		}
 	}
 	for n := 1; n <= total; n++ {
 		if !used[n] {
-			return n, nil
+			return n, ""
 		}
 	}
-	if row == nil {
-		return 0, nil
-	}
-	return row.Number, row
+	return found.number, found.id
 }
 
 // vacant counts the slots that choose may pick.
@@ -45,13 +50,6 @@ func vacant(rows []*ent.Slot, total int) int {
 		}
 	}
 	return max(n, 0)
-}
-
-func emptySince(s *ent.Slot) time.Time {
-	if s.SeenAt != nil {
-		return *s.SeenAt
-	}
-	return s.ChangedAt
 }
 
 // serverOf is a row as package slot sees it.
