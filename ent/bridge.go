@@ -55,6 +55,10 @@ type Bridge struct {
 	ClockOffsetMs int64 `json:"clock_offset_ms,omitempty"`
 	// Events of the bridge are stored up to here.
 	EventSequence int64 `json:"event_sequence,omitempty"`
+	// Of the issuer keys that the bridge said it pinned; -1: it knows no SmartKeys.
+	KeySetVersion *int64 `json:"key_set_version,omitempty"`
+	// Of the status list that the bridge said it holds.
+	KeyListNumber int64 `json:"key_list_number,omitempty"`
 	// LinkAt holds the value of the "link_at" field.
 	LinkAt *time.Time `json:"link_at,omitempty"`
 	// UnreachedAt holds the value of the "unreached_at" field.
@@ -77,7 +81,7 @@ func (*Bridge) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case bridge.FieldOnline:
 			values[i] = new(sql.NullBool)
-		case bridge.FieldEpoch, bridge.FieldClockOffsetMs, bridge.FieldEventSequence:
+		case bridge.FieldEpoch, bridge.FieldClockOffsetMs, bridge.FieldEventSequence, bridge.FieldKeySetVersion, bridge.FieldKeyListNumber:
 			values[i] = new(sql.NullInt64)
 		case bridge.FieldID, bridge.FieldPropertyID, bridge.FieldName, bridge.FieldBootID, bridge.FieldSoftware, bridge.FieldNode, bridge.FieldOfflineReason:
 			values[i] = new(sql.NullString)
@@ -223,6 +227,19 @@ func (_m *Bridge) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.EventSequence = value.Int64
 			}
+		case bridge.FieldKeySetVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field key_set_version", values[i])
+			} else if value.Valid {
+				_m.KeySetVersion = new(int64)
+				*_m.KeySetVersion = value.Int64
+			}
+		case bridge.FieldKeyListNumber:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field key_list_number", values[i])
+			} else if value.Valid {
+				_m.KeyListNumber = value.Int64
+			}
 		case bridge.FieldLinkAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field link_at", values[i])
@@ -361,6 +378,14 @@ func (_m *Bridge) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("event_sequence=")
 	builder.WriteString(fmt.Sprintf("%v", _m.EventSequence))
+	builder.WriteString(", ")
+	if v := _m.KeySetVersion; v != nil {
+		builder.WriteString("key_set_version=")
+		builder.WriteString(fmt.Sprintf("%v", *v))
+	}
+	builder.WriteString(", ")
+	builder.WriteString("key_list_number=")
+	builder.WriteString(fmt.Sprintf("%v", _m.KeyListNumber))
 	builder.WriteString(", ")
 	if v := _m.LinkAt; v != nil {
 		builder.WriteString("link_at=")

@@ -241,6 +241,34 @@ func (_c *BridgeCreate) SetNillableEventSequence(v *int64) *BridgeCreate {
 	return _c
 }
 
+// SetKeySetVersion sets the "key_set_version" field.
+func (_c *BridgeCreate) SetKeySetVersion(v int64) *BridgeCreate {
+	_c.mutation.SetKeySetVersion(v)
+	return _c
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableKeySetVersion(v *int64) *BridgeCreate {
+	if v != nil {
+		_c.SetKeySetVersion(*v)
+	}
+	return _c
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (_c *BridgeCreate) SetKeyListNumber(v int64) *BridgeCreate {
+	_c.mutation.SetKeyListNumber(v)
+	return _c
+}
+
+// SetNillableKeyListNumber sets the "key_list_number" field if the given value is not nil.
+func (_c *BridgeCreate) SetNillableKeyListNumber(v *int64) *BridgeCreate {
+	if v != nil {
+		_c.SetKeyListNumber(*v)
+	}
+	return _c
+}
+
 // SetLinkAt sets the "link_at" field.
 func (_c *BridgeCreate) SetLinkAt(v time.Time) *BridgeCreate {
 	_c.mutation.SetLinkAt(v)
@@ -384,6 +412,10 @@ func (_c *BridgeCreate) defaults() {
 		v := bridge.DefaultEventSequence
 		_c.mutation.SetEventSequence(v)
 	}
+	if _, ok := _c.mutation.KeyListNumber(); !ok {
+		v := bridge.DefaultKeyListNumber
+		_c.mutation.SetKeyListNumber(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := bridge.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -451,6 +483,9 @@ func (_c *BridgeCreate) check() error {
 	}
 	if _, ok := _c.mutation.EventSequence(); !ok {
 		return &ValidationError{Name: "event_sequence", err: errors.New(`ent: missing required field "Bridge.event_sequence"`)}
+	}
+	if _, ok := _c.mutation.KeyListNumber(); !ok {
+		return &ValidationError{Name: "key_list_number", err: errors.New(`ent: missing required field "Bridge.key_list_number"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Bridge.created_at"`)}
@@ -571,6 +606,14 @@ func (_c *BridgeCreate) createSpec() (*Bridge, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.EventSequence(); ok {
 		_spec.SetField(bridge.FieldEventSequence, field.TypeInt64, value)
 		_node.EventSequence = value
+	}
+	if value, ok := _c.mutation.KeySetVersion(); ok {
+		_spec.SetField(bridge.FieldKeySetVersion, field.TypeInt64, value)
+		_node.KeySetVersion = &value
+	}
+	if value, ok := _c.mutation.KeyListNumber(); ok {
+		_spec.SetField(bridge.FieldKeyListNumber, field.TypeInt64, value)
+		_node.KeyListNumber = value
 	}
 	if value, ok := _c.mutation.LinkAt(); ok {
 		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
@@ -929,6 +972,48 @@ func (u *BridgeUpsert) UpdateEventSequence() *BridgeUpsert {
 // AddEventSequence adds v to the "event_sequence" field.
 func (u *BridgeUpsert) AddEventSequence(v int64) *BridgeUpsert {
 	u.Add(bridge.FieldEventSequence, v)
+	return u
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *BridgeUpsert) SetKeySetVersion(v int64) *BridgeUpsert {
+	u.Set(bridge.FieldKeySetVersion, v)
+	return u
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateKeySetVersion() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldKeySetVersion)
+	return u
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *BridgeUpsert) AddKeySetVersion(v int64) *BridgeUpsert {
+	u.Add(bridge.FieldKeySetVersion, v)
+	return u
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (u *BridgeUpsert) ClearKeySetVersion() *BridgeUpsert {
+	u.SetNull(bridge.FieldKeySetVersion)
+	return u
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (u *BridgeUpsert) SetKeyListNumber(v int64) *BridgeUpsert {
+	u.Set(bridge.FieldKeyListNumber, v)
+	return u
+}
+
+// UpdateKeyListNumber sets the "key_list_number" field to the value that was provided on create.
+func (u *BridgeUpsert) UpdateKeyListNumber() *BridgeUpsert {
+	u.SetExcluded(bridge.FieldKeyListNumber)
+	return u
+}
+
+// AddKeyListNumber adds v to the "key_list_number" field.
+func (u *BridgeUpsert) AddKeyListNumber(v int64) *BridgeUpsert {
+	u.Add(bridge.FieldKeyListNumber, v)
 	return u
 }
 
@@ -1391,6 +1476,55 @@ func (u *BridgeUpsertOne) AddEventSequence(v int64) *BridgeUpsertOne {
 func (u *BridgeUpsertOne) UpdateEventSequence() *BridgeUpsertOne {
 	return u.Update(func(s *BridgeUpsert) {
 		s.UpdateEventSequence()
+	})
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *BridgeUpsertOne) SetKeySetVersion(v int64) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetKeySetVersion(v)
+	})
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *BridgeUpsertOne) AddKeySetVersion(v int64) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.AddKeySetVersion(v)
+	})
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateKeySetVersion() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateKeySetVersion()
+	})
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (u *BridgeUpsertOne) ClearKeySetVersion() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearKeySetVersion()
+	})
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (u *BridgeUpsertOne) SetKeyListNumber(v int64) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetKeyListNumber(v)
+	})
+}
+
+// AddKeyListNumber adds v to the "key_list_number" field.
+func (u *BridgeUpsertOne) AddKeyListNumber(v int64) *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.AddKeyListNumber(v)
+	})
+}
+
+// UpdateKeyListNumber sets the "key_list_number" field to the value that was provided on create.
+func (u *BridgeUpsertOne) UpdateKeyListNumber() *BridgeUpsertOne {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateKeyListNumber()
 	})
 }
 
@@ -2032,6 +2166,55 @@ func (u *BridgeUpsertBulk) AddEventSequence(v int64) *BridgeUpsertBulk {
 func (u *BridgeUpsertBulk) UpdateEventSequence() *BridgeUpsertBulk {
 	return u.Update(func(s *BridgeUpsert) {
 		s.UpdateEventSequence()
+	})
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *BridgeUpsertBulk) SetKeySetVersion(v int64) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetKeySetVersion(v)
+	})
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *BridgeUpsertBulk) AddKeySetVersion(v int64) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.AddKeySetVersion(v)
+	})
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateKeySetVersion() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateKeySetVersion()
+	})
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (u *BridgeUpsertBulk) ClearKeySetVersion() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.ClearKeySetVersion()
+	})
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (u *BridgeUpsertBulk) SetKeyListNumber(v int64) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.SetKeyListNumber(v)
+	})
+}
+
+// AddKeyListNumber adds v to the "key_list_number" field.
+func (u *BridgeUpsertBulk) AddKeyListNumber(v int64) *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.AddKeyListNumber(v)
+	})
+}
+
+// UpdateKeyListNumber sets the "key_list_number" field to the value that was provided on create.
+func (u *BridgeUpsertBulk) UpdateKeyListNumber() *BridgeUpsertBulk {
+	return u.Update(func(s *BridgeUpsert) {
+		s.UpdateKeyListNumber()
 	})
 }
 

@@ -324,6 +324,54 @@ func (_u *BridgeUpdate) AddEventSequence(v int64) *BridgeUpdate {
 	return _u
 }
 
+// SetKeySetVersion sets the "key_set_version" field.
+func (_u *BridgeUpdate) SetKeySetVersion(v int64) *BridgeUpdate {
+	_u.mutation.ResetKeySetVersion()
+	_u.mutation.SetKeySetVersion(v)
+	return _u
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableKeySetVersion(v *int64) *BridgeUpdate {
+	if v != nil {
+		_u.SetKeySetVersion(*v)
+	}
+	return _u
+}
+
+// AddKeySetVersion adds value to the "key_set_version" field.
+func (_u *BridgeUpdate) AddKeySetVersion(v int64) *BridgeUpdate {
+	_u.mutation.AddKeySetVersion(v)
+	return _u
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (_u *BridgeUpdate) ClearKeySetVersion() *BridgeUpdate {
+	_u.mutation.ClearKeySetVersion()
+	return _u
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (_u *BridgeUpdate) SetKeyListNumber(v int64) *BridgeUpdate {
+	_u.mutation.ResetKeyListNumber()
+	_u.mutation.SetKeyListNumber(v)
+	return _u
+}
+
+// SetNillableKeyListNumber sets the "key_list_number" field if the given value is not nil.
+func (_u *BridgeUpdate) SetNillableKeyListNumber(v *int64) *BridgeUpdate {
+	if v != nil {
+		_u.SetKeyListNumber(*v)
+	}
+	return _u
+}
+
+// AddKeyListNumber adds value to the "key_list_number" field.
+func (_u *BridgeUpdate) AddKeyListNumber(v int64) *BridgeUpdate {
+	_u.mutation.AddKeyListNumber(v)
+	return _u
+}
+
 // SetLinkAt sets the "link_at" field.
 func (_u *BridgeUpdate) SetLinkAt(v time.Time) *BridgeUpdate {
 	_u.mutation.SetLinkAt(v)
@@ -573,6 +621,21 @@ func (_u *BridgeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedEventSequence(); ok {
 		_spec.AddField(bridge.FieldEventSequence, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.KeySetVersion(); ok {
+		_spec.SetField(bridge.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeySetVersion(); ok {
+		_spec.AddField(bridge.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if _u.mutation.KeySetVersionCleared() {
+		_spec.ClearField(bridge.FieldKeySetVersion, field.TypeInt64)
+	}
+	if value, ok := _u.mutation.KeyListNumber(); ok {
+		_spec.SetField(bridge.FieldKeyListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeyListNumber(); ok {
+		_spec.AddField(bridge.FieldKeyListNumber, field.TypeInt64, value)
 	}
 	if value, ok := _u.mutation.LinkAt(); ok {
 		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)
@@ -915,6 +978,54 @@ func (_u *BridgeUpdateOne) AddEventSequence(v int64) *BridgeUpdateOne {
 	return _u
 }
 
+// SetKeySetVersion sets the "key_set_version" field.
+func (_u *BridgeUpdateOne) SetKeySetVersion(v int64) *BridgeUpdateOne {
+	_u.mutation.ResetKeySetVersion()
+	_u.mutation.SetKeySetVersion(v)
+	return _u
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableKeySetVersion(v *int64) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetKeySetVersion(*v)
+	}
+	return _u
+}
+
+// AddKeySetVersion adds value to the "key_set_version" field.
+func (_u *BridgeUpdateOne) AddKeySetVersion(v int64) *BridgeUpdateOne {
+	_u.mutation.AddKeySetVersion(v)
+	return _u
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (_u *BridgeUpdateOne) ClearKeySetVersion() *BridgeUpdateOne {
+	_u.mutation.ClearKeySetVersion()
+	return _u
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (_u *BridgeUpdateOne) SetKeyListNumber(v int64) *BridgeUpdateOne {
+	_u.mutation.ResetKeyListNumber()
+	_u.mutation.SetKeyListNumber(v)
+	return _u
+}
+
+// SetNillableKeyListNumber sets the "key_list_number" field if the given value is not nil.
+func (_u *BridgeUpdateOne) SetNillableKeyListNumber(v *int64) *BridgeUpdateOne {
+	if v != nil {
+		_u.SetKeyListNumber(*v)
+	}
+	return _u
+}
+
+// AddKeyListNumber adds value to the "key_list_number" field.
+func (_u *BridgeUpdateOne) AddKeyListNumber(v int64) *BridgeUpdateOne {
+	_u.mutation.AddKeyListNumber(v)
+	return _u
+}
+
 // SetLinkAt sets the "link_at" field.
 func (_u *BridgeUpdateOne) SetLinkAt(v time.Time) *BridgeUpdateOne {
 	_u.mutation.SetLinkAt(v)
@@ -1194,6 +1305,21 @@ func (_u *BridgeUpdateOne) sqlSave(ctx context.Context) (_node *Bridge, err erro
 	}
 	if value, ok := _u.mutation.AddedEventSequence(); ok {
 		_spec.AddField(bridge.FieldEventSequence, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.KeySetVersion(); ok {
+		_spec.SetField(bridge.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeySetVersion(); ok {
+		_spec.AddField(bridge.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if _u.mutation.KeySetVersionCleared() {
+		_spec.ClearField(bridge.FieldKeySetVersion, field.TypeInt64)
+	}
+	if value, ok := _u.mutation.KeyListNumber(); ok {
+		_spec.SetField(bridge.FieldKeyListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeyListNumber(); ok {
+		_spec.AddField(bridge.FieldKeyListNumber, field.TypeInt64, value)
 	}
 	if value, ok := _u.mutation.LinkAt(); ok {
 		_spec.SetField(bridge.FieldLinkAt, field.TypeTime, value)

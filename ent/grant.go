@@ -33,6 +33,8 @@ type Grant struct {
 	Redraws int `json:"redraws,omitempty"`
 	// SmartKeys of a lower generation no longer count.
 	KeyGeneration int `json:"key_generation,omitempty"`
+	// A phone got a token of it.
+	Keyed bool `json:"keyed,omitempty"`
 	// EndedAt holds the value of the "ended_at" field.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 	// EndReason holds the value of the "end_reason" field.
@@ -51,6 +53,8 @@ func (*Grant) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
+		case grant.FieldKeyed:
+			values[i] = new(sql.NullBool)
 		case grant.FieldRedraws, grant.FieldKeyGeneration:
 			values[i] = new(sql.NullInt64)
 		case grant.FieldID, grant.FieldPropertyID, grant.FieldReservationID, grant.FieldSpaceID, grant.FieldPinID, grant.FieldEndReason, grant.FieldOpenKey:
@@ -125,6 +129,12 @@ func (_m *Grant) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field key_generation", values[i])
 			} else if value.Valid {
 				_m.KeyGeneration = int(value.Int64)
+			}
+		case grant.FieldKeyed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field keyed", values[i])
+			} else if value.Valid {
+				_m.Keyed = value.Bool
 			}
 		case grant.FieldEndedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -218,6 +228,9 @@ func (_m *Grant) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("key_generation=")
 	builder.WriteString(fmt.Sprintf("%v", _m.KeyGeneration))
+	builder.WriteString(", ")
+	builder.WriteString("keyed=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Keyed))
 	builder.WriteString(", ")
 	if v := _m.EndedAt; v != nil {
 		builder.WriteString("ended_at=")

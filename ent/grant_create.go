@@ -103,6 +103,20 @@ func (_c *GrantCreate) SetNillableKeyGeneration(v *int) *GrantCreate {
 	return _c
 }
 
+// SetKeyed sets the "keyed" field.
+func (_c *GrantCreate) SetKeyed(v bool) *GrantCreate {
+	_c.mutation.SetKeyed(v)
+	return _c
+}
+
+// SetNillableKeyed sets the "keyed" field if the given value is not nil.
+func (_c *GrantCreate) SetNillableKeyed(v *bool) *GrantCreate {
+	if v != nil {
+		_c.SetKeyed(*v)
+	}
+	return _c
+}
+
 // SetEndedAt sets the "ended_at" field.
 func (_c *GrantCreate) SetEndedAt(v time.Time) *GrantCreate {
 	_c.mutation.SetEndedAt(v)
@@ -230,6 +244,10 @@ func (_c *GrantCreate) defaults() {
 		v := grant.DefaultKeyGeneration
 		_c.mutation.SetKeyGeneration(v)
 	}
+	if _, ok := _c.mutation.Keyed(); !ok {
+		v := grant.DefaultKeyed
+		_c.mutation.SetKeyed(v)
+	}
 	if _, ok := _c.mutation.EndReason(); !ok {
 		v := grant.DefaultEndReason
 		_c.mutation.SetEndReason(v)
@@ -285,6 +303,9 @@ func (_c *GrantCreate) check() error {
 	}
 	if _, ok := _c.mutation.KeyGeneration(); !ok {
 		return &ValidationError{Name: "key_generation", err: errors.New(`ent: missing required field "Grant.key_generation"`)}
+	}
+	if _, ok := _c.mutation.Keyed(); !ok {
+		return &ValidationError{Name: "keyed", err: errors.New(`ent: missing required field "Grant.keyed"`)}
 	}
 	if _, ok := _c.mutation.EndReason(); !ok {
 		return &ValidationError{Name: "end_reason", err: errors.New(`ent: missing required field "Grant.end_reason"`)}
@@ -374,6 +395,10 @@ func (_c *GrantCreate) createSpec() (*Grant, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.KeyGeneration(); ok {
 		_spec.SetField(grant.FieldKeyGeneration, field.TypeInt, value)
 		_node.KeyGeneration = value
+	}
+	if value, ok := _c.mutation.Keyed(); ok {
+		_spec.SetField(grant.FieldKeyed, field.TypeBool, value)
+		_node.Keyed = value
 	}
 	if value, ok := _c.mutation.EndedAt(); ok {
 		_spec.SetField(grant.FieldEndedAt, field.TypeTime, value)
@@ -528,6 +553,18 @@ func (u *GrantUpsert) UpdateKeyGeneration() *GrantUpsert {
 // AddKeyGeneration adds v to the "key_generation" field.
 func (u *GrantUpsert) AddKeyGeneration(v int) *GrantUpsert {
 	u.Add(grant.FieldKeyGeneration, v)
+	return u
+}
+
+// SetKeyed sets the "keyed" field.
+func (u *GrantUpsert) SetKeyed(v bool) *GrantUpsert {
+	u.Set(grant.FieldKeyed, v)
+	return u
+}
+
+// UpdateKeyed sets the "keyed" field to the value that was provided on create.
+func (u *GrantUpsert) UpdateKeyed() *GrantUpsert {
+	u.SetExcluded(grant.FieldKeyed)
 	return u
 }
 
@@ -749,6 +786,20 @@ func (u *GrantUpsertOne) AddKeyGeneration(v int) *GrantUpsertOne {
 func (u *GrantUpsertOne) UpdateKeyGeneration() *GrantUpsertOne {
 	return u.Update(func(s *GrantUpsert) {
 		s.UpdateKeyGeneration()
+	})
+}
+
+// SetKeyed sets the "keyed" field.
+func (u *GrantUpsertOne) SetKeyed(v bool) *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetKeyed(v)
+	})
+}
+
+// UpdateKeyed sets the "keyed" field to the value that was provided on create.
+func (u *GrantUpsertOne) UpdateKeyed() *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdateKeyed()
 	})
 }
 
@@ -1148,6 +1199,20 @@ func (u *GrantUpsertBulk) AddKeyGeneration(v int) *GrantUpsertBulk {
 func (u *GrantUpsertBulk) UpdateKeyGeneration() *GrantUpsertBulk {
 	return u.Update(func(s *GrantUpsert) {
 		s.UpdateKeyGeneration()
+	})
+}
+
+// SetKeyed sets the "keyed" field.
+func (u *GrantUpsertBulk) SetKeyed(v bool) *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetKeyed(v)
+	})
+}
+
+// UpdateKeyed sets the "keyed" field to the value that was provided on create.
+func (u *GrantUpsertBulk) UpdateKeyed() *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdateKeyed()
 	})
 }
 

@@ -127,6 +127,20 @@ func (_u *GrantUpdate) AddKeyGeneration(v int) *GrantUpdate {
 	return _u
 }
 
+// SetKeyed sets the "keyed" field.
+func (_u *GrantUpdate) SetKeyed(v bool) *GrantUpdate {
+	_u.mutation.SetKeyed(v)
+	return _u
+}
+
+// SetNillableKeyed sets the "keyed" field if the given value is not nil.
+func (_u *GrantUpdate) SetNillableKeyed(v *bool) *GrantUpdate {
+	if v != nil {
+		_u.SetKeyed(*v)
+	}
+	return _u
+}
+
 // SetEndedAt sets the "ended_at" field.
 func (_u *GrantUpdate) SetEndedAt(v time.Time) *GrantUpdate {
 	_u.mutation.SetEndedAt(v)
@@ -300,6 +314,9 @@ func (_u *GrantUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.AddedKeyGeneration(); ok {
 		_spec.AddField(grant.FieldKeyGeneration, field.TypeInt, value)
 	}
+	if value, ok := _u.mutation.Keyed(); ok {
+		_spec.SetField(grant.FieldKeyed, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.EndedAt(); ok {
 		_spec.SetField(grant.FieldEndedAt, field.TypeTime, value)
 	}
@@ -438,6 +455,20 @@ func (_u *GrantUpdateOne) SetNillableKeyGeneration(v *int) *GrantUpdateOne {
 // AddKeyGeneration adds value to the "key_generation" field.
 func (_u *GrantUpdateOne) AddKeyGeneration(v int) *GrantUpdateOne {
 	_u.mutation.AddKeyGeneration(v)
+	return _u
+}
+
+// SetKeyed sets the "keyed" field.
+func (_u *GrantUpdateOne) SetKeyed(v bool) *GrantUpdateOne {
+	_u.mutation.SetKeyed(v)
+	return _u
+}
+
+// SetNillableKeyed sets the "keyed" field if the given value is not nil.
+func (_u *GrantUpdateOne) SetNillableKeyed(v *bool) *GrantUpdateOne {
+	if v != nil {
+		_u.SetKeyed(*v)
+	}
 	return _u
 }
 
@@ -643,6 +674,9 @@ func (_u *GrantUpdateOne) sqlSave(ctx context.Context) (_node *Grant, err error)
 	}
 	if value, ok := _u.mutation.AddedKeyGeneration(); ok {
 		_spec.AddField(grant.FieldKeyGeneration, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.Keyed(); ok {
+		_spec.SetField(grant.FieldKeyed, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.EndedAt(); ok {
 		_spec.SetField(grant.FieldEndedAt, field.TypeTime, value)

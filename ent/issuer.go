@@ -35,6 +35,8 @@ type Issuer struct {
 	KeySetVersion int64 `json:"key_set_version,omitempty"`
 	// KeySetAt holds the value of the "key_set_at" field.
 	KeySetAt time.Time `json:"key_set_at,omitempty"`
+	// Tokens made under an older key set count for nothing: the key was replaced at once.
+	LeastVersion int64 `json:"least_version,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -47,7 +49,7 @@ func (*Issuer) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case issuer.FieldList, issuer.FieldListDigest:
 			values[i] = new([]byte)
-		case issuer.FieldGeneration, issuer.FieldNextNumber, issuer.FieldListNumber, issuer.FieldKeySetVersion:
+		case issuer.FieldGeneration, issuer.FieldNextNumber, issuer.FieldListNumber, issuer.FieldKeySetVersion, issuer.FieldLeastVersion:
 			values[i] = new(sql.NullInt64)
 		case issuer.FieldID, issuer.FieldListKey:
 			values[i] = new(sql.NullString)
@@ -128,6 +130,12 @@ func (_m *Issuer) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.KeySetAt = value.Time
 			}
+		case issuer.FieldLeastVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field least_version", values[i])
+			} else if value.Valid {
+				_m.LeastVersion = value.Int64
+			}
 		case issuer.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -196,6 +204,9 @@ func (_m *Issuer) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("key_set_at=")
 	builder.WriteString(_m.KeySetAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	builder.WriteString("least_version=")
+	builder.WriteString(fmt.Sprintf("%v", _m.LeastVersion))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

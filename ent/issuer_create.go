@@ -117,6 +117,20 @@ func (_c *IssuerCreate) SetKeySetAt(v time.Time) *IssuerCreate {
 	return _c
 }
 
+// SetLeastVersion sets the "least_version" field.
+func (_c *IssuerCreate) SetLeastVersion(v int64) *IssuerCreate {
+	_c.mutation.SetLeastVersion(v)
+	return _c
+}
+
+// SetNillableLeastVersion sets the "least_version" field if the given value is not nil.
+func (_c *IssuerCreate) SetNillableLeastVersion(v *int64) *IssuerCreate {
+	if v != nil {
+		_c.SetLeastVersion(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *IssuerCreate) SetCreatedAt(v time.Time) *IssuerCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -192,6 +206,10 @@ func (_c *IssuerCreate) defaults() {
 		v := issuer.DefaultKeySetVersion
 		_c.mutation.SetKeySetVersion(v)
 	}
+	if _, ok := _c.mutation.LeastVersion(); !ok {
+		v := issuer.DefaultLeastVersion
+		_c.mutation.SetLeastVersion(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := issuer.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -225,6 +243,9 @@ func (_c *IssuerCreate) check() error {
 	}
 	if _, ok := _c.mutation.KeySetAt(); !ok {
 		return &ValidationError{Name: "key_set_at", err: errors.New(`ent: missing required field "Issuer.key_set_at"`)}
+	}
+	if _, ok := _c.mutation.LeastVersion(); !ok {
+		return &ValidationError{Name: "least_version", err: errors.New(`ent: missing required field "Issuer.least_version"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Issuer.created_at"`)}
@@ -305,6 +326,10 @@ func (_c *IssuerCreate) createSpec() (*Issuer, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.KeySetAt(); ok {
 		_spec.SetField(issuer.FieldKeySetAt, field.TypeTime, value)
 		_node.KeySetAt = value
+	}
+	if value, ok := _c.mutation.LeastVersion(); ok {
+		_spec.SetField(issuer.FieldLeastVersion, field.TypeInt64, value)
+		_node.LeastVersion = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(issuer.FieldCreatedAt, field.TypeTime, value)
@@ -503,6 +528,24 @@ func (u *IssuerUpsert) SetKeySetAt(v time.Time) *IssuerUpsert {
 // UpdateKeySetAt sets the "key_set_at" field to the value that was provided on create.
 func (u *IssuerUpsert) UpdateKeySetAt() *IssuerUpsert {
 	u.SetExcluded(issuer.FieldKeySetAt)
+	return u
+}
+
+// SetLeastVersion sets the "least_version" field.
+func (u *IssuerUpsert) SetLeastVersion(v int64) *IssuerUpsert {
+	u.Set(issuer.FieldLeastVersion, v)
+	return u
+}
+
+// UpdateLeastVersion sets the "least_version" field to the value that was provided on create.
+func (u *IssuerUpsert) UpdateLeastVersion() *IssuerUpsert {
+	u.SetExcluded(issuer.FieldLeastVersion)
+	return u
+}
+
+// AddLeastVersion adds v to the "least_version" field.
+func (u *IssuerUpsert) AddLeastVersion(v int64) *IssuerUpsert {
+	u.Add(issuer.FieldLeastVersion, v)
 	return u
 }
 
@@ -722,6 +765,27 @@ func (u *IssuerUpsertOne) SetKeySetAt(v time.Time) *IssuerUpsertOne {
 func (u *IssuerUpsertOne) UpdateKeySetAt() *IssuerUpsertOne {
 	return u.Update(func(s *IssuerUpsert) {
 		s.UpdateKeySetAt()
+	})
+}
+
+// SetLeastVersion sets the "least_version" field.
+func (u *IssuerUpsertOne) SetLeastVersion(v int64) *IssuerUpsertOne {
+	return u.Update(func(s *IssuerUpsert) {
+		s.SetLeastVersion(v)
+	})
+}
+
+// AddLeastVersion adds v to the "least_version" field.
+func (u *IssuerUpsertOne) AddLeastVersion(v int64) *IssuerUpsertOne {
+	return u.Update(func(s *IssuerUpsert) {
+		s.AddLeastVersion(v)
+	})
+}
+
+// UpdateLeastVersion sets the "least_version" field to the value that was provided on create.
+func (u *IssuerUpsertOne) UpdateLeastVersion() *IssuerUpsertOne {
+	return u.Update(func(s *IssuerUpsert) {
+		s.UpdateLeastVersion()
 	})
 }
 
@@ -1108,6 +1172,27 @@ func (u *IssuerUpsertBulk) SetKeySetAt(v time.Time) *IssuerUpsertBulk {
 func (u *IssuerUpsertBulk) UpdateKeySetAt() *IssuerUpsertBulk {
 	return u.Update(func(s *IssuerUpsert) {
 		s.UpdateKeySetAt()
+	})
+}
+
+// SetLeastVersion sets the "least_version" field.
+func (u *IssuerUpsertBulk) SetLeastVersion(v int64) *IssuerUpsertBulk {
+	return u.Update(func(s *IssuerUpsert) {
+		s.SetLeastVersion(v)
+	})
+}
+
+// AddLeastVersion adds v to the "least_version" field.
+func (u *IssuerUpsertBulk) AddLeastVersion(v int64) *IssuerUpsertBulk {
+	return u.Update(func(s *IssuerUpsert) {
+		s.AddLeastVersion(v)
+	})
+}
+
+// UpdateLeastVersion sets the "least_version" field to the value that was provided on create.
+func (u *IssuerUpsertBulk) UpdateLeastVersion() *IssuerUpsertBulk {
+	return u.Update(func(s *IssuerUpsert) {
+		s.UpdateLeastVersion()
 	})
 }
 

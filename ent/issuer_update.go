@@ -179,6 +179,27 @@ func (_u *IssuerUpdate) SetNillableKeySetAt(v *time.Time) *IssuerUpdate {
 	return _u
 }
 
+// SetLeastVersion sets the "least_version" field.
+func (_u *IssuerUpdate) SetLeastVersion(v int64) *IssuerUpdate {
+	_u.mutation.ResetLeastVersion()
+	_u.mutation.SetLeastVersion(v)
+	return _u
+}
+
+// SetNillableLeastVersion sets the "least_version" field if the given value is not nil.
+func (_u *IssuerUpdate) SetNillableLeastVersion(v *int64) *IssuerUpdate {
+	if v != nil {
+		_u.SetLeastVersion(*v)
+	}
+	return _u
+}
+
+// AddLeastVersion adds value to the "least_version" field.
+func (_u *IssuerUpdate) AddLeastVersion(v int64) *IssuerUpdate {
+	_u.mutation.AddLeastVersion(v)
+	return _u
+}
+
 // Mutation returns the IssuerMutation object of the builder.
 func (_u *IssuerUpdate) Mutation() *IssuerMutation {
 	return _u.mutation
@@ -283,6 +304,12 @@ func (_u *IssuerUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.KeySetAt(); ok {
 		_spec.SetField(issuer.FieldKeySetAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.LeastVersion(); ok {
+		_spec.SetField(issuer.FieldLeastVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedLeastVersion(); ok {
+		_spec.AddField(issuer.FieldLeastVersion, field.TypeInt64, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -456,6 +483,27 @@ func (_u *IssuerUpdateOne) SetNillableKeySetAt(v *time.Time) *IssuerUpdateOne {
 	return _u
 }
 
+// SetLeastVersion sets the "least_version" field.
+func (_u *IssuerUpdateOne) SetLeastVersion(v int64) *IssuerUpdateOne {
+	_u.mutation.ResetLeastVersion()
+	_u.mutation.SetLeastVersion(v)
+	return _u
+}
+
+// SetNillableLeastVersion sets the "least_version" field if the given value is not nil.
+func (_u *IssuerUpdateOne) SetNillableLeastVersion(v *int64) *IssuerUpdateOne {
+	if v != nil {
+		_u.SetLeastVersion(*v)
+	}
+	return _u
+}
+
+// AddLeastVersion adds value to the "least_version" field.
+func (_u *IssuerUpdateOne) AddLeastVersion(v int64) *IssuerUpdateOne {
+	_u.mutation.AddLeastVersion(v)
+	return _u
+}
+
 // Mutation returns the IssuerMutation object of the builder.
 func (_u *IssuerUpdateOne) Mutation() *IssuerMutation {
 	return _u.mutation
@@ -590,6 +638,12 @@ func (_u *IssuerUpdateOne) sqlSave(ctx context.Context) (_node *Issuer, err erro
 	}
 	if value, ok := _u.mutation.KeySetAt(); ok {
 		_spec.SetField(issuer.FieldKeySetAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.LeastVersion(); ok {
+		_spec.SetField(issuer.FieldLeastVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedLeastVersion(); ok {
+		_spec.AddField(issuer.FieldLeastVersion, field.TypeInt64, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Issuer{config: _u.config}

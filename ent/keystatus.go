@@ -33,7 +33,19 @@ type KeyStatus struct {
 	// EndsAt holds the value of the "ends_at" field.
 	EndsAt time.Time `json:"ends_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
-	RevokedAt    *time.Time `json:"revoked_at,omitempty"`
+	RevokedAt *time.Time `json:"revoked_at,omitempty"`
+	// The issuer's when the last token was made.
+	Generation int64 `json:"generation,omitempty"`
+	// The issuer's when the last token was made: its signer is in it.
+	KeySetVersion int64 `json:"key_set_version,omitempty"`
+	// Of the first list that reaches the index.
+	ListNumber int64 `json:"list_number,omitempty"`
+	// Of the first list that revokes it.
+	RevokedList int64 `json:"revoked_list,omitempty"`
+	// Locks whose bridge found a token under this index good.
+	CheckedIds []string `json:"checked_ids,omitempty"`
+	// Locks that a token under this index opened.
+	OpenedIds    []string `json:"opened_ids,omitempty"`
 	selectValues sql.SelectValues
 }
 
@@ -42,9 +54,9 @@ func (*KeyStatus) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case keystatus.FieldLockIds:
+		case keystatus.FieldLockIds, keystatus.FieldCheckedIds, keystatus.FieldOpenedIds:
 			values[i] = new([]byte)
-		case keystatus.FieldNumber, keystatus.FieldKeyGeneration:
+		case keystatus.FieldNumber, keystatus.FieldKeyGeneration, keystatus.FieldGeneration, keystatus.FieldKeySetVersion, keystatus.FieldListNumber, keystatus.FieldRevokedList:
 			values[i] = new(sql.NullInt64)
 		case keystatus.FieldID, keystatus.FieldPropertyID, keystatus.FieldPhoneID, keystatus.FieldGrantID:
 			values[i] = new(sql.NullString)
@@ -122,6 +134,46 @@ func (_m *KeyStatus) assignValues(columns []string, values []any) error {
 				_m.RevokedAt = new(time.Time)
 				*_m.RevokedAt = value.Time
 			}
+		case keystatus.FieldGeneration:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field generation", values[i])
+			} else if value.Valid {
+				_m.Generation = value.Int64
+			}
+		case keystatus.FieldKeySetVersion:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field key_set_version", values[i])
+			} else if value.Valid {
+				_m.KeySetVersion = value.Int64
+			}
+		case keystatus.FieldListNumber:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field list_number", values[i])
+			} else if value.Valid {
+				_m.ListNumber = value.Int64
+			}
+		case keystatus.FieldRevokedList:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field revoked_list", values[i])
+			} else if value.Valid {
+				_m.RevokedList = value.Int64
+			}
+		case keystatus.FieldCheckedIds:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field checked_ids", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.CheckedIds); err != nil {
+					return fmt.Errorf("unmarshal field checked_ids: %w", err)
+				}
+			}
+		case keystatus.FieldOpenedIds:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field opened_ids", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.OpenedIds); err != nil {
+					return fmt.Errorf("unmarshal field opened_ids: %w", err)
+				}
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -183,6 +235,24 @@ func (_m *KeyStatus) String() string {
 		builder.WriteString("revoked_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
+	builder.WriteString(", ")
+	builder.WriteString("generation=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Generation))
+	builder.WriteString(", ")
+	builder.WriteString("key_set_version=")
+	builder.WriteString(fmt.Sprintf("%v", _m.KeySetVersion))
+	builder.WriteString(", ")
+	builder.WriteString("list_number=")
+	builder.WriteString(fmt.Sprintf("%v", _m.ListNumber))
+	builder.WriteString(", ")
+	builder.WriteString("revoked_list=")
+	builder.WriteString(fmt.Sprintf("%v", _m.RevokedList))
+	builder.WriteString(", ")
+	builder.WriteString("checked_ids=")
+	builder.WriteString(fmt.Sprintf("%v", _m.CheckedIds))
+	builder.WriteString(", ")
+	builder.WriteString("opened_ids=")
+	builder.WriteString(fmt.Sprintf("%v", _m.OpenedIds))
 	builder.WriteByte(')')
 	return builder.String()
 }

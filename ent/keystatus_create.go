@@ -79,6 +79,74 @@ func (_c *KeyStatusCreate) SetNillableRevokedAt(v *time.Time) *KeyStatusCreate {
 	return _c
 }
 
+// SetGeneration sets the "generation" field.
+func (_c *KeyStatusCreate) SetGeneration(v int64) *KeyStatusCreate {
+	_c.mutation.SetGeneration(v)
+	return _c
+}
+
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_c *KeyStatusCreate) SetNillableGeneration(v *int64) *KeyStatusCreate {
+	if v != nil {
+		_c.SetGeneration(*v)
+	}
+	return _c
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (_c *KeyStatusCreate) SetKeySetVersion(v int64) *KeyStatusCreate {
+	_c.mutation.SetKeySetVersion(v)
+	return _c
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_c *KeyStatusCreate) SetNillableKeySetVersion(v *int64) *KeyStatusCreate {
+	if v != nil {
+		_c.SetKeySetVersion(*v)
+	}
+	return _c
+}
+
+// SetListNumber sets the "list_number" field.
+func (_c *KeyStatusCreate) SetListNumber(v int64) *KeyStatusCreate {
+	_c.mutation.SetListNumber(v)
+	return _c
+}
+
+// SetNillableListNumber sets the "list_number" field if the given value is not nil.
+func (_c *KeyStatusCreate) SetNillableListNumber(v *int64) *KeyStatusCreate {
+	if v != nil {
+		_c.SetListNumber(*v)
+	}
+	return _c
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (_c *KeyStatusCreate) SetRevokedList(v int64) *KeyStatusCreate {
+	_c.mutation.SetRevokedList(v)
+	return _c
+}
+
+// SetNillableRevokedList sets the "revoked_list" field if the given value is not nil.
+func (_c *KeyStatusCreate) SetNillableRevokedList(v *int64) *KeyStatusCreate {
+	if v != nil {
+		_c.SetRevokedList(*v)
+	}
+	return _c
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (_c *KeyStatusCreate) SetCheckedIds(v []string) *KeyStatusCreate {
+	_c.mutation.SetCheckedIds(v)
+	return _c
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (_c *KeyStatusCreate) SetOpenedIds(v []string) *KeyStatusCreate {
+	_c.mutation.SetOpenedIds(v)
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *KeyStatusCreate) SetID(v string) *KeyStatusCreate {
 	_c.mutation.SetID(v)
@@ -92,6 +160,7 @@ func (_c *KeyStatusCreate) Mutation() *KeyStatusMutation {
 
 // Save creates the KeyStatus in the database.
 func (_c *KeyStatusCreate) Save(ctx context.Context) (*KeyStatus, error) {
+	_c.defaults()
 	return withHooks(ctx, _c.sqlSave, _c.mutation, _c.hooks)
 }
 
@@ -114,6 +183,26 @@ func (_c *KeyStatusCreate) Exec(ctx context.Context) error {
 func (_c *KeyStatusCreate) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
 		panic(err)
+	}
+}
+
+// defaults sets the default values of the builder before save.
+func (_c *KeyStatusCreate) defaults() {
+	if _, ok := _c.mutation.Generation(); !ok {
+		v := keystatus.DefaultGeneration
+		_c.mutation.SetGeneration(v)
+	}
+	if _, ok := _c.mutation.KeySetVersion(); !ok {
+		v := keystatus.DefaultKeySetVersion
+		_c.mutation.SetKeySetVersion(v)
+	}
+	if _, ok := _c.mutation.ListNumber(); !ok {
+		v := keystatus.DefaultListNumber
+		_c.mutation.SetListNumber(v)
+	}
+	if _, ok := _c.mutation.RevokedList(); !ok {
+		v := keystatus.DefaultRevokedList
+		_c.mutation.SetRevokedList(v)
 	}
 }
 
@@ -154,6 +243,18 @@ func (_c *KeyStatusCreate) check() error {
 	}
 	if _, ok := _c.mutation.EndsAt(); !ok {
 		return &ValidationError{Name: "ends_at", err: errors.New(`ent: missing required field "KeyStatus.ends_at"`)}
+	}
+	if _, ok := _c.mutation.Generation(); !ok {
+		return &ValidationError{Name: "generation", err: errors.New(`ent: missing required field "KeyStatus.generation"`)}
+	}
+	if _, ok := _c.mutation.KeySetVersion(); !ok {
+		return &ValidationError{Name: "key_set_version", err: errors.New(`ent: missing required field "KeyStatus.key_set_version"`)}
+	}
+	if _, ok := _c.mutation.ListNumber(); !ok {
+		return &ValidationError{Name: "list_number", err: errors.New(`ent: missing required field "KeyStatus.list_number"`)}
+	}
+	if _, ok := _c.mutation.RevokedList(); !ok {
+		return &ValidationError{Name: "revoked_list", err: errors.New(`ent: missing required field "KeyStatus.revoked_list"`)}
 	}
 	if v, ok := _c.mutation.ID(); ok {
 		if err := keystatus.IDValidator(v); err != nil {
@@ -227,6 +328,30 @@ func (_c *KeyStatusCreate) createSpec() (*KeyStatus, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.RevokedAt(); ok {
 		_spec.SetField(keystatus.FieldRevokedAt, field.TypeTime, value)
 		_node.RevokedAt = &value
+	}
+	if value, ok := _c.mutation.Generation(); ok {
+		_spec.SetField(keystatus.FieldGeneration, field.TypeInt64, value)
+		_node.Generation = value
+	}
+	if value, ok := _c.mutation.KeySetVersion(); ok {
+		_spec.SetField(keystatus.FieldKeySetVersion, field.TypeInt64, value)
+		_node.KeySetVersion = value
+	}
+	if value, ok := _c.mutation.ListNumber(); ok {
+		_spec.SetField(keystatus.FieldListNumber, field.TypeInt64, value)
+		_node.ListNumber = value
+	}
+	if value, ok := _c.mutation.RevokedList(); ok {
+		_spec.SetField(keystatus.FieldRevokedList, field.TypeInt64, value)
+		_node.RevokedList = value
+	}
+	if value, ok := _c.mutation.CheckedIds(); ok {
+		_spec.SetField(keystatus.FieldCheckedIds, field.TypeJSON, value)
+		_node.CheckedIds = value
+	}
+	if value, ok := _c.mutation.OpenedIds(); ok {
+		_spec.SetField(keystatus.FieldOpenedIds, field.TypeJSON, value)
+		_node.OpenedIds = value
 	}
 	return _node, _spec
 }
@@ -319,6 +444,114 @@ func (u *KeyStatusUpsert) UpdateRevokedAt() *KeyStatusUpsert {
 // ClearRevokedAt clears the value of the "revoked_at" field.
 func (u *KeyStatusUpsert) ClearRevokedAt() *KeyStatusUpsert {
 	u.SetNull(keystatus.FieldRevokedAt)
+	return u
+}
+
+// SetGeneration sets the "generation" field.
+func (u *KeyStatusUpsert) SetGeneration(v int64) *KeyStatusUpsert {
+	u.Set(keystatus.FieldGeneration, v)
+	return u
+}
+
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateGeneration() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldGeneration)
+	return u
+}
+
+// AddGeneration adds v to the "generation" field.
+func (u *KeyStatusUpsert) AddGeneration(v int64) *KeyStatusUpsert {
+	u.Add(keystatus.FieldGeneration, v)
+	return u
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *KeyStatusUpsert) SetKeySetVersion(v int64) *KeyStatusUpsert {
+	u.Set(keystatus.FieldKeySetVersion, v)
+	return u
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateKeySetVersion() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldKeySetVersion)
+	return u
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *KeyStatusUpsert) AddKeySetVersion(v int64) *KeyStatusUpsert {
+	u.Add(keystatus.FieldKeySetVersion, v)
+	return u
+}
+
+// SetListNumber sets the "list_number" field.
+func (u *KeyStatusUpsert) SetListNumber(v int64) *KeyStatusUpsert {
+	u.Set(keystatus.FieldListNumber, v)
+	return u
+}
+
+// UpdateListNumber sets the "list_number" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateListNumber() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldListNumber)
+	return u
+}
+
+// AddListNumber adds v to the "list_number" field.
+func (u *KeyStatusUpsert) AddListNumber(v int64) *KeyStatusUpsert {
+	u.Add(keystatus.FieldListNumber, v)
+	return u
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (u *KeyStatusUpsert) SetRevokedList(v int64) *KeyStatusUpsert {
+	u.Set(keystatus.FieldRevokedList, v)
+	return u
+}
+
+// UpdateRevokedList sets the "revoked_list" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateRevokedList() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldRevokedList)
+	return u
+}
+
+// AddRevokedList adds v to the "revoked_list" field.
+func (u *KeyStatusUpsert) AddRevokedList(v int64) *KeyStatusUpsert {
+	u.Add(keystatus.FieldRevokedList, v)
+	return u
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (u *KeyStatusUpsert) SetCheckedIds(v []string) *KeyStatusUpsert {
+	u.Set(keystatus.FieldCheckedIds, v)
+	return u
+}
+
+// UpdateCheckedIds sets the "checked_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateCheckedIds() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldCheckedIds)
+	return u
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (u *KeyStatusUpsert) ClearCheckedIds() *KeyStatusUpsert {
+	u.SetNull(keystatus.FieldCheckedIds)
+	return u
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (u *KeyStatusUpsert) SetOpenedIds(v []string) *KeyStatusUpsert {
+	u.Set(keystatus.FieldOpenedIds, v)
+	return u
+}
+
+// UpdateOpenedIds sets the "opened_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateOpenedIds() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldOpenedIds)
+	return u
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (u *KeyStatusUpsert) ClearOpenedIds() *KeyStatusUpsert {
+	u.SetNull(keystatus.FieldOpenedIds)
 	return u
 }
 
@@ -434,6 +667,132 @@ func (u *KeyStatusUpsertOne) ClearRevokedAt() *KeyStatusUpsertOne {
 	})
 }
 
+// SetGeneration sets the "generation" field.
+func (u *KeyStatusUpsertOne) SetGeneration(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetGeneration(v)
+	})
+}
+
+// AddGeneration adds v to the "generation" field.
+func (u *KeyStatusUpsertOne) AddGeneration(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddGeneration(v)
+	})
+}
+
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateGeneration() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateGeneration()
+	})
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *KeyStatusUpsertOne) SetKeySetVersion(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetKeySetVersion(v)
+	})
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *KeyStatusUpsertOne) AddKeySetVersion(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddKeySetVersion(v)
+	})
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateKeySetVersion() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateKeySetVersion()
+	})
+}
+
+// SetListNumber sets the "list_number" field.
+func (u *KeyStatusUpsertOne) SetListNumber(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetListNumber(v)
+	})
+}
+
+// AddListNumber adds v to the "list_number" field.
+func (u *KeyStatusUpsertOne) AddListNumber(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddListNumber(v)
+	})
+}
+
+// UpdateListNumber sets the "list_number" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateListNumber() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateListNumber()
+	})
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (u *KeyStatusUpsertOne) SetRevokedList(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetRevokedList(v)
+	})
+}
+
+// AddRevokedList adds v to the "revoked_list" field.
+func (u *KeyStatusUpsertOne) AddRevokedList(v int64) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddRevokedList(v)
+	})
+}
+
+// UpdateRevokedList sets the "revoked_list" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateRevokedList() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateRevokedList()
+	})
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (u *KeyStatusUpsertOne) SetCheckedIds(v []string) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetCheckedIds(v)
+	})
+}
+
+// UpdateCheckedIds sets the "checked_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateCheckedIds() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateCheckedIds()
+	})
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (u *KeyStatusUpsertOne) ClearCheckedIds() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.ClearCheckedIds()
+	})
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (u *KeyStatusUpsertOne) SetOpenedIds(v []string) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetOpenedIds(v)
+	})
+}
+
+// UpdateOpenedIds sets the "opened_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateOpenedIds() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateOpenedIds()
+	})
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (u *KeyStatusUpsertOne) ClearOpenedIds() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.ClearOpenedIds()
+	})
+}
+
 // Exec executes the query.
 func (u *KeyStatusUpsertOne) Exec(ctx context.Context) error {
 	if len(u.create.conflict) == 0 {
@@ -491,6 +850,7 @@ func (_c *KeyStatusCreateBulk) Save(ctx context.Context) ([]*KeyStatus, error) {
 	for i := range _c.builders {
 		func(i int, root context.Context) {
 			builder := _c.builders[i]
+			builder.defaults()
 			var mut Mutator = MutateFunc(func(ctx context.Context, m Mutation) (Value, error) {
 				mutation, ok := m.(*KeyStatusMutation)
 				if !ok {
@@ -709,6 +1069,132 @@ func (u *KeyStatusUpsertBulk) UpdateRevokedAt() *KeyStatusUpsertBulk {
 func (u *KeyStatusUpsertBulk) ClearRevokedAt() *KeyStatusUpsertBulk {
 	return u.Update(func(s *KeyStatusUpsert) {
 		s.ClearRevokedAt()
+	})
+}
+
+// SetGeneration sets the "generation" field.
+func (u *KeyStatusUpsertBulk) SetGeneration(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetGeneration(v)
+	})
+}
+
+// AddGeneration adds v to the "generation" field.
+func (u *KeyStatusUpsertBulk) AddGeneration(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddGeneration(v)
+	})
+}
+
+// UpdateGeneration sets the "generation" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateGeneration() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateGeneration()
+	})
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (u *KeyStatusUpsertBulk) SetKeySetVersion(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetKeySetVersion(v)
+	})
+}
+
+// AddKeySetVersion adds v to the "key_set_version" field.
+func (u *KeyStatusUpsertBulk) AddKeySetVersion(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddKeySetVersion(v)
+	})
+}
+
+// UpdateKeySetVersion sets the "key_set_version" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateKeySetVersion() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateKeySetVersion()
+	})
+}
+
+// SetListNumber sets the "list_number" field.
+func (u *KeyStatusUpsertBulk) SetListNumber(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetListNumber(v)
+	})
+}
+
+// AddListNumber adds v to the "list_number" field.
+func (u *KeyStatusUpsertBulk) AddListNumber(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddListNumber(v)
+	})
+}
+
+// UpdateListNumber sets the "list_number" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateListNumber() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateListNumber()
+	})
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (u *KeyStatusUpsertBulk) SetRevokedList(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetRevokedList(v)
+	})
+}
+
+// AddRevokedList adds v to the "revoked_list" field.
+func (u *KeyStatusUpsertBulk) AddRevokedList(v int64) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.AddRevokedList(v)
+	})
+}
+
+// UpdateRevokedList sets the "revoked_list" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateRevokedList() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateRevokedList()
+	})
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (u *KeyStatusUpsertBulk) SetCheckedIds(v []string) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetCheckedIds(v)
+	})
+}
+
+// UpdateCheckedIds sets the "checked_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateCheckedIds() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateCheckedIds()
+	})
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (u *KeyStatusUpsertBulk) ClearCheckedIds() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.ClearCheckedIds()
+	})
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (u *KeyStatusUpsertBulk) SetOpenedIds(v []string) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetOpenedIds(v)
+	})
+}
+
+// UpdateOpenedIds sets the "opened_ids" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateOpenedIds() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateOpenedIds()
+	})
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (u *KeyStatusUpsertBulk) ClearOpenedIds() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.ClearOpenedIds()
 	})
 }
 

@@ -76,6 +76,126 @@ func (_u *KeyStatusUpdate) ClearRevokedAt() *KeyStatusUpdate {
 	return _u
 }
 
+// SetGeneration sets the "generation" field.
+func (_u *KeyStatusUpdate) SetGeneration(v int64) *KeyStatusUpdate {
+	_u.mutation.ResetGeneration()
+	_u.mutation.SetGeneration(v)
+	return _u
+}
+
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_u *KeyStatusUpdate) SetNillableGeneration(v *int64) *KeyStatusUpdate {
+	if v != nil {
+		_u.SetGeneration(*v)
+	}
+	return _u
+}
+
+// AddGeneration adds value to the "generation" field.
+func (_u *KeyStatusUpdate) AddGeneration(v int64) *KeyStatusUpdate {
+	_u.mutation.AddGeneration(v)
+	return _u
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (_u *KeyStatusUpdate) SetKeySetVersion(v int64) *KeyStatusUpdate {
+	_u.mutation.ResetKeySetVersion()
+	_u.mutation.SetKeySetVersion(v)
+	return _u
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_u *KeyStatusUpdate) SetNillableKeySetVersion(v *int64) *KeyStatusUpdate {
+	if v != nil {
+		_u.SetKeySetVersion(*v)
+	}
+	return _u
+}
+
+// AddKeySetVersion adds value to the "key_set_version" field.
+func (_u *KeyStatusUpdate) AddKeySetVersion(v int64) *KeyStatusUpdate {
+	_u.mutation.AddKeySetVersion(v)
+	return _u
+}
+
+// SetListNumber sets the "list_number" field.
+func (_u *KeyStatusUpdate) SetListNumber(v int64) *KeyStatusUpdate {
+	_u.mutation.ResetListNumber()
+	_u.mutation.SetListNumber(v)
+	return _u
+}
+
+// SetNillableListNumber sets the "list_number" field if the given value is not nil.
+func (_u *KeyStatusUpdate) SetNillableListNumber(v *int64) *KeyStatusUpdate {
+	if v != nil {
+		_u.SetListNumber(*v)
+	}
+	return _u
+}
+
+// AddListNumber adds value to the "list_number" field.
+func (_u *KeyStatusUpdate) AddListNumber(v int64) *KeyStatusUpdate {
+	_u.mutation.AddListNumber(v)
+	return _u
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (_u *KeyStatusUpdate) SetRevokedList(v int64) *KeyStatusUpdate {
+	_u.mutation.ResetRevokedList()
+	_u.mutation.SetRevokedList(v)
+	return _u
+}
+
+// SetNillableRevokedList sets the "revoked_list" field if the given value is not nil.
+func (_u *KeyStatusUpdate) SetNillableRevokedList(v *int64) *KeyStatusUpdate {
+	if v != nil {
+		_u.SetRevokedList(*v)
+	}
+	return _u
+}
+
+// AddRevokedList adds value to the "revoked_list" field.
+func (_u *KeyStatusUpdate) AddRevokedList(v int64) *KeyStatusUpdate {
+	_u.mutation.AddRevokedList(v)
+	return _u
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (_u *KeyStatusUpdate) SetCheckedIds(v []string) *KeyStatusUpdate {
+	_u.mutation.SetCheckedIds(v)
+	return _u
+}
+
+// AppendCheckedIds appends value to the "checked_ids" field.
+func (_u *KeyStatusUpdate) AppendCheckedIds(v []string) *KeyStatusUpdate {
+	_u.mutation.AppendCheckedIds(v)
+	return _u
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (_u *KeyStatusUpdate) ClearCheckedIds() *KeyStatusUpdate {
+	_u.mutation.ClearCheckedIds()
+	return _u
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (_u *KeyStatusUpdate) SetOpenedIds(v []string) *KeyStatusUpdate {
+	_u.mutation.SetOpenedIds(v)
+	return _u
+}
+
+// AppendOpenedIds appends value to the "opened_ids" field.
+func (_u *KeyStatusUpdate) AppendOpenedIds(v []string) *KeyStatusUpdate {
+	_u.mutation.AppendOpenedIds(v)
+	return _u
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (_u *KeyStatusUpdate) ClearOpenedIds() *KeyStatusUpdate {
+	_u.mutation.ClearOpenedIds()
+	return _u
+}
+
 // Mutation returns the KeyStatusMutation object of the builder.
 func (_u *KeyStatusUpdate) Mutation() *KeyStatusMutation {
 	return _u.mutation
@@ -139,6 +259,52 @@ func (_u *KeyStatusUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(keystatus.FieldRevokedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Generation(); ok {
+		_spec.SetField(keystatus.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGeneration(); ok {
+		_spec.AddField(keystatus.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.KeySetVersion(); ok {
+		_spec.SetField(keystatus.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeySetVersion(); ok {
+		_spec.AddField(keystatus.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.ListNumber(); ok {
+		_spec.SetField(keystatus.FieldListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedListNumber(); ok {
+		_spec.AddField(keystatus.FieldListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.RevokedList(); ok {
+		_spec.SetField(keystatus.FieldRevokedList, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedRevokedList(); ok {
+		_spec.AddField(keystatus.FieldRevokedList, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.CheckedIds(); ok {
+		_spec.SetField(keystatus.FieldCheckedIds, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedCheckedIds(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, keystatus.FieldCheckedIds, value)
+		})
+	}
+	if _u.mutation.CheckedIdsCleared() {
+		_spec.ClearField(keystatus.FieldCheckedIds, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.OpenedIds(); ok {
+		_spec.SetField(keystatus.FieldOpenedIds, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOpenedIds(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, keystatus.FieldOpenedIds, value)
+		})
+	}
+	if _u.mutation.OpenedIdsCleared() {
+		_spec.ClearField(keystatus.FieldOpenedIds, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -205,6 +371,126 @@ func (_u *KeyStatusUpdateOne) SetNillableRevokedAt(v *time.Time) *KeyStatusUpdat
 // ClearRevokedAt clears the value of the "revoked_at" field.
 func (_u *KeyStatusUpdateOne) ClearRevokedAt() *KeyStatusUpdateOne {
 	_u.mutation.ClearRevokedAt()
+	return _u
+}
+
+// SetGeneration sets the "generation" field.
+func (_u *KeyStatusUpdateOne) SetGeneration(v int64) *KeyStatusUpdateOne {
+	_u.mutation.ResetGeneration()
+	_u.mutation.SetGeneration(v)
+	return _u
+}
+
+// SetNillableGeneration sets the "generation" field if the given value is not nil.
+func (_u *KeyStatusUpdateOne) SetNillableGeneration(v *int64) *KeyStatusUpdateOne {
+	if v != nil {
+		_u.SetGeneration(*v)
+	}
+	return _u
+}
+
+// AddGeneration adds value to the "generation" field.
+func (_u *KeyStatusUpdateOne) AddGeneration(v int64) *KeyStatusUpdateOne {
+	_u.mutation.AddGeneration(v)
+	return _u
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (_u *KeyStatusUpdateOne) SetKeySetVersion(v int64) *KeyStatusUpdateOne {
+	_u.mutation.ResetKeySetVersion()
+	_u.mutation.SetKeySetVersion(v)
+	return _u
+}
+
+// SetNillableKeySetVersion sets the "key_set_version" field if the given value is not nil.
+func (_u *KeyStatusUpdateOne) SetNillableKeySetVersion(v *int64) *KeyStatusUpdateOne {
+	if v != nil {
+		_u.SetKeySetVersion(*v)
+	}
+	return _u
+}
+
+// AddKeySetVersion adds value to the "key_set_version" field.
+func (_u *KeyStatusUpdateOne) AddKeySetVersion(v int64) *KeyStatusUpdateOne {
+	_u.mutation.AddKeySetVersion(v)
+	return _u
+}
+
+// SetListNumber sets the "list_number" field.
+func (_u *KeyStatusUpdateOne) SetListNumber(v int64) *KeyStatusUpdateOne {
+	_u.mutation.ResetListNumber()
+	_u.mutation.SetListNumber(v)
+	return _u
+}
+
+// SetNillableListNumber sets the "list_number" field if the given value is not nil.
+func (_u *KeyStatusUpdateOne) SetNillableListNumber(v *int64) *KeyStatusUpdateOne {
+	if v != nil {
+		_u.SetListNumber(*v)
+	}
+	return _u
+}
+
+// AddListNumber adds value to the "list_number" field.
+func (_u *KeyStatusUpdateOne) AddListNumber(v int64) *KeyStatusUpdateOne {
+	_u.mutation.AddListNumber(v)
+	return _u
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (_u *KeyStatusUpdateOne) SetRevokedList(v int64) *KeyStatusUpdateOne {
+	_u.mutation.ResetRevokedList()
+	_u.mutation.SetRevokedList(v)
+	return _u
+}
+
+// SetNillableRevokedList sets the "revoked_list" field if the given value is not nil.
+func (_u *KeyStatusUpdateOne) SetNillableRevokedList(v *int64) *KeyStatusUpdateOne {
+	if v != nil {
+		_u.SetRevokedList(*v)
+	}
+	return _u
+}
+
+// AddRevokedList adds value to the "revoked_list" field.
+func (_u *KeyStatusUpdateOne) AddRevokedList(v int64) *KeyStatusUpdateOne {
+	_u.mutation.AddRevokedList(v)
+	return _u
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (_u *KeyStatusUpdateOne) SetCheckedIds(v []string) *KeyStatusUpdateOne {
+	_u.mutation.SetCheckedIds(v)
+	return _u
+}
+
+// AppendCheckedIds appends value to the "checked_ids" field.
+func (_u *KeyStatusUpdateOne) AppendCheckedIds(v []string) *KeyStatusUpdateOne {
+	_u.mutation.AppendCheckedIds(v)
+	return _u
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (_u *KeyStatusUpdateOne) ClearCheckedIds() *KeyStatusUpdateOne {
+	_u.mutation.ClearCheckedIds()
+	return _u
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (_u *KeyStatusUpdateOne) SetOpenedIds(v []string) *KeyStatusUpdateOne {
+	_u.mutation.SetOpenedIds(v)
+	return _u
+}
+
+// AppendOpenedIds appends value to the "opened_ids" field.
+func (_u *KeyStatusUpdateOne) AppendOpenedIds(v []string) *KeyStatusUpdateOne {
+	_u.mutation.AppendOpenedIds(v)
+	return _u
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (_u *KeyStatusUpdateOne) ClearOpenedIds() *KeyStatusUpdateOne {
+	_u.mutation.ClearOpenedIds()
 	return _u
 }
 
@@ -301,6 +587,52 @@ func (_u *KeyStatusUpdateOne) sqlSave(ctx context.Context) (_node *KeyStatus, er
 	}
 	if _u.mutation.RevokedAtCleared() {
 		_spec.ClearField(keystatus.FieldRevokedAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.Generation(); ok {
+		_spec.SetField(keystatus.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedGeneration(); ok {
+		_spec.AddField(keystatus.FieldGeneration, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.KeySetVersion(); ok {
+		_spec.SetField(keystatus.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedKeySetVersion(); ok {
+		_spec.AddField(keystatus.FieldKeySetVersion, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.ListNumber(); ok {
+		_spec.SetField(keystatus.FieldListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedListNumber(); ok {
+		_spec.AddField(keystatus.FieldListNumber, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.RevokedList(); ok {
+		_spec.SetField(keystatus.FieldRevokedList, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedRevokedList(); ok {
+		_spec.AddField(keystatus.FieldRevokedList, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.CheckedIds(); ok {
+		_spec.SetField(keystatus.FieldCheckedIds, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedCheckedIds(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, keystatus.FieldCheckedIds, value)
+		})
+	}
+	if _u.mutation.CheckedIdsCleared() {
+		_spec.ClearField(keystatus.FieldCheckedIds, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.OpenedIds(); ok {
+		_spec.SetField(keystatus.FieldOpenedIds, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedOpenedIds(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, keystatus.FieldOpenedIds, value)
+		})
+	}
+	if _u.mutation.OpenedIdsCleared() {
+		_spec.ClearField(keystatus.FieldOpenedIds, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &KeyStatus{config: _u.config}

@@ -1951,6 +1951,10 @@ type BridgeMutation struct {
 	addclock_offset_ms     *int64
 	event_sequence         *int64
 	addevent_sequence      *int64
+	key_set_version        *int64
+	addkey_set_version     *int64
+	key_list_number        *int64
+	addkey_list_number     *int64
 	link_at                *time.Time
 	unreached_at           *time.Time
 	reached_at             *time.Time
@@ -2927,6 +2931,132 @@ func (m *BridgeMutation) ResetEventSequence() {
 	m.addevent_sequence = nil
 }
 
+// SetKeySetVersion sets the "key_set_version" field.
+func (m *BridgeMutation) SetKeySetVersion(i int64) {
+	m.key_set_version = &i
+	m.addkey_set_version = nil
+}
+
+// KeySetVersion returns the value of the "key_set_version" field in the mutation.
+func (m *BridgeMutation) KeySetVersion() (r int64, exists bool) {
+	v := m.key_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeySetVersion returns the old "key_set_version" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldKeySetVersion(ctx context.Context) (v *int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeySetVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeySetVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeySetVersion: %w", err)
+	}
+	return oldValue.KeySetVersion, nil
+}
+
+// AddKeySetVersion adds i to the "key_set_version" field.
+func (m *BridgeMutation) AddKeySetVersion(i int64) {
+	if m.addkey_set_version != nil {
+		*m.addkey_set_version += i
+	} else {
+		m.addkey_set_version = &i
+	}
+}
+
+// AddedKeySetVersion returns the value that was added to the "key_set_version" field in this mutation.
+func (m *BridgeMutation) AddedKeySetVersion() (r int64, exists bool) {
+	v := m.addkey_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ClearKeySetVersion clears the value of the "key_set_version" field.
+func (m *BridgeMutation) ClearKeySetVersion() {
+	m.key_set_version = nil
+	m.addkey_set_version = nil
+	m.clearedFields[bridge.FieldKeySetVersion] = struct{}{}
+}
+
+// KeySetVersionCleared returns if the "key_set_version" field was cleared in this mutation.
+func (m *BridgeMutation) KeySetVersionCleared() bool {
+	_, ok := m.clearedFields[bridge.FieldKeySetVersion]
+	return ok
+}
+
+// ResetKeySetVersion resets all changes to the "key_set_version" field.
+func (m *BridgeMutation) ResetKeySetVersion() {
+	m.key_set_version = nil
+	m.addkey_set_version = nil
+	delete(m.clearedFields, bridge.FieldKeySetVersion)
+}
+
+// SetKeyListNumber sets the "key_list_number" field.
+func (m *BridgeMutation) SetKeyListNumber(i int64) {
+	m.key_list_number = &i
+	m.addkey_list_number = nil
+}
+
+// KeyListNumber returns the value of the "key_list_number" field in the mutation.
+func (m *BridgeMutation) KeyListNumber() (r int64, exists bool) {
+	v := m.key_list_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyListNumber returns the old "key_list_number" field's value of the Bridge entity.
+// If the Bridge object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *BridgeMutation) OldKeyListNumber(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyListNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyListNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyListNumber: %w", err)
+	}
+	return oldValue.KeyListNumber, nil
+}
+
+// AddKeyListNumber adds i to the "key_list_number" field.
+func (m *BridgeMutation) AddKeyListNumber(i int64) {
+	if m.addkey_list_number != nil {
+		*m.addkey_list_number += i
+	} else {
+		m.addkey_list_number = &i
+	}
+}
+
+// AddedKeyListNumber returns the value that was added to the "key_list_number" field in this mutation.
+func (m *BridgeMutation) AddedKeyListNumber() (r int64, exists bool) {
+	v := m.addkey_list_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKeyListNumber resets all changes to the "key_list_number" field.
+func (m *BridgeMutation) ResetKeyListNumber() {
+	m.key_list_number = nil
+	m.addkey_list_number = nil
+}
+
 // SetLinkAt sets the "link_at" field.
 func (m *BridgeMutation) SetLinkAt(t time.Time) {
 	m.link_at = &t
@@ -3193,7 +3323,7 @@ func (m *BridgeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *BridgeMutation) Fields() []string {
-	fields := make([]string, 0, 24)
+	fields := make([]string, 0, 26)
 	if m.property_id != nil {
 		fields = append(fields, bridge.FieldPropertyID)
 	}
@@ -3250,6 +3380,12 @@ func (m *BridgeMutation) Fields() []string {
 	}
 	if m.event_sequence != nil {
 		fields = append(fields, bridge.FieldEventSequence)
+	}
+	if m.key_set_version != nil {
+		fields = append(fields, bridge.FieldKeySetVersion)
+	}
+	if m.key_list_number != nil {
+		fields = append(fields, bridge.FieldKeyListNumber)
 	}
 	if m.link_at != nil {
 		fields = append(fields, bridge.FieldLinkAt)
@@ -3312,6 +3448,10 @@ func (m *BridgeMutation) Field(name string) (ent.Value, bool) {
 		return m.ClockOffsetMs()
 	case bridge.FieldEventSequence:
 		return m.EventSequence()
+	case bridge.FieldKeySetVersion:
+		return m.KeySetVersion()
+	case bridge.FieldKeyListNumber:
+		return m.KeyListNumber()
 	case bridge.FieldLinkAt:
 		return m.LinkAt()
 	case bridge.FieldUnreachedAt:
@@ -3369,6 +3509,10 @@ func (m *BridgeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldClockOffsetMs(ctx)
 	case bridge.FieldEventSequence:
 		return m.OldEventSequence(ctx)
+	case bridge.FieldKeySetVersion:
+		return m.OldKeySetVersion(ctx)
+	case bridge.FieldKeyListNumber:
+		return m.OldKeyListNumber(ctx)
 	case bridge.FieldLinkAt:
 		return m.OldLinkAt(ctx)
 	case bridge.FieldUnreachedAt:
@@ -3521,6 +3665,20 @@ func (m *BridgeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetEventSequence(v)
 		return nil
+	case bridge.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeySetVersion(v)
+		return nil
+	case bridge.FieldKeyListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyListNumber(v)
+		return nil
 	case bridge.FieldLinkAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -3573,6 +3731,12 @@ func (m *BridgeMutation) AddedFields() []string {
 	if m.addevent_sequence != nil {
 		fields = append(fields, bridge.FieldEventSequence)
 	}
+	if m.addkey_set_version != nil {
+		fields = append(fields, bridge.FieldKeySetVersion)
+	}
+	if m.addkey_list_number != nil {
+		fields = append(fields, bridge.FieldKeyListNumber)
+	}
 	return fields
 }
 
@@ -3587,6 +3751,10 @@ func (m *BridgeMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedClockOffsetMs()
 	case bridge.FieldEventSequence:
 		return m.AddedEventSequence()
+	case bridge.FieldKeySetVersion:
+		return m.AddedKeySetVersion()
+	case bridge.FieldKeyListNumber:
+		return m.AddedKeyListNumber()
 	}
 	return nil, false
 }
@@ -3616,6 +3784,20 @@ func (m *BridgeMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddEventSequence(v)
+		return nil
+	case bridge.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeySetVersion(v)
+		return nil
+	case bridge.FieldKeyListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeyListNumber(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Bridge numeric field %s", name)
@@ -3651,6 +3833,9 @@ func (m *BridgeMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(bridge.FieldLastSeenAt) {
 		fields = append(fields, bridge.FieldLastSeenAt)
+	}
+	if m.FieldCleared(bridge.FieldKeySetVersion) {
+		fields = append(fields, bridge.FieldKeySetVersion)
 	}
 	if m.FieldCleared(bridge.FieldLinkAt) {
 		fields = append(fields, bridge.FieldLinkAt)
@@ -3704,6 +3889,9 @@ func (m *BridgeMutation) ClearField(name string) error {
 		return nil
 	case bridge.FieldLastSeenAt:
 		m.ClearLastSeenAt()
+		return nil
+	case bridge.FieldKeySetVersion:
+		m.ClearKeySetVersion()
 		return nil
 	case bridge.FieldLinkAt:
 		m.ClearLinkAt()
@@ -3781,6 +3969,12 @@ func (m *BridgeMutation) ResetField(name string) error {
 		return nil
 	case bridge.FieldEventSequence:
 		m.ResetEventSequence()
+		return nil
+	case bridge.FieldKeySetVersion:
+		m.ResetKeySetVersion()
+		return nil
+	case bridge.FieldKeyListNumber:
+		m.ResetKeyListNumber()
 		return nil
 	case bridge.FieldLinkAt:
 		m.ResetLinkAt()
@@ -9219,6 +9413,7 @@ type GrantMutation struct {
 	addredraws        *int
 	key_generation    *int
 	addkey_generation *int
+	keyed             *bool
 	ended_at          *time.Time
 	end_reason        *string
 	open_key          *string
@@ -9662,6 +9857,42 @@ func (m *GrantMutation) ResetKeyGeneration() {
 	m.addkey_generation = nil
 }
 
+// SetKeyed sets the "keyed" field.
+func (m *GrantMutation) SetKeyed(b bool) {
+	m.keyed = &b
+}
+
+// Keyed returns the value of the "keyed" field in the mutation.
+func (m *GrantMutation) Keyed() (r bool, exists bool) {
+	v := m.keyed
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeyed returns the old "keyed" field's value of the Grant entity.
+// If the Grant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GrantMutation) OldKeyed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeyed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeyed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeyed: %w", err)
+	}
+	return oldValue.Keyed, nil
+}
+
+// ResetKeyed resets all changes to the "keyed" field.
+func (m *GrantMutation) ResetKeyed() {
+	m.keyed = nil
+}
+
 // SetEndedAt sets the "ended_at" field.
 func (m *GrantMutation) SetEndedAt(t time.Time) {
 	m.ended_at = &t
@@ -9915,7 +10146,7 @@ func (m *GrantMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GrantMutation) Fields() []string {
-	fields := make([]string, 0, 13)
+	fields := make([]string, 0, 14)
 	if m.property_id != nil {
 		fields = append(fields, grant.FieldPropertyID)
 	}
@@ -9939,6 +10170,9 @@ func (m *GrantMutation) Fields() []string {
 	}
 	if m.key_generation != nil {
 		fields = append(fields, grant.FieldKeyGeneration)
+	}
+	if m.keyed != nil {
+		fields = append(fields, grant.FieldKeyed)
 	}
 	if m.ended_at != nil {
 		fields = append(fields, grant.FieldEndedAt)
@@ -9979,6 +10213,8 @@ func (m *GrantMutation) Field(name string) (ent.Value, bool) {
 		return m.Redraws()
 	case grant.FieldKeyGeneration:
 		return m.KeyGeneration()
+	case grant.FieldKeyed:
+		return m.Keyed()
 	case grant.FieldEndedAt:
 		return m.EndedAt()
 	case grant.FieldEndReason:
@@ -10014,6 +10250,8 @@ func (m *GrantMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldRedraws(ctx)
 	case grant.FieldKeyGeneration:
 		return m.OldKeyGeneration(ctx)
+	case grant.FieldKeyed:
+		return m.OldKeyed(ctx)
 	case grant.FieldEndedAt:
 		return m.OldEndedAt(ctx)
 	case grant.FieldEndReason:
@@ -10088,6 +10326,13 @@ func (m *GrantMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetKeyGeneration(v)
+		return nil
+	case grant.FieldKeyed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeyed(v)
 		return nil
 	case grant.FieldEndedAt:
 		v, ok := value.(time.Time)
@@ -10244,6 +10489,9 @@ func (m *GrantMutation) ResetField(name string) error {
 		return nil
 	case grant.FieldKeyGeneration:
 		m.ResetKeyGeneration()
+		return nil
+	case grant.FieldKeyed:
+		m.ResetKeyed()
 		return nil
 	case grant.FieldEndedAt:
 		m.ResetEndedAt()
@@ -12721,6 +12969,8 @@ type IssuerMutation struct {
 	key_set_version    *int64
 	addkey_set_version *int64
 	key_set_at         *time.Time
+	least_version      *int64
+	addleast_version   *int64
 	created_at         *time.Time
 	clearedFields      map[string]struct{}
 	done               bool
@@ -13262,6 +13512,62 @@ func (m *IssuerMutation) ResetKeySetAt() {
 	m.key_set_at = nil
 }
 
+// SetLeastVersion sets the "least_version" field.
+func (m *IssuerMutation) SetLeastVersion(i int64) {
+	m.least_version = &i
+	m.addleast_version = nil
+}
+
+// LeastVersion returns the value of the "least_version" field in the mutation.
+func (m *IssuerMutation) LeastVersion() (r int64, exists bool) {
+	v := m.least_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLeastVersion returns the old "least_version" field's value of the Issuer entity.
+// If the Issuer object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *IssuerMutation) OldLeastVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLeastVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLeastVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLeastVersion: %w", err)
+	}
+	return oldValue.LeastVersion, nil
+}
+
+// AddLeastVersion adds i to the "least_version" field.
+func (m *IssuerMutation) AddLeastVersion(i int64) {
+	if m.addleast_version != nil {
+		*m.addleast_version += i
+	} else {
+		m.addleast_version = &i
+	}
+}
+
+// AddedLeastVersion returns the value that was added to the "least_version" field in this mutation.
+func (m *IssuerMutation) AddedLeastVersion() (r int64, exists bool) {
+	v := m.addleast_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetLeastVersion resets all changes to the "least_version" field.
+func (m *IssuerMutation) ResetLeastVersion() {
+	m.least_version = nil
+	m.addleast_version = nil
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *IssuerMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -13332,7 +13638,7 @@ func (m *IssuerMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *IssuerMutation) Fields() []string {
-	fields := make([]string, 0, 10)
+	fields := make([]string, 0, 11)
 	if m.generation != nil {
 		fields = append(fields, issuer.FieldGeneration)
 	}
@@ -13359,6 +13665,9 @@ func (m *IssuerMutation) Fields() []string {
 	}
 	if m.key_set_at != nil {
 		fields = append(fields, issuer.FieldKeySetAt)
+	}
+	if m.least_version != nil {
+		fields = append(fields, issuer.FieldLeastVersion)
 	}
 	if m.created_at != nil {
 		fields = append(fields, issuer.FieldCreatedAt)
@@ -13389,6 +13698,8 @@ func (m *IssuerMutation) Field(name string) (ent.Value, bool) {
 		return m.KeySetVersion()
 	case issuer.FieldKeySetAt:
 		return m.KeySetAt()
+	case issuer.FieldLeastVersion:
+		return m.LeastVersion()
 	case issuer.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -13418,6 +13729,8 @@ func (m *IssuerMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldKeySetVersion(ctx)
 	case issuer.FieldKeySetAt:
 		return m.OldKeySetAt(ctx)
+	case issuer.FieldLeastVersion:
+		return m.OldLeastVersion(ctx)
 	case issuer.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -13492,6 +13805,13 @@ func (m *IssuerMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetKeySetAt(v)
 		return nil
+	case issuer.FieldLeastVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLeastVersion(v)
+		return nil
 	case issuer.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -13519,6 +13839,9 @@ func (m *IssuerMutation) AddedFields() []string {
 	if m.addkey_set_version != nil {
 		fields = append(fields, issuer.FieldKeySetVersion)
 	}
+	if m.addleast_version != nil {
+		fields = append(fields, issuer.FieldLeastVersion)
+	}
 	return fields
 }
 
@@ -13535,6 +13858,8 @@ func (m *IssuerMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedListNumber()
 	case issuer.FieldKeySetVersion:
 		return m.AddedKeySetVersion()
+	case issuer.FieldLeastVersion:
+		return m.AddedLeastVersion()
 	}
 	return nil, false
 }
@@ -13571,6 +13896,13 @@ func (m *IssuerMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddKeySetVersion(v)
+		return nil
+	case issuer.FieldLeastVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddLeastVersion(v)
 		return nil
 	}
 	return fmt.Errorf("unknown Issuer numeric field %s", name)
@@ -13640,6 +13972,9 @@ func (m *IssuerMutation) ResetField(name string) error {
 		return nil
 	case issuer.FieldKeySetAt:
 		m.ResetKeySetAt()
+		return nil
+	case issuer.FieldLeastVersion:
+		m.ResetLeastVersion()
 		return nil
 	case issuer.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -14745,24 +15080,36 @@ func (m *KeySetMutation) ResetEdge(name string) error {
 // KeyStatusMutation represents an operation that mutates the KeyStatus nodes in the graph.
 type KeyStatusMutation struct {
 	config
-	op                Op
-	typ               string
-	id                *string
-	property_id       *string
-	number            *int64
-	addnumber         *int64
-	phone_id          *string
-	grant_id          *string
-	key_generation    *int
-	addkey_generation *int
-	lock_ids          *[]string
-	appendlock_ids    []string
-	ends_at           *time.Time
-	revoked_at        *time.Time
-	clearedFields     map[string]struct{}
-	done              bool
-	oldValue          func(context.Context) (*KeyStatus, error)
-	predicates        []predicate.KeyStatus
+	op                 Op
+	typ                string
+	id                 *string
+	property_id        *string
+	number             *int64
+	addnumber          *int64
+	phone_id           *string
+	grant_id           *string
+	key_generation     *int
+	addkey_generation  *int
+	lock_ids           *[]string
+	appendlock_ids     []string
+	ends_at            *time.Time
+	revoked_at         *time.Time
+	generation         *int64
+	addgeneration      *int64
+	key_set_version    *int64
+	addkey_set_version *int64
+	list_number        *int64
+	addlist_number     *int64
+	revoked_list       *int64
+	addrevoked_list    *int64
+	checked_ids        *[]string
+	appendchecked_ids  []string
+	opened_ids         *[]string
+	appendopened_ids   []string
+	clearedFields      map[string]struct{}
+	done               bool
+	oldValue           func(context.Context) (*KeyStatus, error)
+	predicates         []predicate.KeyStatus
 }
 
 var _ ent.Mutation = (*KeyStatusMutation)(nil)
@@ -15225,6 +15572,360 @@ func (m *KeyStatusMutation) ResetRevokedAt() {
 	delete(m.clearedFields, keystatus.FieldRevokedAt)
 }
 
+// SetGeneration sets the "generation" field.
+func (m *KeyStatusMutation) SetGeneration(i int64) {
+	m.generation = &i
+	m.addgeneration = nil
+}
+
+// Generation returns the value of the "generation" field in the mutation.
+func (m *KeyStatusMutation) Generation() (r int64, exists bool) {
+	v := m.generation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGeneration returns the old "generation" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldGeneration(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGeneration is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGeneration requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGeneration: %w", err)
+	}
+	return oldValue.Generation, nil
+}
+
+// AddGeneration adds i to the "generation" field.
+func (m *KeyStatusMutation) AddGeneration(i int64) {
+	if m.addgeneration != nil {
+		*m.addgeneration += i
+	} else {
+		m.addgeneration = &i
+	}
+}
+
+// AddedGeneration returns the value that was added to the "generation" field in this mutation.
+func (m *KeyStatusMutation) AddedGeneration() (r int64, exists bool) {
+	v := m.addgeneration
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetGeneration resets all changes to the "generation" field.
+func (m *KeyStatusMutation) ResetGeneration() {
+	m.generation = nil
+	m.addgeneration = nil
+}
+
+// SetKeySetVersion sets the "key_set_version" field.
+func (m *KeyStatusMutation) SetKeySetVersion(i int64) {
+	m.key_set_version = &i
+	m.addkey_set_version = nil
+}
+
+// KeySetVersion returns the value of the "key_set_version" field in the mutation.
+func (m *KeyStatusMutation) KeySetVersion() (r int64, exists bool) {
+	v := m.key_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldKeySetVersion returns the old "key_set_version" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldKeySetVersion(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldKeySetVersion is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldKeySetVersion requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldKeySetVersion: %w", err)
+	}
+	return oldValue.KeySetVersion, nil
+}
+
+// AddKeySetVersion adds i to the "key_set_version" field.
+func (m *KeyStatusMutation) AddKeySetVersion(i int64) {
+	if m.addkey_set_version != nil {
+		*m.addkey_set_version += i
+	} else {
+		m.addkey_set_version = &i
+	}
+}
+
+// AddedKeySetVersion returns the value that was added to the "key_set_version" field in this mutation.
+func (m *KeyStatusMutation) AddedKeySetVersion() (r int64, exists bool) {
+	v := m.addkey_set_version
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetKeySetVersion resets all changes to the "key_set_version" field.
+func (m *KeyStatusMutation) ResetKeySetVersion() {
+	m.key_set_version = nil
+	m.addkey_set_version = nil
+}
+
+// SetListNumber sets the "list_number" field.
+func (m *KeyStatusMutation) SetListNumber(i int64) {
+	m.list_number = &i
+	m.addlist_number = nil
+}
+
+// ListNumber returns the value of the "list_number" field in the mutation.
+func (m *KeyStatusMutation) ListNumber() (r int64, exists bool) {
+	v := m.list_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldListNumber returns the old "list_number" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldListNumber(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldListNumber is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldListNumber requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldListNumber: %w", err)
+	}
+	return oldValue.ListNumber, nil
+}
+
+// AddListNumber adds i to the "list_number" field.
+func (m *KeyStatusMutation) AddListNumber(i int64) {
+	if m.addlist_number != nil {
+		*m.addlist_number += i
+	} else {
+		m.addlist_number = &i
+	}
+}
+
+// AddedListNumber returns the value that was added to the "list_number" field in this mutation.
+func (m *KeyStatusMutation) AddedListNumber() (r int64, exists bool) {
+	v := m.addlist_number
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetListNumber resets all changes to the "list_number" field.
+func (m *KeyStatusMutation) ResetListNumber() {
+	m.list_number = nil
+	m.addlist_number = nil
+}
+
+// SetRevokedList sets the "revoked_list" field.
+func (m *KeyStatusMutation) SetRevokedList(i int64) {
+	m.revoked_list = &i
+	m.addrevoked_list = nil
+}
+
+// RevokedList returns the value of the "revoked_list" field in the mutation.
+func (m *KeyStatusMutation) RevokedList() (r int64, exists bool) {
+	v := m.revoked_list
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldRevokedList returns the old "revoked_list" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldRevokedList(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldRevokedList is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldRevokedList requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldRevokedList: %w", err)
+	}
+	return oldValue.RevokedList, nil
+}
+
+// AddRevokedList adds i to the "revoked_list" field.
+func (m *KeyStatusMutation) AddRevokedList(i int64) {
+	if m.addrevoked_list != nil {
+		*m.addrevoked_list += i
+	} else {
+		m.addrevoked_list = &i
+	}
+}
+
+// AddedRevokedList returns the value that was added to the "revoked_list" field in this mutation.
+func (m *KeyStatusMutation) AddedRevokedList() (r int64, exists bool) {
+	v := m.addrevoked_list
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetRevokedList resets all changes to the "revoked_list" field.
+func (m *KeyStatusMutation) ResetRevokedList() {
+	m.revoked_list = nil
+	m.addrevoked_list = nil
+}
+
+// SetCheckedIds sets the "checked_ids" field.
+func (m *KeyStatusMutation) SetCheckedIds(s []string) {
+	m.checked_ids = &s
+	m.appendchecked_ids = nil
+}
+
+// CheckedIds returns the value of the "checked_ids" field in the mutation.
+func (m *KeyStatusMutation) CheckedIds() (r []string, exists bool) {
+	v := m.checked_ids
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCheckedIds returns the old "checked_ids" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldCheckedIds(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCheckedIds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCheckedIds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCheckedIds: %w", err)
+	}
+	return oldValue.CheckedIds, nil
+}
+
+// AppendCheckedIds adds s to the "checked_ids" field.
+func (m *KeyStatusMutation) AppendCheckedIds(s []string) {
+	m.appendchecked_ids = append(m.appendchecked_ids, s...)
+}
+
+// AppendedCheckedIds returns the list of values that were appended to the "checked_ids" field in this mutation.
+func (m *KeyStatusMutation) AppendedCheckedIds() ([]string, bool) {
+	if len(m.appendchecked_ids) == 0 {
+		return nil, false
+	}
+	return m.appendchecked_ids, true
+}
+
+// ClearCheckedIds clears the value of the "checked_ids" field.
+func (m *KeyStatusMutation) ClearCheckedIds() {
+	m.checked_ids = nil
+	m.appendchecked_ids = nil
+	m.clearedFields[keystatus.FieldCheckedIds] = struct{}{}
+}
+
+// CheckedIdsCleared returns if the "checked_ids" field was cleared in this mutation.
+func (m *KeyStatusMutation) CheckedIdsCleared() bool {
+	_, ok := m.clearedFields[keystatus.FieldCheckedIds]
+	return ok
+}
+
+// ResetCheckedIds resets all changes to the "checked_ids" field.
+func (m *KeyStatusMutation) ResetCheckedIds() {
+	m.checked_ids = nil
+	m.appendchecked_ids = nil
+	delete(m.clearedFields, keystatus.FieldCheckedIds)
+}
+
+// SetOpenedIds sets the "opened_ids" field.
+func (m *KeyStatusMutation) SetOpenedIds(s []string) {
+	m.opened_ids = &s
+	m.appendopened_ids = nil
+}
+
+// OpenedIds returns the value of the "opened_ids" field in the mutation.
+func (m *KeyStatusMutation) OpenedIds() (r []string, exists bool) {
+	v := m.opened_ids
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOpenedIds returns the old "opened_ids" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldOpenedIds(ctx context.Context) (v []string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOpenedIds is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOpenedIds requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOpenedIds: %w", err)
+	}
+	return oldValue.OpenedIds, nil
+}
+
+// AppendOpenedIds adds s to the "opened_ids" field.
+func (m *KeyStatusMutation) AppendOpenedIds(s []string) {
+	m.appendopened_ids = append(m.appendopened_ids, s...)
+}
+
+// AppendedOpenedIds returns the list of values that were appended to the "opened_ids" field in this mutation.
+func (m *KeyStatusMutation) AppendedOpenedIds() ([]string, bool) {
+	if len(m.appendopened_ids) == 0 {
+		return nil, false
+	}
+	return m.appendopened_ids, true
+}
+
+// ClearOpenedIds clears the value of the "opened_ids" field.
+func (m *KeyStatusMutation) ClearOpenedIds() {
+	m.opened_ids = nil
+	m.appendopened_ids = nil
+	m.clearedFields[keystatus.FieldOpenedIds] = struct{}{}
+}
+
+// OpenedIdsCleared returns if the "opened_ids" field was cleared in this mutation.
+func (m *KeyStatusMutation) OpenedIdsCleared() bool {
+	_, ok := m.clearedFields[keystatus.FieldOpenedIds]
+	return ok
+}
+
+// ResetOpenedIds resets all changes to the "opened_ids" field.
+func (m *KeyStatusMutation) ResetOpenedIds() {
+	m.opened_ids = nil
+	m.appendopened_ids = nil
+	delete(m.clearedFields, keystatus.FieldOpenedIds)
+}
+
 // Where appends a list predicates to the KeyStatusMutation builder.
 func (m *KeyStatusMutation) Where(ps ...predicate.KeyStatus) {
 	m.predicates = append(m.predicates, ps...)
@@ -15259,7 +15960,7 @@ func (m *KeyStatusMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *KeyStatusMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 14)
 	if m.property_id != nil {
 		fields = append(fields, keystatus.FieldPropertyID)
 	}
@@ -15283,6 +15984,24 @@ func (m *KeyStatusMutation) Fields() []string {
 	}
 	if m.revoked_at != nil {
 		fields = append(fields, keystatus.FieldRevokedAt)
+	}
+	if m.generation != nil {
+		fields = append(fields, keystatus.FieldGeneration)
+	}
+	if m.key_set_version != nil {
+		fields = append(fields, keystatus.FieldKeySetVersion)
+	}
+	if m.list_number != nil {
+		fields = append(fields, keystatus.FieldListNumber)
+	}
+	if m.revoked_list != nil {
+		fields = append(fields, keystatus.FieldRevokedList)
+	}
+	if m.checked_ids != nil {
+		fields = append(fields, keystatus.FieldCheckedIds)
+	}
+	if m.opened_ids != nil {
+		fields = append(fields, keystatus.FieldOpenedIds)
 	}
 	return fields
 }
@@ -15308,6 +16027,18 @@ func (m *KeyStatusMutation) Field(name string) (ent.Value, bool) {
 		return m.EndsAt()
 	case keystatus.FieldRevokedAt:
 		return m.RevokedAt()
+	case keystatus.FieldGeneration:
+		return m.Generation()
+	case keystatus.FieldKeySetVersion:
+		return m.KeySetVersion()
+	case keystatus.FieldListNumber:
+		return m.ListNumber()
+	case keystatus.FieldRevokedList:
+		return m.RevokedList()
+	case keystatus.FieldCheckedIds:
+		return m.CheckedIds()
+	case keystatus.FieldOpenedIds:
+		return m.OpenedIds()
 	}
 	return nil, false
 }
@@ -15333,6 +16064,18 @@ func (m *KeyStatusMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldEndsAt(ctx)
 	case keystatus.FieldRevokedAt:
 		return m.OldRevokedAt(ctx)
+	case keystatus.FieldGeneration:
+		return m.OldGeneration(ctx)
+	case keystatus.FieldKeySetVersion:
+		return m.OldKeySetVersion(ctx)
+	case keystatus.FieldListNumber:
+		return m.OldListNumber(ctx)
+	case keystatus.FieldRevokedList:
+		return m.OldRevokedList(ctx)
+	case keystatus.FieldCheckedIds:
+		return m.OldCheckedIds(ctx)
+	case keystatus.FieldOpenedIds:
+		return m.OldOpenedIds(ctx)
 	}
 	return nil, fmt.Errorf("unknown KeyStatus field %s", name)
 }
@@ -15398,6 +16141,48 @@ func (m *KeyStatusMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetRevokedAt(v)
 		return nil
+	case keystatus.FieldGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGeneration(v)
+		return nil
+	case keystatus.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetKeySetVersion(v)
+		return nil
+	case keystatus.FieldListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetListNumber(v)
+		return nil
+	case keystatus.FieldRevokedList:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetRevokedList(v)
+		return nil
+	case keystatus.FieldCheckedIds:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCheckedIds(v)
+		return nil
+	case keystatus.FieldOpenedIds:
+		v, ok := value.([]string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOpenedIds(v)
+		return nil
 	}
 	return fmt.Errorf("unknown KeyStatus field %s", name)
 }
@@ -15412,6 +16197,18 @@ func (m *KeyStatusMutation) AddedFields() []string {
 	if m.addkey_generation != nil {
 		fields = append(fields, keystatus.FieldKeyGeneration)
 	}
+	if m.addgeneration != nil {
+		fields = append(fields, keystatus.FieldGeneration)
+	}
+	if m.addkey_set_version != nil {
+		fields = append(fields, keystatus.FieldKeySetVersion)
+	}
+	if m.addlist_number != nil {
+		fields = append(fields, keystatus.FieldListNumber)
+	}
+	if m.addrevoked_list != nil {
+		fields = append(fields, keystatus.FieldRevokedList)
+	}
 	return fields
 }
 
@@ -15424,6 +16221,14 @@ func (m *KeyStatusMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedNumber()
 	case keystatus.FieldKeyGeneration:
 		return m.AddedKeyGeneration()
+	case keystatus.FieldGeneration:
+		return m.AddedGeneration()
+	case keystatus.FieldKeySetVersion:
+		return m.AddedKeySetVersion()
+	case keystatus.FieldListNumber:
+		return m.AddedListNumber()
+	case keystatus.FieldRevokedList:
+		return m.AddedRevokedList()
 	}
 	return nil, false
 }
@@ -15447,6 +16252,34 @@ func (m *KeyStatusMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddKeyGeneration(v)
 		return nil
+	case keystatus.FieldGeneration:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddGeneration(v)
+		return nil
+	case keystatus.FieldKeySetVersion:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddKeySetVersion(v)
+		return nil
+	case keystatus.FieldListNumber:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddListNumber(v)
+		return nil
+	case keystatus.FieldRevokedList:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddRevokedList(v)
+		return nil
 	}
 	return fmt.Errorf("unknown KeyStatus numeric field %s", name)
 }
@@ -15457,6 +16290,12 @@ func (m *KeyStatusMutation) ClearedFields() []string {
 	var fields []string
 	if m.FieldCleared(keystatus.FieldRevokedAt) {
 		fields = append(fields, keystatus.FieldRevokedAt)
+	}
+	if m.FieldCleared(keystatus.FieldCheckedIds) {
+		fields = append(fields, keystatus.FieldCheckedIds)
+	}
+	if m.FieldCleared(keystatus.FieldOpenedIds) {
+		fields = append(fields, keystatus.FieldOpenedIds)
 	}
 	return fields
 }
@@ -15474,6 +16313,12 @@ func (m *KeyStatusMutation) ClearField(name string) error {
 	switch name {
 	case keystatus.FieldRevokedAt:
 		m.ClearRevokedAt()
+		return nil
+	case keystatus.FieldCheckedIds:
+		m.ClearCheckedIds()
+		return nil
+	case keystatus.FieldOpenedIds:
+		m.ClearOpenedIds()
 		return nil
 	}
 	return fmt.Errorf("unknown KeyStatus nullable field %s", name)
@@ -15506,6 +16351,24 @@ func (m *KeyStatusMutation) ResetField(name string) error {
 		return nil
 	case keystatus.FieldRevokedAt:
 		m.ResetRevokedAt()
+		return nil
+	case keystatus.FieldGeneration:
+		m.ResetGeneration()
+		return nil
+	case keystatus.FieldKeySetVersion:
+		m.ResetKeySetVersion()
+		return nil
+	case keystatus.FieldListNumber:
+		m.ResetListNumber()
+		return nil
+	case keystatus.FieldRevokedList:
+		m.ResetRevokedList()
+		return nil
+	case keystatus.FieldCheckedIds:
+		m.ResetCheckedIds()
+		return nil
+	case keystatus.FieldOpenedIds:
+		m.ResetOpenedIds()
 		return nil
 	}
 	return fmt.Errorf("unknown KeyStatus field %s", name)

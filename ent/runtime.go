@@ -158,8 +158,12 @@ func init() {
 	bridgeDescEventSequence := bridgeFields[19].Descriptor()
 	// bridge.DefaultEventSequence holds the default value on creation for the event_sequence field.
 	bridge.DefaultEventSequence = bridgeDescEventSequence.Default.(int64)
+	// bridgeDescKeyListNumber is the schema descriptor for key_list_number field.
+	bridgeDescKeyListNumber := bridgeFields[21].Descriptor()
+	// bridge.DefaultKeyListNumber holds the default value on creation for the key_list_number field.
+	bridge.DefaultKeyListNumber = bridgeDescKeyListNumber.Default.(int64)
 	// bridgeDescCreatedAt is the schema descriptor for created_at field.
-	bridgeDescCreatedAt := bridgeFields[24].Descriptor()
+	bridgeDescCreatedAt := bridgeFields[26].Descriptor()
 	// bridge.DefaultCreatedAt holds the default value on creation for the created_at field.
 	bridge.DefaultCreatedAt = bridgeDescCreatedAt.Default.(func() time.Time)
 	// bridgeDescID is the schema descriptor for id field.
@@ -396,18 +400,22 @@ func init() {
 	grantDescKeyGeneration := grantFields[8].Descriptor()
 	// grant.DefaultKeyGeneration holds the default value on creation for the key_generation field.
 	grant.DefaultKeyGeneration = grantDescKeyGeneration.Default.(int)
+	// grantDescKeyed is the schema descriptor for keyed field.
+	grantDescKeyed := grantFields[9].Descriptor()
+	// grant.DefaultKeyed holds the default value on creation for the keyed field.
+	grant.DefaultKeyed = grantDescKeyed.Default.(bool)
 	// grantDescEndReason is the schema descriptor for end_reason field.
-	grantDescEndReason := grantFields[10].Descriptor()
+	grantDescEndReason := grantFields[11].Descriptor()
 	// grant.DefaultEndReason holds the default value on creation for the end_reason field.
 	grant.DefaultEndReason = grantDescEndReason.Default.(string)
 	// grant.EndReasonValidator is a validator for the "end_reason" field. It is called by the builders before save.
 	grant.EndReasonValidator = grantDescEndReason.Validators[0].(func(string) error)
 	// grantDescOpenKey is the schema descriptor for open_key field.
-	grantDescOpenKey := grantFields[11].Descriptor()
+	grantDescOpenKey := grantFields[12].Descriptor()
 	// grant.OpenKeyValidator is a validator for the "open_key" field. It is called by the builders before save.
 	grant.OpenKeyValidator = grantDescOpenKey.Validators[0].(func(string) error)
 	// grantDescCreatedAt is the schema descriptor for created_at field.
-	grantDescCreatedAt := grantFields[13].Descriptor()
+	grantDescCreatedAt := grantFields[14].Descriptor()
 	// grant.DefaultCreatedAt holds the default value on creation for the created_at field.
 	grant.DefaultCreatedAt = grantDescCreatedAt.Default.(func() time.Time)
 	// grantDescID is the schema descriptor for id field.
@@ -506,8 +514,12 @@ func init() {
 	issuerDescKeySetVersion := issuerFields[8].Descriptor()
 	// issuer.DefaultKeySetVersion holds the default value on creation for the key_set_version field.
 	issuer.DefaultKeySetVersion = issuerDescKeySetVersion.Default.(int64)
+	// issuerDescLeastVersion is the schema descriptor for least_version field.
+	issuerDescLeastVersion := issuerFields[10].Descriptor()
+	// issuer.DefaultLeastVersion holds the default value on creation for the least_version field.
+	issuer.DefaultLeastVersion = issuerDescLeastVersion.Default.(int64)
 	// issuerDescCreatedAt is the schema descriptor for created_at field.
-	issuerDescCreatedAt := issuerFields[10].Descriptor()
+	issuerDescCreatedAt := issuerFields[11].Descriptor()
 	// issuer.DefaultCreatedAt holds the default value on creation for the created_at field.
 	issuer.DefaultCreatedAt = issuerDescCreatedAt.Default.(func() time.Time)
 	// issuerDescID is the schema descriptor for id field.
@@ -560,6 +572,22 @@ func init() {
 	keystatusDescGrantID := keystatusFields[4].Descriptor()
 	// keystatus.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	keystatus.GrantIDValidator = keystatusDescGrantID.Validators[0].(func(string) error)
+	// keystatusDescGeneration is the schema descriptor for generation field.
+	keystatusDescGeneration := keystatusFields[9].Descriptor()
+	// keystatus.DefaultGeneration holds the default value on creation for the generation field.
+	keystatus.DefaultGeneration = keystatusDescGeneration.Default.(int64)
+	// keystatusDescKeySetVersion is the schema descriptor for key_set_version field.
+	keystatusDescKeySetVersion := keystatusFields[10].Descriptor()
+	// keystatus.DefaultKeySetVersion holds the default value on creation for the key_set_version field.
+	keystatus.DefaultKeySetVersion = keystatusDescKeySetVersion.Default.(int64)
+	// keystatusDescListNumber is the schema descriptor for list_number field.
+	keystatusDescListNumber := keystatusFields[11].Descriptor()
+	// keystatus.DefaultListNumber holds the default value on creation for the list_number field.
+	keystatus.DefaultListNumber = keystatusDescListNumber.Default.(int64)
+	// keystatusDescRevokedList is the schema descriptor for revoked_list field.
+	keystatusDescRevokedList := keystatusFields[12].Descriptor()
+	// keystatus.DefaultRevokedList holds the default value on creation for the revoked_list field.
+	keystatus.DefaultRevokedList = keystatusDescRevokedList.Default.(int64)
 	// keystatusDescID is the schema descriptor for id field.
 	keystatusDescID := keystatusFields[0].Descriptor()
 	// keystatus.IDValidator is a validator for the "id" field. It is called by the builders before save.

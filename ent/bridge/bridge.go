@@ -51,6 +51,10 @@ const (
 	FieldClockOffsetMs = "clock_offset_ms"
 	// FieldEventSequence holds the string denoting the event_sequence field in the database.
 	FieldEventSequence = "event_sequence"
+	// FieldKeySetVersion holds the string denoting the key_set_version field in the database.
+	FieldKeySetVersion = "key_set_version"
+	// FieldKeyListNumber holds the string denoting the key_list_number field in the database.
+	FieldKeyListNumber = "key_list_number"
 	// FieldLinkAt holds the string denoting the link_at field in the database.
 	FieldLinkAt = "link_at"
 	// FieldUnreachedAt holds the string denoting the unreached_at field in the database.
@@ -87,6 +91,8 @@ var Columns = []string{
 	FieldLastSeenAt,
 	FieldClockOffsetMs,
 	FieldEventSequence,
+	FieldKeySetVersion,
+	FieldKeyListNumber,
 	FieldLinkAt,
 	FieldUnreachedAt,
 	FieldReachedAt,
@@ -133,6 +139,8 @@ var (
 	DefaultClockOffsetMs int64
 	// DefaultEventSequence holds the default value on creation for the "event_sequence" field.
 	DefaultEventSequence int64
+	// DefaultKeyListNumber holds the default value on creation for the "key_list_number" field.
+	DefaultKeyListNumber int64
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -220,6 +228,16 @@ func ByClockOffsetMs(opts ...sql.OrderTermOption) OrderOption {
 // ByEventSequence orders the results by the event_sequence field.
 func ByEventSequence(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldEventSequence, opts...).ToFunc()
+}
+
+// ByKeySetVersion orders the results by the key_set_version field.
+func ByKeySetVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeySetVersion, opts...).ToFunc()
+}
+
+// ByKeyListNumber orders the results by the key_list_number field.
+func ByKeyListNumber(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeyListNumber, opts...).ToFunc()
 }
 
 // ByLinkAt orders the results by the link_at field.

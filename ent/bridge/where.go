@@ -159,6 +159,16 @@ func EventSequence(v int64) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldEventSequence, v))
 }
 
+// KeySetVersion applies equality check predicate on the "key_set_version" field. It's identical to KeySetVersionEQ.
+func KeySetVersion(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldKeySetVersion, v))
+}
+
+// KeyListNumber applies equality check predicate on the "key_list_number" field. It's identical to KeyListNumberEQ.
+func KeyListNumber(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldKeyListNumber, v))
+}
+
 // LinkAt applies equality check predicate on the "link_at" field. It's identical to LinkAtEQ.
 func LinkAt(v time.Time) predicate.Bridge {
 	return predicate.Bridge(sql.FieldEQ(FieldLinkAt, v))
@@ -1152,6 +1162,96 @@ func EventSequenceLT(v int64) predicate.Bridge {
 // EventSequenceLTE applies the LTE predicate on the "event_sequence" field.
 func EventSequenceLTE(v int64) predicate.Bridge {
 	return predicate.Bridge(sql.FieldLTE(FieldEventSequence, v))
+}
+
+// KeySetVersionEQ applies the EQ predicate on the "key_set_version" field.
+func KeySetVersionEQ(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldKeySetVersion, v))
+}
+
+// KeySetVersionNEQ applies the NEQ predicate on the "key_set_version" field.
+func KeySetVersionNEQ(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldKeySetVersion, v))
+}
+
+// KeySetVersionIn applies the In predicate on the "key_set_version" field.
+func KeySetVersionIn(vs ...int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldKeySetVersion, vs...))
+}
+
+// KeySetVersionNotIn applies the NotIn predicate on the "key_set_version" field.
+func KeySetVersionNotIn(vs ...int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldKeySetVersion, vs...))
+}
+
+// KeySetVersionGT applies the GT predicate on the "key_set_version" field.
+func KeySetVersionGT(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldKeySetVersion, v))
+}
+
+// KeySetVersionGTE applies the GTE predicate on the "key_set_version" field.
+func KeySetVersionGTE(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldKeySetVersion, v))
+}
+
+// KeySetVersionLT applies the LT predicate on the "key_set_version" field.
+func KeySetVersionLT(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldKeySetVersion, v))
+}
+
+// KeySetVersionLTE applies the LTE predicate on the "key_set_version" field.
+func KeySetVersionLTE(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldKeySetVersion, v))
+}
+
+// KeySetVersionIsNil applies the IsNil predicate on the "key_set_version" field.
+func KeySetVersionIsNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldIsNull(FieldKeySetVersion))
+}
+
+// KeySetVersionNotNil applies the NotNil predicate on the "key_set_version" field.
+func KeySetVersionNotNil() predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotNull(FieldKeySetVersion))
+}
+
+// KeyListNumberEQ applies the EQ predicate on the "key_list_number" field.
+func KeyListNumberEQ(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldEQ(FieldKeyListNumber, v))
+}
+
+// KeyListNumberNEQ applies the NEQ predicate on the "key_list_number" field.
+func KeyListNumberNEQ(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNEQ(FieldKeyListNumber, v))
+}
+
+// KeyListNumberIn applies the In predicate on the "key_list_number" field.
+func KeyListNumberIn(vs ...int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldIn(FieldKeyListNumber, vs...))
+}
+
+// KeyListNumberNotIn applies the NotIn predicate on the "key_list_number" field.
+func KeyListNumberNotIn(vs ...int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldNotIn(FieldKeyListNumber, vs...))
+}
+
+// KeyListNumberGT applies the GT predicate on the "key_list_number" field.
+func KeyListNumberGT(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGT(FieldKeyListNumber, v))
+}
+
+// KeyListNumberGTE applies the GTE predicate on the "key_list_number" field.
+func KeyListNumberGTE(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldGTE(FieldKeyListNumber, v))
+}
+
+// KeyListNumberLT applies the LT predicate on the "key_list_number" field.
+func KeyListNumberLT(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLT(FieldKeyListNumber, v))
+}
+
+// KeyListNumberLTE applies the LTE predicate on the "key_list_number" field.
+func KeyListNumberLTE(v int64) predicate.Bridge {
+	return predicate.Bridge(sql.FieldLTE(FieldKeyListNumber, v))
 }
 
 // LinkAtEQ applies the EQ predicate on the "link_at" field.

@@ -29,6 +29,8 @@ const (
 	FieldRedraws = "redraws"
 	// FieldKeyGeneration holds the string denoting the key_generation field in the database.
 	FieldKeyGeneration = "key_generation"
+	// FieldKeyed holds the string denoting the keyed field in the database.
+	FieldKeyed = "keyed"
 	// FieldEndedAt holds the string denoting the ended_at field in the database.
 	FieldEndedAt = "ended_at"
 	// FieldEndReason holds the string denoting the end_reason field in the database.
@@ -54,6 +56,7 @@ var Columns = []string{
 	FieldPinID,
 	FieldRedraws,
 	FieldKeyGeneration,
+	FieldKeyed,
 	FieldEndedAt,
 	FieldEndReason,
 	FieldOpenKey,
@@ -88,6 +91,8 @@ var (
 	DefaultRedraws int
 	// DefaultKeyGeneration holds the default value on creation for the "key_generation" field.
 	DefaultKeyGeneration int
+	// DefaultKeyed holds the default value on creation for the "keyed" field.
+	DefaultKeyed bool
 	// DefaultEndReason holds the default value on creation for the "end_reason" field.
 	DefaultEndReason string
 	// EndReasonValidator is a validator for the "end_reason" field. It is called by the builders before save.
@@ -146,6 +151,11 @@ func ByRedraws(opts ...sql.OrderTermOption) OrderOption {
 // ByKeyGeneration orders the results by the key_generation field.
 func ByKeyGeneration(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKeyGeneration, opts...).ToFunc()
+}
+
+// ByKeyed orders the results by the keyed field.
+func ByKeyed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeyed, opts...).ToFunc()
 }
 
 // ByEndedAt orders the results by the ended_at field.

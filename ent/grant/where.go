@@ -104,6 +104,11 @@ func KeyGeneration(v int) predicate.Grant {
 	return predicate.Grant(sql.FieldEQ(FieldKeyGeneration, v))
 }
 
+// Keyed applies equality check predicate on the "keyed" field. It's identical to KeyedEQ.
+func Keyed(v bool) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldKeyed, v))
+}
+
 // EndedAt applies equality check predicate on the "ended_at" field. It's identical to EndedAtEQ.
 func EndedAt(v time.Time) predicate.Grant {
 	return predicate.Grant(sql.FieldEQ(FieldEndedAt, v))
@@ -547,6 +552,16 @@ func KeyGenerationLT(v int) predicate.Grant {
 // KeyGenerationLTE applies the LTE predicate on the "key_generation" field.
 func KeyGenerationLTE(v int) predicate.Grant {
 	return predicate.Grant(sql.FieldLTE(FieldKeyGeneration, v))
+}
+
+// KeyedEQ applies the EQ predicate on the "keyed" field.
+func KeyedEQ(v bool) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldKeyed, v))
+}
+
+// KeyedNEQ applies the NEQ predicate on the "keyed" field.
+func KeyedNEQ(v bool) predicate.Grant {
+	return predicate.Grant(sql.FieldNEQ(FieldKeyed, v))
 }
 
 // EndedAtEQ applies the EQ predicate on the "ended_at" field.

@@ -31,6 +31,8 @@ const (
 	FieldKeySetVersion = "key_set_version"
 	// FieldKeySetAt holds the string denoting the key_set_at field in the database.
 	FieldKeySetAt = "key_set_at"
+	// FieldLeastVersion holds the string denoting the least_version field in the database.
+	FieldLeastVersion = "least_version"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the issuer in the database.
@@ -49,6 +51,7 @@ var Columns = []string{
 	FieldListAt,
 	FieldKeySetVersion,
 	FieldKeySetAt,
+	FieldLeastVersion,
 	FieldCreatedAt,
 }
 
@@ -75,6 +78,8 @@ var (
 	ListKeyValidator func(string) error
 	// DefaultKeySetVersion holds the default value on creation for the "key_set_version" field.
 	DefaultKeySetVersion int64
+	// DefaultLeastVersion holds the default value on creation for the "least_version" field.
+	DefaultLeastVersion int64
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -122,6 +127,11 @@ func ByKeySetVersion(opts ...sql.OrderTermOption) OrderOption {
 // ByKeySetAt orders the results by the key_set_at field.
 func ByKeySetAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKeySetAt, opts...).ToFunc()
+}
+
+// ByLeastVersion orders the results by the least_version field.
+func ByLeastVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldLeastVersion, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

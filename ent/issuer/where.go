@@ -109,6 +109,11 @@ func KeySetAt(v time.Time) predicate.Issuer {
 	return predicate.Issuer(sql.FieldEQ(FieldKeySetAt, v))
 }
 
+// LeastVersion applies equality check predicate on the "least_version" field. It's identical to LeastVersionEQ.
+func LeastVersion(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldEQ(FieldLeastVersion, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Issuer {
 	return predicate.Issuer(sql.FieldEQ(FieldCreatedAt, v))
@@ -517,6 +522,46 @@ func KeySetAtLT(v time.Time) predicate.Issuer {
 // KeySetAtLTE applies the LTE predicate on the "key_set_at" field.
 func KeySetAtLTE(v time.Time) predicate.Issuer {
 	return predicate.Issuer(sql.FieldLTE(FieldKeySetAt, v))
+}
+
+// LeastVersionEQ applies the EQ predicate on the "least_version" field.
+func LeastVersionEQ(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldEQ(FieldLeastVersion, v))
+}
+
+// LeastVersionNEQ applies the NEQ predicate on the "least_version" field.
+func LeastVersionNEQ(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldNEQ(FieldLeastVersion, v))
+}
+
+// LeastVersionIn applies the In predicate on the "least_version" field.
+func LeastVersionIn(vs ...int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldIn(FieldLeastVersion, vs...))
+}
+
+// LeastVersionNotIn applies the NotIn predicate on the "least_version" field.
+func LeastVersionNotIn(vs ...int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldNotIn(FieldLeastVersion, vs...))
+}
+
+// LeastVersionGT applies the GT predicate on the "least_version" field.
+func LeastVersionGT(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldGT(FieldLeastVersion, v))
+}
+
+// LeastVersionGTE applies the GTE predicate on the "least_version" field.
+func LeastVersionGTE(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldGTE(FieldLeastVersion, v))
+}
+
+// LeastVersionLT applies the LT predicate on the "least_version" field.
+func LeastVersionLT(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldLT(FieldLeastVersion, v))
+}
+
+// LeastVersionLTE applies the LTE predicate on the "least_version" field.
+func LeastVersionLTE(v int64) predicate.Issuer {
+	return predicate.Issuer(sql.FieldLTE(FieldLeastVersion, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

@@ -27,6 +27,18 @@ const (
 	FieldEndsAt = "ends_at"
 	// FieldRevokedAt holds the string denoting the revoked_at field in the database.
 	FieldRevokedAt = "revoked_at"
+	// FieldGeneration holds the string denoting the generation field in the database.
+	FieldGeneration = "generation"
+	// FieldKeySetVersion holds the string denoting the key_set_version field in the database.
+	FieldKeySetVersion = "key_set_version"
+	// FieldListNumber holds the string denoting the list_number field in the database.
+	FieldListNumber = "list_number"
+	// FieldRevokedList holds the string denoting the revoked_list field in the database.
+	FieldRevokedList = "revoked_list"
+	// FieldCheckedIds holds the string denoting the checked_ids field in the database.
+	FieldCheckedIds = "checked_ids"
+	// FieldOpenedIds holds the string denoting the opened_ids field in the database.
+	FieldOpenedIds = "opened_ids"
 	// Table holds the table name of the keystatus in the database.
 	Table = "key_statuses"
 )
@@ -42,6 +54,12 @@ var Columns = []string{
 	FieldLockIds,
 	FieldEndsAt,
 	FieldRevokedAt,
+	FieldGeneration,
+	FieldKeySetVersion,
+	FieldListNumber,
+	FieldRevokedList,
+	FieldCheckedIds,
+	FieldOpenedIds,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -61,6 +79,14 @@ var (
 	PhoneIDValidator func(string) error
 	// GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	GrantIDValidator func(string) error
+	// DefaultGeneration holds the default value on creation for the "generation" field.
+	DefaultGeneration int64
+	// DefaultKeySetVersion holds the default value on creation for the "key_set_version" field.
+	DefaultKeySetVersion int64
+	// DefaultListNumber holds the default value on creation for the "list_number" field.
+	DefaultListNumber int64
+	// DefaultRevokedList holds the default value on creation for the "revoked_list" field.
+	DefaultRevokedList int64
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
@@ -106,4 +132,24 @@ func ByEndsAt(opts ...sql.OrderTermOption) OrderOption {
 // ByRevokedAt orders the results by the revoked_at field.
 func ByRevokedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldRevokedAt, opts...).ToFunc()
+}
+
+// ByGeneration orders the results by the generation field.
+func ByGeneration(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGeneration, opts...).ToFunc()
+}
+
+// ByKeySetVersion orders the results by the key_set_version field.
+func ByKeySetVersion(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldKeySetVersion, opts...).ToFunc()
+}
+
+// ByListNumber orders the results by the list_number field.
+func ByListNumber(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldListNumber, opts...).ToFunc()
+}
+
+// ByRevokedList orders the results by the revoked_list field.
+func ByRevokedList(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldRevokedList, opts...).ToFunc()
 }

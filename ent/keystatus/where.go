@@ -99,6 +99,26 @@ func RevokedAt(v time.Time) predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldEQ(FieldRevokedAt, v))
 }
 
+// Generation applies equality check predicate on the "generation" field. It's identical to GenerationEQ.
+func Generation(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldGeneration, v))
+}
+
+// KeySetVersion applies equality check predicate on the "key_set_version" field. It's identical to KeySetVersionEQ.
+func KeySetVersion(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldKeySetVersion, v))
+}
+
+// ListNumber applies equality check predicate on the "list_number" field. It's identical to ListNumberEQ.
+func ListNumber(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldListNumber, v))
+}
+
+// RevokedList applies equality check predicate on the "revoked_list" field. It's identical to RevokedListEQ.
+func RevokedList(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldRevokedList, v))
+}
+
 // PropertyIDEQ applies the EQ predicate on the "property_id" field.
 func PropertyIDEQ(v string) predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldEQ(FieldPropertyID, v))
@@ -462,6 +482,186 @@ func RevokedAtIsNil() predicate.KeyStatus {
 // RevokedAtNotNil applies the NotNil predicate on the "revoked_at" field.
 func RevokedAtNotNil() predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldNotNull(FieldRevokedAt))
+}
+
+// GenerationEQ applies the EQ predicate on the "generation" field.
+func GenerationEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldGeneration, v))
+}
+
+// GenerationNEQ applies the NEQ predicate on the "generation" field.
+func GenerationNEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNEQ(FieldGeneration, v))
+}
+
+// GenerationIn applies the In predicate on the "generation" field.
+func GenerationIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIn(FieldGeneration, vs...))
+}
+
+// GenerationNotIn applies the NotIn predicate on the "generation" field.
+func GenerationNotIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotIn(FieldGeneration, vs...))
+}
+
+// GenerationGT applies the GT predicate on the "generation" field.
+func GenerationGT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGT(FieldGeneration, v))
+}
+
+// GenerationGTE applies the GTE predicate on the "generation" field.
+func GenerationGTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGTE(FieldGeneration, v))
+}
+
+// GenerationLT applies the LT predicate on the "generation" field.
+func GenerationLT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLT(FieldGeneration, v))
+}
+
+// GenerationLTE applies the LTE predicate on the "generation" field.
+func GenerationLTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLTE(FieldGeneration, v))
+}
+
+// KeySetVersionEQ applies the EQ predicate on the "key_set_version" field.
+func KeySetVersionEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldKeySetVersion, v))
+}
+
+// KeySetVersionNEQ applies the NEQ predicate on the "key_set_version" field.
+func KeySetVersionNEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNEQ(FieldKeySetVersion, v))
+}
+
+// KeySetVersionIn applies the In predicate on the "key_set_version" field.
+func KeySetVersionIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIn(FieldKeySetVersion, vs...))
+}
+
+// KeySetVersionNotIn applies the NotIn predicate on the "key_set_version" field.
+func KeySetVersionNotIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotIn(FieldKeySetVersion, vs...))
+}
+
+// KeySetVersionGT applies the GT predicate on the "key_set_version" field.
+func KeySetVersionGT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGT(FieldKeySetVersion, v))
+}
+
+// KeySetVersionGTE applies the GTE predicate on the "key_set_version" field.
+func KeySetVersionGTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGTE(FieldKeySetVersion, v))
+}
+
+// KeySetVersionLT applies the LT predicate on the "key_set_version" field.
+func KeySetVersionLT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLT(FieldKeySetVersion, v))
+}
+
+// KeySetVersionLTE applies the LTE predicate on the "key_set_version" field.
+func KeySetVersionLTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLTE(FieldKeySetVersion, v))
+}
+
+// ListNumberEQ applies the EQ predicate on the "list_number" field.
+func ListNumberEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldListNumber, v))
+}
+
+// ListNumberNEQ applies the NEQ predicate on the "list_number" field.
+func ListNumberNEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNEQ(FieldListNumber, v))
+}
+
+// ListNumberIn applies the In predicate on the "list_number" field.
+func ListNumberIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIn(FieldListNumber, vs...))
+}
+
+// ListNumberNotIn applies the NotIn predicate on the "list_number" field.
+func ListNumberNotIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotIn(FieldListNumber, vs...))
+}
+
+// ListNumberGT applies the GT predicate on the "list_number" field.
+func ListNumberGT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGT(FieldListNumber, v))
+}
+
+// ListNumberGTE applies the GTE predicate on the "list_number" field.
+func ListNumberGTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGTE(FieldListNumber, v))
+}
+
+// ListNumberLT applies the LT predicate on the "list_number" field.
+func ListNumberLT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLT(FieldListNumber, v))
+}
+
+// ListNumberLTE applies the LTE predicate on the "list_number" field.
+func ListNumberLTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLTE(FieldListNumber, v))
+}
+
+// RevokedListEQ applies the EQ predicate on the "revoked_list" field.
+func RevokedListEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldRevokedList, v))
+}
+
+// RevokedListNEQ applies the NEQ predicate on the "revoked_list" field.
+func RevokedListNEQ(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNEQ(FieldRevokedList, v))
+}
+
+// RevokedListIn applies the In predicate on the "revoked_list" field.
+func RevokedListIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIn(FieldRevokedList, vs...))
+}
+
+// RevokedListNotIn applies the NotIn predicate on the "revoked_list" field.
+func RevokedListNotIn(vs ...int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotIn(FieldRevokedList, vs...))
+}
+
+// RevokedListGT applies the GT predicate on the "revoked_list" field.
+func RevokedListGT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGT(FieldRevokedList, v))
+}
+
+// RevokedListGTE applies the GTE predicate on the "revoked_list" field.
+func RevokedListGTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGTE(FieldRevokedList, v))
+}
+
+// RevokedListLT applies the LT predicate on the "revoked_list" field.
+func RevokedListLT(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLT(FieldRevokedList, v))
+}
+
+// RevokedListLTE applies the LTE predicate on the "revoked_list" field.
+func RevokedListLTE(v int64) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLTE(FieldRevokedList, v))
+}
+
+// CheckedIdsIsNil applies the IsNil predicate on the "checked_ids" field.
+func CheckedIdsIsNil() predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIsNull(FieldCheckedIds))
+}
+
+// CheckedIdsNotNil applies the NotNil predicate on the "checked_ids" field.
+func CheckedIdsNotNil() predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotNull(FieldCheckedIds))
+}
+
+// OpenedIdsIsNil applies the IsNil predicate on the "opened_ids" field.
+func OpenedIdsIsNil() predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIsNull(FieldOpenedIds))
+}
+
+// OpenedIdsNotNil applies the NotNil predicate on the "opened_ids" field.
+func OpenedIdsNotNil() predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotNull(FieldOpenedIds))
 }
 
 // And groups predicates with the AND operator between them.

@@ -110,6 +110,8 @@ var (
 		{Name: "last_seen_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "clock_offset_ms", Type: field.TypeInt64, Default: 0},
 		{Name: "event_sequence", Type: field.TypeInt64, Default: 0},
+		{Name: "key_set_version", Type: field.TypeInt64, Nullable: true},
+		{Name: "key_list_number", Type: field.TypeInt64, Default: 0},
 		{Name: "link_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "unreached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "reached_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -130,7 +132,7 @@ var (
 			{
 				Name:    "bridge_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{BridgesColumns[21]},
+				Columns: []*schema.Column{BridgesColumns[23]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
@@ -348,6 +350,7 @@ var (
 		{Name: "pin_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "redraws", Type: field.TypeInt, Default: 0},
 		{Name: "key_generation", Type: field.TypeInt, Default: 1},
+		{Name: "keyed", Type: field.TypeBool, Default: false},
 		{Name: "ended_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "end_reason", Type: field.TypeString, Size: 32, Default: ""},
 		{Name: "open_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 40},
@@ -368,12 +371,12 @@ var (
 			{
 				Name:    "grant_property_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[9]},
+				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[10]},
 			},
 			{
 				Name:    "grant_space_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[3], GrantsColumns[9]},
+				Columns: []*schema.Column{GrantsColumns[3], GrantsColumns[10]},
 			},
 		},
 	}
@@ -469,6 +472,7 @@ var (
 		{Name: "list_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "key_set_version", Type: field.TypeInt64, Default: 0},
 		{Name: "key_set_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "least_version", Type: field.TypeInt64, Default: 0},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// IssuersTable holds the schema information for the "issuers" table.
@@ -530,6 +534,12 @@ var (
 		{Name: "lock_ids", Type: field.TypeJSON},
 		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "generation", Type: field.TypeInt64, Default: 0},
+		{Name: "key_set_version", Type: field.TypeInt64, Default: 0},
+		{Name: "list_number", Type: field.TypeInt64, Default: 0},
+		{Name: "revoked_list", Type: field.TypeInt64, Default: 0},
+		{Name: "checked_ids", Type: field.TypeJSON, Nullable: true},
+		{Name: "opened_ids", Type: field.TypeJSON, Nullable: true},
 	}
 	// KeyStatusesTable holds the schema information for the "key_statuses" table.
 	KeyStatusesTable = &schema.Table{
@@ -546,6 +556,11 @@ var (
 				Name:    "keystatus_phone_id",
 				Unique:  false,
 				Columns: []*schema.Column{KeyStatusesColumns[3]},
+			},
+			{
+				Name:    "keystatus_grant_id",
+				Unique:  false,
+				Columns: []*schema.Column{KeyStatusesColumns[4]},
 			},
 			{
 				Name:    "keystatus_ends_at",

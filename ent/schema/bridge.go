@@ -36,6 +36,8 @@ func (Bridge) Fields() []ent.Field {
 		maybe("last_seen_at"),
 		field.Int64("clock_offset_ms").Default(0),
 		field.Int64("event_sequence").Default(0).Comment("Events of the bridge are stored up to here."),
+		field.Int64("key_set_version").Optional().Nillable().Comment("Of the issuer keys that the bridge said it pinned; -1: it knows no SmartKeys."),
+		field.Int64("key_list_number").Default(0).Comment("Of the status list that the bridge said it holds."),
 		maybe("link_at"),
 		maybe("unreached_at"),
 		maybe("reached_at"),

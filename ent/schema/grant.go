@@ -24,6 +24,7 @@ func (Grant) Fields() []ent.Field {
 		field.String("pin_id").MaxRuneLen(40).Default("").Comment("The PIN for all doors; empty where each has its own."),
 		field.Int("redraws").Default(0).Comment("PINs drawn anew because a lock refused one as a duplicate."),
 		field.Int("key_generation").Default(1).Comment("SmartKeys of a lower generation no longer count."),
+		field.Bool("keyed").Default(false).Comment("A phone got a token of it."),
 		maybe("ended_at"),
 		field.String("end_reason").MaxRuneLen(32).Default(""),
 		field.String("open_key").MaxRuneLen(40).Optional().Nillable().Unique().Comment("The reservation while the grant is open: one at a time."),

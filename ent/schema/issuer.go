@@ -25,6 +25,7 @@ func (Issuer) Fields() []ent.Field {
 		moment("list_at"),
 		field.Int64("key_set_version").Default(0),
 		moment("key_set_at"),
+		field.Int64("least_version").Default(0).Comment("Tokens made under an older key set count for nothing: the key was replaced at once."),
 		created(),
 	}
 }

@@ -72,11 +72,19 @@ func (KeyStatus) Fields() []ent.Field {
 		field.Strings("lock_ids").Comment("What tokens under this index open, in order."),
 		moment("ends_at"),
 		maybe("revoked_at"),
+		field.Int64("generation").Default(0).Comment("The issuer's when the last token was made."),
+		field.Int64("key_set_version").Default(0).Comment("The issuer's when the last token was made: its signer is in it."),
+		field.Int64("list_number").Default(0).Comment("Of the first list that reaches the index."),
+		field.Int64("revoked_list").Default(0).Comment("Of the first list that revokes it."),
+		field.Strings("checked_ids").Optional().Comment("Locks whose bridge found a token under this index good."),
+		field.Strings("opened_ids").Optional().Comment("Locks that a token under this index opened."),
 	}
 }
 
 func (KeyStatus) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id", "number").Unique(), index.Fields("phone_id"), index.Fields("ends_at")}
+	return []ent.Index{
+		index.Fields("property_id", "number").Unique(), index.Fields("phone_id"), index.Fields("grant_id"), index.Fields("ends_at"),
+	}
 }
 
 // DoorRule is what one door asks of SmartKeys beyond what all do. Its id is the lock's.

@@ -17,7 +17,7 @@ CREATE INDEX "arrival_again_at" ON "arrivals" ("again_at") WHERE (again_at IS NO
 -- create index "arrival_property_id" to table: "arrivals"
 CREATE INDEX "arrival_property_id" ON "arrivals" ("property_id");
 -- create "bridges" table
-CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "key_set_version" bigint NULL, "key_list_number" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "bridge_property_id" to table: "bridges"
 CREATE INDEX "bridge_property_id" ON "bridges" ("property_id");
 -- create index "bridge_unreached_at" to table: "bridges"
@@ -63,7 +63,7 @@ CREATE TABLE "gates" ("id" character varying NOT NULL, "property_id" character v
 -- create index "gate_property_id_name" to table: "gates"
 CREATE INDEX "gate_property_id_name" ON "gates" ("property_id", "name");
 -- create "grants" table
-CREATE TABLE "grants" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "space_id" character varying NOT NULL DEFAULT '', "not_before" timestamptz NOT NULL, "not_after" timestamptz NOT NULL, "pin_id" character varying NOT NULL DEFAULT '', "redraws" bigint NOT NULL DEFAULT 0, "key_generation" bigint NOT NULL DEFAULT 1, "ended_at" timestamptz NULL, "end_reason" character varying NOT NULL DEFAULT '', "open_key" character varying NULL, "released_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "grants" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "space_id" character varying NOT NULL DEFAULT '', "not_before" timestamptz NOT NULL, "not_after" timestamptz NOT NULL, "pin_id" character varying NOT NULL DEFAULT '', "redraws" bigint NOT NULL DEFAULT 0, "key_generation" bigint NOT NULL DEFAULT 1, "keyed" boolean NOT NULL DEFAULT false, "ended_at" timestamptz NULL, "end_reason" character varying NOT NULL DEFAULT '', "open_key" character varying NULL, "released_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "grant_property_id_ended_at" to table: "grants"
 CREATE INDEX "grant_property_id_ended_at" ON "grants" ("property_id", "ended_at");
 -- create index "grant_reservation_id" to table: "grants"
@@ -87,7 +87,7 @@ CREATE TABLE "integrations" ("id" character varying NOT NULL, "property_id" char
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX "integration_property_id_app_id" ON "integrations" ("property_id", "app_id");
 -- create "issuers" table
-CREATE TABLE "issuers" ("id" character varying NOT NULL, "generation" bigint NOT NULL DEFAULT 1, "next_number" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "list" bytea NULL, "list_key" character varying NOT NULL DEFAULT '', "list_digest" bytea NULL, "list_at" timestamptz NOT NULL, "key_set_version" bigint NOT NULL DEFAULT 0, "key_set_at" timestamptz NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "issuers" ("id" character varying NOT NULL, "generation" bigint NOT NULL DEFAULT 1, "next_number" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "list" bytea NULL, "list_key" character varying NOT NULL DEFAULT '', "list_digest" bytea NULL, "list_at" timestamptz NOT NULL, "key_set_version" bigint NOT NULL DEFAULT 0, "key_set_at" timestamptz NOT NULL, "least_version" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create "issuer_keys" table
 CREATE TABLE "issuer_keys" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "key_id" character varying NOT NULL, "sealed" bytea NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "issuerkey_property_id_key_id" to table: "issuer_keys"
@@ -97,9 +97,11 @@ CREATE TABLE "key_sets" ("id" character varying NOT NULL, "property_id" characte
 -- create index "keyset_property_id_version" to table: "key_sets"
 CREATE UNIQUE INDEX "keyset_property_id_version" ON "key_sets" ("property_id", "version");
 -- create "key_statuses" table
-CREATE TABLE "key_statuses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "number" bigint NOT NULL, "phone_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "key_generation" bigint NOT NULL, "lock_ids" jsonb NOT NULL, "ends_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, PRIMARY KEY ("id"));
+CREATE TABLE "key_statuses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "number" bigint NOT NULL, "phone_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "key_generation" bigint NOT NULL, "lock_ids" jsonb NOT NULL, "ends_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "generation" bigint NOT NULL DEFAULT 0, "key_set_version" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "revoked_list" bigint NOT NULL DEFAULT 0, "checked_ids" jsonb NULL, "opened_ids" jsonb NULL, PRIMARY KEY ("id"));
 -- create index "keystatus_ends_at" to table: "key_statuses"
 CREATE INDEX "keystatus_ends_at" ON "key_statuses" ("ends_at");
+-- create index "keystatus_grant_id" to table: "key_statuses"
+CREATE INDEX "keystatus_grant_id" ON "key_statuses" ("grant_id");
 -- create index "keystatus_phone_id" to table: "key_statuses"
 CREATE INDEX "keystatus_phone_id" ON "key_statuses" ("phone_id");
 -- create index "keystatus_property_id_number" to table: "key_statuses"

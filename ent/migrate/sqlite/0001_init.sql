@@ -17,7 +17,7 @@ CREATE INDEX `arrival_property_id` ON `arrivals` (`property_id`);
 -- create index "arrival_again_at" to table: "arrivals"
 CREATE INDEX `arrival_again_at` ON `arrivals` (`again_at`) WHERE again_at IS NOT NULL;
 -- create "bridges" table
-CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `key_set_version` integer NULL, `key_list_number` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "bridges_join_mac_key" to table: "bridges"
 CREATE UNIQUE INDEX `bridges_join_mac_key` ON `bridges` (`join_mac`);
 -- create index "bridge_property_id" to table: "bridges"
@@ -63,7 +63,7 @@ CREATE TABLE `gates` (`id` text NOT NULL, `property_id` text NOT NULL, `name` te
 -- create index "gate_property_id_name" to table: "gates"
 CREATE INDEX `gate_property_id_name` ON `gates` (`property_id`, `name`);
 -- create "grants" table
-CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `redraws` integer NOT NULL DEFAULT (0), `key_generation` integer NOT NULL DEFAULT (1), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `redraws` integer NOT NULL DEFAULT (0), `key_generation` integer NOT NULL DEFAULT (1), `keyed` bool NOT NULL DEFAULT (false), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "grants_open_key_key" to table: "grants"
 CREATE UNIQUE INDEX `grants_open_key_key` ON `grants` (`open_key`);
 -- create index "grant_reservation_id" to table: "grants"
@@ -87,7 +87,7 @@ CREATE TABLE `integrations` (`id` text NOT NULL, `property_id` text NOT NULL, `a
 -- create index "integration_property_id_app_id" to table: "integrations"
 CREATE UNIQUE INDEX `integration_property_id_app_id` ON `integrations` (`property_id`, `app_id`);
 -- create "issuers" table
-CREATE TABLE `issuers` (`id` text NOT NULL, `generation` integer NOT NULL DEFAULT (1), `next_number` integer NOT NULL DEFAULT (0), `list_number` integer NOT NULL DEFAULT (0), `list` blob NULL, `list_key` text NOT NULL DEFAULT (''), `list_digest` blob NULL, `list_at` datetime NOT NULL, `key_set_version` integer NOT NULL DEFAULT (0), `key_set_at` datetime NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `issuers` (`id` text NOT NULL, `generation` integer NOT NULL DEFAULT (1), `next_number` integer NOT NULL DEFAULT (0), `list_number` integer NOT NULL DEFAULT (0), `list` blob NULL, `list_key` text NOT NULL DEFAULT (''), `list_digest` blob NULL, `list_at` datetime NOT NULL, `key_set_version` integer NOT NULL DEFAULT (0), `key_set_at` datetime NOT NULL, `least_version` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "issuer_keys" table
 CREATE TABLE `issuer_keys` (`id` text NOT NULL, `property_id` text NOT NULL, `key_id` text NOT NULL, `sealed` blob NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "issuerkey_property_id_key_id" to table: "issuer_keys"
@@ -97,11 +97,13 @@ CREATE TABLE `key_sets` (`id` text NOT NULL, `property_id` text NOT NULL, `versi
 -- create index "keyset_property_id_version" to table: "key_sets"
 CREATE UNIQUE INDEX `keyset_property_id_version` ON `key_sets` (`property_id`, `version`);
 -- create "key_statuses" table
-CREATE TABLE `key_statuses` (`id` text NOT NULL, `property_id` text NOT NULL, `number` integer NOT NULL, `phone_id` text NOT NULL, `grant_id` text NOT NULL, `key_generation` integer NOT NULL, `lock_ids` json NOT NULL, `ends_at` datetime NOT NULL, `revoked_at` datetime NULL, PRIMARY KEY (`id`));
+CREATE TABLE `key_statuses` (`id` text NOT NULL, `property_id` text NOT NULL, `number` integer NOT NULL, `phone_id` text NOT NULL, `grant_id` text NOT NULL, `key_generation` integer NOT NULL, `lock_ids` json NOT NULL, `ends_at` datetime NOT NULL, `revoked_at` datetime NULL, `generation` integer NOT NULL DEFAULT (0), `key_set_version` integer NOT NULL DEFAULT (0), `list_number` integer NOT NULL DEFAULT (0), `revoked_list` integer NOT NULL DEFAULT (0), `checked_ids` json NULL, `opened_ids` json NULL, PRIMARY KEY (`id`));
 -- create index "keystatus_property_id_number" to table: "key_statuses"
 CREATE UNIQUE INDEX `keystatus_property_id_number` ON `key_statuses` (`property_id`, `number`);
 -- create index "keystatus_phone_id" to table: "key_statuses"
 CREATE INDEX `keystatus_phone_id` ON `key_statuses` (`phone_id`);
+-- create index "keystatus_grant_id" to table: "key_statuses"
+CREATE INDEX `keystatus_grant_id` ON `key_statuses` (`grant_id`);
 -- create index "keystatus_ends_at" to table: "key_statuses"
 CREATE INDEX `keystatus_ends_at` ON `key_statuses` (`ends_at`);
 -- create "locks" table

@@ -2369,12 +2369,14 @@ type Event struct {
 	Slot uint32 `protobuf:"varint,4,opt,name=slot,proto3" json:"slot,omitempty"`
 	// The generation that sat there; 0: not known.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Why it was denied.
+	// Why it was denied; of a SmartKey, "smartkey:" and a word of docs/smartkey.md. Of one that opened: smartkey.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When, by the bridge's clock.
 	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
 	// synchronized, drifting or untrusted: the clock that occurred_at was read from.
-	ClockQuality  string `protobuf:"bytes,8,opt,name=clock_quality,json=clockQuality,proto3" json:"clock_quality,omitempty"`
+	ClockQuality string `protobuf:"bytes,8,opt,name=clock_quality,json=clockQuality,proto3" json:"clock_quality,omitempty"`
+	// Of a SmartKey: the key id of the phone, in hexadecimal, where the signatures of token and proof hold.
+	SmartkeyPhone string `protobuf:"bytes,20,opt,name=smartkey_phone,json=smartkeyPhone,proto3" json:"smartkey_phone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2461,6 +2463,13 @@ func (x *Event) GetOccurredAt() *timestamppb.Timestamp {
 func (x *Event) GetClockQuality() string {
 	if x != nil {
 		return x.ClockQuality
+	}
+	return ""
+}
+
+func (x *Event) GetSmartkeyPhone() string {
+	if x != nil {
+		return x.SmartkeyPhone
 	}
 	return ""
 }
@@ -2891,7 +2900,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x05rules\x18\x01 \x03(\v2\x1a.latchkey.lock.v1.DoorRuleR\x05rules\"U\n" +
 	"\bDoorRule\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12/\n" +
-	"\x14max_list_age_seconds\x18\x02 \x01(\rR\x11maxListAgeSeconds\"\xff\x01\n" +
+	"\x14max_list_age_seconds\x18\x02 \x01(\rR\x11maxListAgeSeconds\"\xa6\x02\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -2903,7 +2912,8 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x06reason\x18\x06 \x01(\tR\x06reason\x12;\n" +
 	"\voccurred_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"occurredAt\x12#\n" +
-	"\rclock_quality\x18\b \x01(\tR\fclockQuality\"H\n" +
+	"\rclock_quality\x18\b \x01(\tR\fclockQuality\x12%\n" +
+	"\x0esmartkey_phone\x18\x14 \x01(\tR\rsmartkeyPhone\"H\n" +
 	"\n" +
 	"EventBatch\x12:\n" +
 	"\x06events\x18\x01 \x03(\v2\x17.latchkey.lock.v1.EventB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x06events\"&\n" +

@@ -33,7 +33,9 @@ const (
 //
 // SmartKeyService lets phones into stays and shuts them out again.
 type SmartKeyServiceClient interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise.
+	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
+	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
+	// new key; the one that was lost ends by itself.
 	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
 	// Lists the phones of a stay, oldest first, also those that were shut out.
 	ListSmartKeyPhones(ctx context.Context, in *ListSmartKeyPhonesRequest, opts ...grpc.CallOption) (*ListSmartKeyPhonesResponse, error)
@@ -44,8 +46,9 @@ type SmartKeyServiceClient interface {
 	RestartDoor(ctx context.Context, in *RestartDoorRequest, opts ...grpc.CallOption) (*RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
 	SetDoorListAge(ctx context.Context, in *SetDoorListAgeRequest, opts ...grpc.CallOption) (*SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step over a day, so that every token serves to its end; or at
-	// once, if the key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
+	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
+	// key may be known to others: then every phone needs a new token.
 	RotateIssuerKey(ctx context.Context, in *RotateIssuerKeyRequest, opts ...grpc.CallOption) (*RotateIssuerKeyResponse, error)
 }
 
@@ -123,7 +126,9 @@ func (c *smartKeyServiceClient) RotateIssuerKey(ctx context.Context, in *RotateI
 //
 // SmartKeyService lets phones into stays and shuts them out again.
 type SmartKeyServiceServer interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise.
+	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
+	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
+	// new key; the one that was lost ends by itself.
 	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
 	// Lists the phones of a stay, oldest first, also those that were shut out.
 	ListSmartKeyPhones(context.Context, *ListSmartKeyPhonesRequest) (*ListSmartKeyPhonesResponse, error)
@@ -134,8 +139,9 @@ type SmartKeyServiceServer interface {
 	RestartDoor(context.Context, *RestartDoorRequest) (*RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
 	SetDoorListAge(context.Context, *SetDoorListAgeRequest) (*SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step over a day, so that every token serves to its end; or at
-	// once, if the key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
+	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
+	// key may be known to others: then every phone needs a new token.
 	RotateIssuerKey(context.Context, *RotateIssuerKeyRequest) (*RotateIssuerKeyResponse, error)
 	mustEmbedUnimplementedSmartKeyServiceServer()
 }

@@ -55,7 +55,9 @@ const (
 
 // SmartKeyServiceClient is a client for the latchkey.property.v1.SmartKeyService service.
 type SmartKeyServiceClient interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise.
+	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
+	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
+	// new key; the one that was lost ends by itself.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Lists the phones of a stay, oldest first, also those that were shut out.
 	ListSmartKeyPhones(context.Context, *v1.ListSmartKeyPhonesRequest) (*v1.ListSmartKeyPhonesResponse, error)
@@ -66,8 +68,9 @@ type SmartKeyServiceClient interface {
 	RestartDoor(context.Context, *v1.RestartDoorRequest) (*v1.RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
 	SetDoorListAge(context.Context, *v1.SetDoorListAgeRequest) (*v1.SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step over a day, so that every token serves to its end; or at
-	// once, if the key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
+	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
+	// key may be known to others: then every phone needs a new token.
 	RotateIssuerKey(context.Context, *v1.RotateIssuerKeyRequest) (*v1.RotateIssuerKeyResponse, error)
 }
 
@@ -187,7 +190,9 @@ func (c *smartKeyServiceClient) RotateIssuerKey(ctx context.Context, req *v1.Rot
 
 // SmartKeyServiceHandler is an implementation of the latchkey.property.v1.SmartKeyService service.
 type SmartKeyServiceHandler interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise.
+	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
+	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
+	// new key; the one that was lost ends by itself.
 	CreateSmartKeyLink(context.Context, *v1.CreateSmartKeyLinkRequest) (*v1.CreateSmartKeyLinkResponse, error)
 	// Lists the phones of a stay, oldest first, also those that were shut out.
 	ListSmartKeyPhones(context.Context, *v1.ListSmartKeyPhonesRequest) (*v1.ListSmartKeyPhonesResponse, error)
@@ -198,8 +203,9 @@ type SmartKeyServiceHandler interface {
 	RestartDoor(context.Context, *v1.RestartDoorRequest) (*v1.RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
 	SetDoorListAge(context.Context, *v1.SetDoorListAgeRequest) (*v1.SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step over a day, so that every token serves to its end; or at
-	// once, if the key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
+	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
+	// key may be known to others: then every phone needs a new token.
 	RotateIssuerKey(context.Context, *v1.RotateIssuerKeyRequest) (*v1.RotateIssuerKeyResponse, error)
 }
 

@@ -1,0 +1,44 @@
+package smartkeys
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/e2e/e2etest"
+)
+
+// TestALinkIsShownOnce repeats the making of a link under its Idempotency-Key: no second one is made, and nobody is told
+// that all went well without being given the link.
+func TestALinkIsShownOnce(t *testing.T) {
+	both(t, func(t *testing.T, w *e2etest.World) {
+		path := "/v1/property/reservations/" + stay(t, w, "S", map[string]any{"state": "started", "roomId": "R101"}) + "/smartkey-links"
+		create := func(key string) e2etest.Outcome {
+			t.Helper()
+			o, err := w.Do(t.Context(), w.Owner().With("Idempotency-Key", key), "POST", path, map[string]any{"ttlMinutes": 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return o
+		}
+		shown := func(o e2etest.Outcome) string {
+			_, rest, _ := strings.Cut(string(o.Raw), `"link":"`)
+			link, _, _ := strings.Cut(rest, `"`)
+			return link
+		}
+		first := create("l-1")
+		if !first.OK() || shown(first) == "" {
+			t.Fatal(first, string(first.Raw))
+		}
+		for range 25 { // more than a stay may have open at once
+			again := create("l-1")
+			if again.HTTP != 409 || again.Reason != "shownOnce" || strings.Contains(string(again.Raw), shown(first)) {
+				t.Errorf("repeated: %v %s", again, again.Raw)
+			}
+		}
+		if second := create("l-2"); !second.OK() || shown(second) == "" || shown(second) == shown(first) {
+			t.Errorf("under another key: %v %s", second, second.Raw)
+		}
+		p := newPhone(t, w)
+		p.enrol(shown(first)) // it was not touched
+	})
+}
