@@ -3,6 +3,7 @@ package chain
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/fault"
@@ -30,7 +31,7 @@ func (c *Chain) admit(ctx context.Context, call *Call) (context.Context, error) 
 
 func (c *Chain) route(ctx context.Context, call *Call) (context.Context, error) {
 	if call.method == nobody {
-		return ctx, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", call.Method)
+		return ctx, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", strings.ToValidUTF8(call.Method, "\uFFFD"))
 	}
 	return ctx, nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/fault"
 )
 
 // Defaults of [Config].
@@ -113,6 +114,10 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.UnaryInterceptor(c.Unary),
 		grpc.StreamInterceptor(c.Stream),
+		// The chain refuses a method that it does not know, so that this answer is never needed.
+		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
+			return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method")
+		}),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(MaxReceiveBytes),
 	}

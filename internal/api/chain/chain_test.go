@@ -245,6 +245,19 @@ func TestTooLargeMessagesAreExhausted(t *testing.T) {
 	}
 }
 
+func TestUnknownMethodsAreUnimplemented(t *testing.T) {
+	conn, registry := start(t, &service{}, nil)
+	for _, method := range []string{"/latchkey.partner.v1.ReservationService/Nothing", "/latchkey.nothing.v1.NothingService/Nothing", "/grpc.health.v1.Health/Nothing", "/latchkey.partner.v1.ReservationService/\xff"} {
+		err := conn.Invoke(authorized(t), method, &partnerv1.GetReservationRequest{}, &partnerv1.GetReservationResponse{})
+		if code, reason, _, id := told(err); code != codes.Unimplemented || reason != "unimplemented" || id == "" {
+			t.Errorf("%q: %v", method, err)
+		}
+	}
+	if n := rows(t, registry, "latchkey_rpc_calls_total"); n != 1 {
+		t.Errorf("%d rows of calls: callers make up labels", n)
+	}
+}
+
 func TestHandlersSeeTheCallAndNoCredential(t *testing.T) {
 	s := &service{}
 	var md metadata.MD

@@ -2,7 +2,6 @@ package chain
 
 import (
 	"fmt"
-	"strings"
 
 	"buf.build/go/protovalidate"
 	"google.golang.org/grpc"
@@ -28,10 +27,6 @@ var nobody = &method{}
 func (c *Chain) method(full string) *method {
 	if m := c.methods[full]; m != nil {
 		return m
-	}
-	service, _, _ := strings.Cut(strings.TrimPrefix(full, "/"), "/")
-	if c.public[service] {
-		return &method{service: service, public: true}
 	}
 	return nobody
 }
@@ -69,6 +64,7 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // learn looks up the rules of a service's RPCs.
 func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 	if c.public[desc.ServiceName] {
+		c.learnPublic(desc)
 		return nil
 	}
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
@@ -96,6 +92,17 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 		c.methods[full] = m
 	}
 	return nil
+}
+
+// learnPublic takes up the RPCs of a service that needs no credential.
+func (c *Chain) learnPublic(desc *grpc.ServiceDesc) {
+	open := &method{service: desc.ServiceName, public: true}
+	for _, m := range desc.Methods {
+		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)] = open
+	}
+	for _, s := range desc.Streams {
+		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)] = open
+	}
 }
 
 // leave takes a field out of the chain's validation.

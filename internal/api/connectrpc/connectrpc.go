@@ -14,7 +14,9 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
@@ -28,19 +30,19 @@ type Handler struct {
 	options []connect.HandlerOption
 	calls   map[string]http.Handler
 	roots   []string
+
+	refusals *connect.ErrorWriter
 }
 
 // New returns a handler whose calls pass the interceptors.
 func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) *Handler {
-	return &Handler{
-		unary: unary, stream: stream, calls: map[string]http.Handler{},
-		options: []connect.HandlerOption{
-			connect.WithCodec(codec{name: "proto"}),
-			connect.WithCodec(codec{name: "json", json: true}),
-			connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
-			connect.WithReadMaxBytes(chain.MaxReceiveBytes),
-		},
+	options := []connect.HandlerOption{
+		connect.WithCodec(codec{name: "proto"}),
+		connect.WithCodec(codec{name: "json", json: true}),
+		connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
+		connect.WithReadMaxBytes(chain.MaxReceiveBytes),
 	}
+	return &Handler{unary: unary, stream: stream, calls: map[string]http.Handler{}, options: options, refusals: connect.NewErrorWriter(options...)}
 }
 
 // Protocols returns the protocols that an HTTP server needs for all of this: HTTP/2 without
@@ -72,14 +74,25 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := h.calls[r.URL.Path]
+	inner := r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect))
 	if call == nil {
-		// Every client of these protocols reads this as "unimplemented".
-		http.NotFound(w, r)
+		h.unknown(w, inner)
 		return
 	}
-	inner := r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect))
 	inner.Body = content{r.Body, r.Header}
 	call.ServeHTTP(w, inner)
+}
+
+// unknown answers a call of a method that no service has, in the words of the caller's protocol.
+func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
+	full := r.URL.Path
+	sts := inproc.NewTransport(full)
+	ctx := grpc.NewContextWithServerTransportStream(incoming(r.Context(), r.Header), sts)
+	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) {
+		return nil, status.Error(codes.Unimplemented, "there is no such method")
+	})
+	// A client that went away reads no answer.
+	_ = h.refusals.Write(w, r, translate(err, sts.Header()))
 }
 
 // content is the body of a request, which says why it ends when it does not come in time.

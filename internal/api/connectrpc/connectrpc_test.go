@@ -3,6 +3,7 @@ package connectrpc_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -354,13 +355,46 @@ func TestAGRPCClientOfGRPCGoIsServedToo(t *testing.T) {
 
 func TestUnknownMethodsAreUnimplemented(t *testing.T) {
 	srv := start(t, &service{})
-	client := connect.NewClient[partnerv1.ListSpacesRequest, partnerv1.ListSpacesResponse](srv.Client(), srv.URL+"/latchkey.partner.v1.ReservationService/Nothing")
-	if _, err := client.CallUnary(t.Context(), connect.NewRequest(&partnerv1.ListSpacesRequest{})); connect.CodeOf(err) != connect.CodeUnimplemented {
-		t.Error(err)
+	for name, options := range protocols {
+		for _, method := range []string{"Nothing", "", "upsertreservation", "%FF"} {
+			client := connect.NewClient[partnerv1.ListSpacesRequest, partnerv1.ListSpacesResponse](h2c(t), srv.URL+"/latchkey.partner.v1.ReservationService/"+method, options...)
+			_, err := client.CallUnary(t.Context(), connect.NewRequest(&partnerv1.ListSpacesRequest{}))
+			if code, reason, _ := details(t, err); code != connect.CodeUnimplemented || reason != "unimplemented" {
+				t.Errorf("%s, %q: %v", name, method, err)
+			}
+		}
 	}
 	// This one is described, but the implementation does not offer it.
 	other := partnerv1connect.NewReservationServiceClient(srv.Client(), srv.URL, connect.WithInterceptors(token{}))
 	if _, err := other.ResetKeyChain(t.Context(), &partnerv1.ResetKeyChainRequest{PmsId: "r", Reset_: "pin"}); connect.CodeOf(err) != connect.CodeUnimplemented {
 		t.Error(err)
+	}
+}
+
+func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
+	srv := start(t, &service{})
+	for _, c := range []struct{ verb, kind string }{{http.MethodPost, "application/json"}, {http.MethodPost, "application/proto"}, {http.MethodPost, "text/plain"}, {http.MethodGet, ""}, {http.MethodDelete, ""}} {
+		req, err := http.NewRequestWithContext(t.Context(), c.verb, srv.URL+"/latchkey.partner.v1.ReservationService/Nothing", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", c.kind)
+		req.Header.Set("X-Request-Id", "mine")
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct {
+			Code, Message string
+			Details       []struct{ Type, Value string }
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusNotImplemented || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Request-Id") != "mine" ||
+			e.Code != "unimplemented" || len(e.Details) == 0 || e.Details[0].Type != "google.rpc.ErrorInfo" {
+			t.Errorf("%v: %d %v %+v", c, resp.StatusCode, resp.Header, e)
+		}
 	}
 }
