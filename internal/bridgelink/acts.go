@@ -2,6 +2,7 @@ package bridgelink
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -12,6 +13,9 @@ import (
 
 // errBusy answers an act when the session has too much to do to send it in time.
 var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge has too much to do; nothing was sent, try again").Retry(time.Second)
+
+// errLeaving answers an order that a session can take no more because its node asked it to leave.
+var errLeaving = errors.New("the bridge was asked to go to another node")
 
 // carry claims and sends the acts that were left for the session. An act is claimed durably before it is sent, so it is
 // sent at most once, whatever dies.
@@ -123,8 +127,12 @@ func (s *session) giveUp(o *order) {
 func (s *session) finish(end cause) {
 	s.box.cut(end)
 	s.desk.close()
+	var why error = lock.ErrBridgeOffline
+	if end == shuttingDown {
+		why = errLeaving
+	}
 	for _, o := range s.box.takeOrders() {
-		s.refuse(o, lock.ErrBridgeOffline, "sessionEnded")
+		s.refuse(o, why, "sessionEnded")
 	}
 	for _, o := range s.pending {
 		s.giveUp(o)

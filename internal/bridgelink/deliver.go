@@ -3,6 +3,7 @@ package bridgelink
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 
@@ -109,6 +110,7 @@ func (s *session) tellLock(id string, all bool, wishes []lock.Wish) {
 	}
 	s.node.counters.told.Add(float64(len(slots)))
 	s.out.flush(s.stream)
+	runtime.Gosched() // the sender first: sealing takes a while
 }
 
 func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {

@@ -60,6 +60,8 @@ type pace struct {
 	retry     time.Duration // after the database failed
 	sweep     time.Duration // between looks for what was wanted and not reported
 	grace     time.Duration // after an act's deadline, for its report
+	moving    time.Duration // an act waits so long for a bridge that was asked to leave
+	follow    time.Duration // between looks for it
 	revoked   time.Duration // between looks for bridges that were revoked
 	forgotten time.Duration // between looks for sessions and acts of nodes that died
 }
@@ -67,6 +69,7 @@ type pace struct {
 var production = pace{
 	hello: 10 * time.Second, beat: 15 * time.Second, silence: 45 * time.Second, stuck: 10 * time.Second,
 	takeover: 5 * time.Second, retry: time.Second, sweep: 10 * time.Minute, grace: 2 * time.Second,
+	moving: lock.Moving, follow: 50 * time.Millisecond,
 	revoked: 2 * time.Second, forgotten: 30 * time.Second,
 }
 

@@ -52,16 +52,21 @@ func (b *mailbox) touch(lockID string) {
 	b.poke()
 }
 
-// order leaves an act, unless the session has ended or has too many.
-func (b *mailbox) order(o *order) bool {
+// order leaves an act, unless the session has ended, is about to leave, or has too many. A session that shall leave
+// later takes acts until then. It returns why not, in the word of an answer.
+func (b *mailbox) order(o *order, now time.Time) (why string) {
 	b.mu.Lock()
-	ok := b.end == "" && b.drain.IsZero() && len(b.orders) < ordersMax
-	if ok {
+	switch {
+	case b.end == shuttingDown, b.end == "" && !b.drain.IsZero() && !now.Before(b.drain):
+		why = leaving
+	case b.end != "", len(b.orders) >= ordersMax:
+		why = busy
+	default:
 		b.orders = append(b.orders, o)
 	}
 	b.mu.Unlock()
 	b.poke()
-	return ok
+	return why
 }
 
 // cut ends the session. The first cause counts.

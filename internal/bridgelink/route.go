@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"latchkey.dev/internal/bus"
-	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 )
 
@@ -41,6 +39,7 @@ type answer struct {
 
 const (
 	notHere = "notHere"
+	leaving = "leaving" // the bridge was asked to go elsewhere: it is, or will soon be, on another node
 	busy    = "busy"
 	refused = "refused"
 )
@@ -124,14 +123,17 @@ func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
 // place leaves an act with the bridge's session and waits for what becomes of it.
 func (n *Node) place(ctx context.Context, c call, claimed *lock.Order) answer {
 	s := n.current(c.BridgeID)
-	if s == nil {
+	switch {
+	case s == nil && n.refuses():
+		return answer{Why: leaving, unsent: true}
+	case s == nil:
 		return answer{Why: notHere, unsent: true}
 	}
 	done := make(chan answer, 1)
 	o := &order{actID: c.ActID, deadline: c.Deadline, claimed: claimed, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
-	if !s.box.order(o) {
-		n.counters.refused.WithLabelValues("queueFull").Inc()
-		return answer{Why: busy, unsent: true}
+	if why := s.box.order(o, time.Now()); why != "" {
+		n.counters.refused.WithLabelValues(map[string]string{busy: "queueFull", leaving: "leaving"}[why]).Inc()
+		return answer{Why: why, unsent: true}
 	}
 	select {
 	case a := <-done:
@@ -146,6 +148,8 @@ func answerOf(out lock.Outcome, err error) answer {
 	switch {
 	case err == nil:
 		return answer{Done: true, Outcome: out}
+	case errors.Is(err, errLeaving):
+		return answer{Why: leaving}
 	case errors.Is(err, lock.ErrBridgeOffline):
 		return answer{Why: notHere}
 	case errors.Is(err, errBusy):
@@ -176,71 +180,4 @@ func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 	if _, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw); err != nil {
 		n.log.Info("the node that held a bridge before does not answer", "bridge", bridgeID, "node", node)
 	}
-}
-
-// Act has a stored act carried out once, before its deadline, or not at all. What it returns is what is known: the state
-// may be unknown. An error means that nothing was or will be sent.
-func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
-	defer cancel()
-	var claimed *lock.Order
-	if o.Epoch != 0 {
-		claimed = &o
-	}
-	a, err := n.ask(wait, o.Node, claimed, call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation})
-	switch {
-	case err == nil && a.Done:
-		return a.Outcome, nil
-	case err != nil && !errors.Is(err, bus.ErrNoResponder):
-		return n.settle(ctx, o.PropertyID, o.ActID, false)
-	}
-	return n.drop(ctx, o.PropertyID, o.ActID, a)
-}
-
-// ask has the node that holds a bridge answer; this one needs no bus for it.
-func (n *Node) ask(ctx context.Context, node string, claimed *lock.Order, c call) (a answer, err error) {
-	if node == n.cfg.Name {
-		return n.place(ctx, c, claimed), nil
-	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return a, err
-	}
-	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
-	if err != nil {
-		return a, err
-	}
-	return a, json.Unmarshal(reply, &a)
-}
-
-// drop ends an act that was not sent. If it was claimed after all, its state is the answer.
-func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lock.Outcome, error) {
-	done, err := n.settle(ctx, propertyID, actID, a.unsent)
-	if err != nil || done.State != lock.ActExpired {
-		return done, err
-	}
-	switch a.Why {
-	case busy:
-		return lock.Outcome{}, errBusy
-	case refused:
-		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
-	}
-	return lock.Outcome{}, lock.ErrBridgeOffline
-}
-
-// settle makes sure that an act which nobody claimed, or of which it is certain that it was not sent, never is, and tells
-// its state.
-func (n *Node) settle(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
-	var done lock.Outcome
-	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
-		if err := lock.DropAct(tx, propertyID, actID, unsent); err != nil {
-			return err
-		}
-		done, err = lock.GetAct(tx.Context(), tx.Client, propertyID, actID)
-		return err
-	})
-	if done.State == lock.ActClaimed {
-		done.State = lock.ActUnknown
-	}
-	return done, err
 }

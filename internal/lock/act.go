@@ -38,7 +38,7 @@ type Order struct {
 	PropertyID string
 	ActID      string
 	BridgeID   string
-	Node       string // of ours that holds the bridge's stream, as far as the row knows
+	Node       string // of ours that holds the bridge's stream, as far as the row knows; empty: none yet, see [Moving]
 	Address    string // the lock's on the bridge
 	Operation  string
 	Deadline   time.Time
@@ -80,14 +80,15 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	if err != nil {
 		return Order{}, err
 	}
-	if !BridgeOnline(br, tx.Now()) {
+	online := BridgeOnline(br, tx.Now())
+	if !online && !moving(br, tx.Now()) {
 		return Order{}, ErrBridgeOffline
 	}
 	if deadline <= 0 || deadline > MaxDeadline {
 		deadline = MaxDeadline
 	}
 	state := ActStored
-	if held(tx, br.Node) {
+	if online && held(tx, br.Node) {
 		state = ActClaimed
 	}
 	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(operation).
@@ -98,6 +99,9 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	o := order(a, lk, br)
 	if state == ActClaimed {
 		o.Epoch = br.Epoch
+	}
+	if !online {
+		o.Node = ""
 	}
 	return o, nil
 }

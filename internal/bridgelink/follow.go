@@ -1,0 +1,143 @@
+package bridgelink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// Act has a stored act carried out once, before its deadline, or not at all. What it returns is what is known: the state
+// may be unknown. An error means that nothing was or will be sent. An act for a bridge that is on its way from one node to
+// another goes after it.
+func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
+	defer cancel()
+	a, err := n.ask(wait, o)
+	for range movesMax {
+		if !unplaced(a, err) {
+			break
+		}
+		next := n.follow(wait, o, a)
+		if next == "" {
+			break
+		}
+		if err := n.unclaim(ctx, &o); err != nil {
+			return lock.Outcome{}, err
+		}
+		o.Node = next
+		a, err = n.ask(wait, o)
+	}
+	switch {
+	case err == nil && a.Done:
+		return a.Outcome, nil
+	case err != nil && !errors.Is(err, bus.ErrNoResponder):
+		return n.settle(ctx, o.PropertyID, o.ActID, false)
+	}
+	return n.drop(ctx, o.PropertyID, o.ActID, a)
+}
+
+// movesMax bounds how often an act goes after its bridge.
+const movesMax = 3
+
+// unplaced says that no session has taken an act, because the bridge is not where it was thought to be.
+func unplaced(a answer, err error) bool {
+	if err != nil {
+		return errors.Is(err, bus.ErrNoResponder)
+	}
+	return !a.Done && (a.Why == notHere || a.Why == leaving)
+}
+
+// follow waits for a bridge that was asked to leave its node, and tells the node that it is on then. Empty: the bridge
+// is nowhere, and not expected.
+func (n *Node) follow(ctx context.Context, o lock.Order, a answer) string {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.pace.moving)
+	defer cancel()
+	tick := time.NewTicker(n.cfg.pace.follow)
+	defer tick.Stop()
+	for {
+		at, err := lock.FindBridge(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
+		switch {
+		case err != nil:
+			return ""
+		case at.Node != "" && at.Node != o.Node:
+			return at.Node
+		case at.Node == "" && !at.Moving, at.Node != "" && a.Why != leaving:
+			return ""
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// unclaim makes an act free for another session that was claimed when it was stored, and of which nothing was sent.
+func (n *Node) unclaim(ctx context.Context, o *lock.Order) error {
+	if o.Epoch == 0 {
+		return nil
+	}
+	o.Epoch = 0
+	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReturnAct(tx, o.PropertyID, o.ActID) })
+}
+
+// ask has the node that holds a bridge carry an act out; this one needs no bus for it.
+func (n *Node) ask(ctx context.Context, o lock.Order) (a answer, err error) {
+	c := call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
+	switch o.Node {
+	case "":
+		return answer{Why: leaving}, nil
+	case n.cfg.Name:
+		if o.Epoch != 0 {
+			return n.place(ctx, c, &o), nil
+		}
+		return n.place(ctx, c, nil), nil
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return a, err
+	}
+	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+o.Node, raw)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(reply, &a)
+}
+
+// drop ends an act that was not sent. If it was claimed after all, its state is the answer.
+func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lock.Outcome, error) {
+	done, err := n.settle(ctx, propertyID, actID, a.unsent)
+	if err != nil || done.State != lock.ActExpired {
+		return done, err
+	}
+	switch a.Why {
+	case busy:
+		return lock.Outcome{}, errBusy
+	case refused:
+		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
+	}
+	return lock.Outcome{}, lock.ErrBridgeOffline
+}
+
+// settle makes sure that an act which nobody claimed, or of which it is certain that it was not sent, never is, and tells
+// its state.
+func (n *Node) settle(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
+	var done lock.Outcome
+	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
+		if err := lock.DropAct(tx, propertyID, actID, unsent); err != nil {
+			return err
+		}
+		done, err = lock.GetAct(tx.Context(), tx.Client, propertyID, actID)
+		return err
+	})
+	if done.State == lock.ActClaimed {
+		done.State = lock.ActUnknown
+	}
+	return done, err
+}

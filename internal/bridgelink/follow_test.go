@@ -1,0 +1,143 @@
+package bridgelink
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// draining has a node ask its bridges to leave until the test ends.
+func (s *site) draining(n *Node, window time.Duration) {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.Drain(ctx, window)
+	}()
+	s.t.Cleanup(func() { cancel(); <-done })
+	s.until("the node drains", n.refuses)
+}
+
+// left waits until the bridge was told to leave and its row says so.
+func (b *bridge) left() {
+	b.s.t.Helper()
+	if why, _ := b.end(); why != string(shuttingDown) {
+		b.s.t.Fatalf("the session ended with %q", why)
+	}
+	b.s.until("offline", func() bool { return !b.row().Online })
+}
+
+// A bridge that is to leave later in the window opens its doors until then.
+func TestActIsCarriedOutWhileItsNodeDrains(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		here, address := s.node("nod_a")
+		there, _ := s.node("nod_b")
+		bridges := []*bridge{s.enrol("front"), s.enrol("back")}
+		for _, b := range bridges {
+			b.connect(address)
+		}
+		s.draining(here, time.Hour) // one leaves at once, the other in half an hour
+		var stays *bridge
+		s.until("one has left", func() bool {
+			switch {
+			case !bridges[0].row().Online:
+				stays = bridges[1]
+			case !bridges[1].row().Online:
+				stays = bridges[0]
+			}
+			return stays != nil
+		})
+		lockID := stays.lock(stays.locks[0].Address).ID
+		for _, n := range []*Node{here, there} {
+			done := s.unlocking(n, lockID, 5*time.Second)
+			stays.acted(stays.act().Id, lock.ActDone)
+			if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
+}
+
+// An act asked for while its bridge is on its way from a node that drains to another is carried out there, once.
+func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		here, address := s.node("nod_a")
+		there, next := s.node("nod_b")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		var claimed lock.Order // for the session that ends before it can send it
+		s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) (err error) {
+			claimed, err = lock.StoreAct(tx, s.house, lockID, "staff:x", 5*time.Second)
+			return err
+		}))
+		s.draining(here, 0)
+		b.left()
+		waiting := map[string]<-chan ending{"the node that drains": s.unlocking(here, lockID, 5*time.Second), "the other": s.unlocking(there, lockID, 5*time.Second)}
+		early := make(chan ending, 1)
+		go func() {
+			out, err := here.Act(context.Background(), claimed)
+			early <- ending{out, err}
+		}()
+		waiting["a claim of before"] = early
+		s.until("three acts are stored", func() bool {
+			n, err := s.db.Read().Act.Query().Count(t.Context())
+			s.must(err)
+			return n == 3
+		})
+		b.connect(next)
+		sent := map[string]bool{}
+		for range waiting {
+			a := b.act()
+			if sent[a.Id] {
+				t.Errorf("act %s was sent twice", a.Id)
+			}
+			sent[a.Id] = true
+			b.acted(a.Id, lock.ActDone)
+		}
+		for by, done := range waiting {
+			if r := <-done; r.err != nil || r.out.State != lock.ActDone || !sent[r.out.ActID] {
+				t.Errorf("asked for at %s: %+v", by, r)
+			}
+		}
+	})
+}
+
+// A bridge that does not come back is not waited for until the deadline, and its act never happens later.
+func TestActOfABridgeThatDoesNotComeBackFails(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		s.pace.moving = 100 * time.Millisecond
+		here, address := s.node("nod_a")
+		there, next := s.node("nod_b")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		s.draining(here, 0)
+		b.left()
+		for _, n := range []*Node{here, there} {
+			began := time.Now()
+			if _, err := s.unlock(n, lockID, 10*time.Second); !fault.Has(err, fault.BridgeOffline) {
+				t.Errorf("nobody came: %v", err)
+			}
+			if took := time.Since(began); took < s.pace.moving || took > 5*time.Second {
+				t.Errorf("it took %v to say so", took)
+			}
+		}
+		b.connect(next)
+		acts, err := s.db.Read().Act.Query().All(t.Context())
+		s.must(err)
+		for _, a := range acts {
+			if a.State != lock.ActExpired {
+				t.Errorf("an act that was not sent is %q", a.State)
+			}
+		}
+		if len(b.messages) > 0 {
+			t.Errorf("sent %v", b.next())
+		}
+	})
+}

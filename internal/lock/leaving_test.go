@@ -1,0 +1,69 @@
+package lock_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+func TestActIsStoredForABridgeThatWasAskedToLeaveForAWhile(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		gone := func(reason lock.OfflineReason) {
+			s.change(func(tx *db.Tx) error {
+				_, err := tx.Bridge.UpdateOneID(s.bridge.ID).SetOnline(true).Save(tx.Context())
+				if err != nil {
+					return err
+				}
+				return lock.CloseSession(tx, s.bridge.ID, s.epoch, reason)
+			})
+		}
+		for _, reason := range []lock.OfflineReason{lock.Disconnected, lock.NoHeartbeat, lock.TooSlow, lock.OutOfOrder} {
+			gone(reason)
+			if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
+				t.Errorf("%s: %v", reason, err)
+			}
+		}
+		gone(lock.ShuttingDown)
+		o, err := s.store(lk)
+		s.must(err)
+		if o.Node != "" || o.Epoch != 0 {
+			t.Errorf("the order says it is known where the bridge is: %+v", o)
+		}
+		if err := s.claim(s.bridge.ID, s.epoch+1, o.ActID); err == nil {
+			t.Error("a session that has not begun claimed the act")
+		}
+		s.clock.Advance(lock.Moving + time.Millisecond)
+		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
+			t.Errorf("long after: %v", err)
+		}
+	})
+}
+
+func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		o, err := s.store(lk)
+		s.must(err)
+		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		give := func(propertyID, actID string) {
+			s.change(func(tx *db.Tx) error { return lock.ReturnAct(tx, propertyID, actID) })
+		}
+		give("prp_other", o.ActID)
+		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+			t.Error("another property gave the act back")
+		}
+		give(s.house, o.ActID)
+		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		if _, err := s.end(s.bridge.ID, o.ActID, lock.ActDone); err != nil {
+			t.Error(err)
+		}
+		give(s.house, o.ActID)
+		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+			t.Error("an act that was done is claimed again")
+		}
+	})
+}
