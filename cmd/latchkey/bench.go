@@ -13,10 +13,11 @@ import (
 
 // benchCommands measure this very program on this machine.
 type benchCommands struct {
-	Ingest  ingestBench  `cmd:"" help:"Durable changes of reservations a second, against a call that does nothing."`
-	Latency latencyBench `cmd:"" help:"From a check-in until the lock holds the code, against the commits and the round trip it takes."`
-	Fleet   fleetBench   `cmd:"" help:"Memory of an idle bridge, and the round trip of an act with all connected, against bare gRPC streams."`
-	Part    partCommand  `cmd:"" hidden:"" help:"One process of a benchmark."`
+	Ingest   ingestBench   `cmd:"" help:"Durable changes of reservations a second, against a call that does nothing."`
+	Latency  latencyBench  `cmd:"" help:"From a check-in until the lock holds the code, against the commits and the round trip it takes."`
+	Converge convergeBench `cmd:"" help:"From the API's answer to a check-in or new dates until the API says the locks are verified. There is no floor."`
+	Fleet    fleetBench    `cmd:"" help:"Memory of an idle bridge, and the round trip of an act with all connected, against bare gRPC streams."`
+	Part     partCommand   `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
 
 // Help is shown below the flags' own.
@@ -71,6 +72,19 @@ type latencyBench struct {
 // Run measures.
 func (c *latencyBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Latency{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
+	return c.print(std.out, r, err)
+}
+
+type convergeBench struct {
+	shown
+	Stays   int           `default:"300" help:"Stays to follow, each through a check-in and new dates."`
+	Beside  time.Duration `default:"50ms" help:"A change of another stay at the same bridge each so long."`
+	Profile string        `default:"nuki" enum:"nuki,zwave,zwaveUser,matter" help:"What kind of lock the virtual ones are: nuki and matter keep a code's window themselves, zwave and zwaveUser leave it to the bridge."`
+}
+
+// Run measures.
+func (c *convergeBench) Run(ctx context.Context, std *streams) error {
+	r, err := bench.Converge{Stays: c.Stays, Beside: c.Beside, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
 }
 

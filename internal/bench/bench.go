@@ -17,7 +17,7 @@ type Result struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
 	Unit     string  `json:"unit"`
-	Floor    float64 `json:"floor"` // in the same unit
+	Floor    float64 `json:"floor"` // in the same unit; 0: there is none
 	Ratio    float64 `json:"ratio"` // value to floor
 	P50      float64 `json:"p50"`   // milliseconds, of the product
 	P99      float64 `json:"p99"`
@@ -79,8 +79,13 @@ func round(v float64) float64 {
 
 // Write prints a result for people.
 func (r *Result) Write(w io.Writer) {
-	fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Floor, r.Ratio, r.Rounds, r.Cores)
-	fmt.Fprintf(w, "  p50 %g ms, p99 %g ms; of the floor %g ms, %g ms\n", r.P50, r.P99, r.FloorP50, r.FloorP99)
+	if r.Floor != 0 {
+		fmt.Fprintf(w, "%s: %g %s; floor %g; ratio %g (medians of %d rounds, %d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Floor, r.Ratio, r.Rounds, r.Cores)
+		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms; of the floor %g ms, %g ms\n", r.P50, r.P99, r.FloorP50, r.FloorP99)
+	} else {
+		fmt.Fprintf(w, "%s: %g %s (%d cores shared with the load)\n", r.Name, r.Value, r.Unit, r.Cores)
+		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms\n", r.P50, r.P99)
+	}
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "  %s: %g %s\n", n.What, n.Value, n.Unit)
 	}

@@ -1,0 +1,267 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/sandbox"
+	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/telemetry"
+)
+
+// Converge says how to measure when an online lock is as a change says, and known to be.
+type Converge struct {
+	Stays   int           // that are followed, each through a check-in and new dates
+	Beside  time.Duration // between two changes of other stays at the same bridge
+	Profile string        // of the locks
+}
+
+// Run measures from the API's answer to a change until the API says that every door of the stay is verified: the lock has
+// the code with its window, and was read back. The locks answer at once. The API is asked again and again for it, so that
+// a reading and the pause before it are in what is found.
+func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
+	if b.Stays <= 0 || b.Beside <= 0 {
+		return nil, errors.New("converge: want at least one stay, and time between the changes beside it")
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	f, err := b.open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.close()) }()
+	riding, stop := context.WithCancel(ctx)
+	var beside bustle
+	beside.begin(riding, f, b.Beside)
+	defer beside.all.Wait()
+	defer stop()
+	began := time.Now()
+	for n := range b.Stays + warmStays {
+		if err := f.follow(ctx, n, n >= warmStays); err != nil {
+			return nil, err
+		}
+	}
+	stop()
+	beside.all.Wait()
+	if failed := beside.failed.Load(); failed != nil {
+		return nil, fmt.Errorf("a change beside: %w", *failed)
+	}
+	return b.result(f, float64(beside.sent.Load())/time.Since(began).Seconds()), nil
+}
+
+// warmStays are followed first and not counted.
+const warmStays = 5
+
+func (b Converge) result(f *followed, beside float64) *Result {
+	all := append(append([]float64{}, f.checkIn...), f.dates...)
+	r := &Result{Name: "converge", Unit: "ms", Rounds: 1}
+	r.P50, r.P99 = quantile(all, 0.5), quantile(all, 0.99)
+	r.Value = r.P99
+	r.note("changes followed", float64(len(all)), "")
+	r.note("changes of other stays beside, a second", beside, "")
+	r.note("after a check-in, p50", quantile(f.checkIn, 0.5), "ms")
+	r.note("after a check-in, p99", quantile(f.checkIn, 0.99), "ms")
+	r.note("after new dates, p50", quantile(f.dates, 0.5), "ms")
+	r.note("after new dates, p99", quantile(f.dates, 0.99), "ms")
+	r.note("new dates that were verified in the answer already", float64(f.atOnce), "")
+	r.note("the longest", quantile(all, 1), "ms")
+	r.note("one reading of the API, p50", quantile(f.reading, 0.5), "ms")
+	r.atMost("p99 from the API's answer to verified, ms", r.P99, 1000)
+	return r.finish()
+}
+
+// followed is a world in which changes are followed until they are verified.
+type followed struct {
+	world *sandbox.World
+	log   *os.File
+	conn  *grpc.ClientConn
+
+	checkIn, dates []float64 // milliseconds
+	reading        []float64
+	atOnce         int
+}
+
+func (b Converge) open(ctx context.Context, dir string) (_ *followed, err error) {
+	f := &followed{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.close())
+		}
+	}()
+	if f.log, err = os.Create(filepath.Join(dir, "world.log")); err != nil {
+		return nil, err
+	}
+	logger, err := telemetry.Logger(f.log, slog.LevelInfo.String(), "text")
+	if err != nil {
+		return nil, err
+	}
+	f.world, err = sandbox.Build(ctx, sandbox.Config{
+		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir, Forgetful: true, Profile: b.Profile,
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.conn, err = dial(f.world.Server.GRPCAddr())
+	return f, err
+}
+
+func (f *followed) close() (err error) {
+	if f.conn != nil {
+		err = f.conn.Close()
+	}
+	if f.world != nil {
+		err = errors.Join(err, f.world.Close())
+	}
+	if f.log != nil {
+		err = errors.Join(err, f.log.Close())
+	}
+	return err
+}
+
+// push sends a change of a stay and returns when it was answered.
+func (f *followed) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
+	a, err := f.world.PMS.Push(ctx, id, fields)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("a change of %s was answered %d: %v", id, a.Status, a.Body["error"])
+	}
+	return time.Now(), err
+}
+
+// stay is a reservation of a space from today.
+func stay(id string, place [2]string, nights int) map[string]any {
+	out := map[string]any{
+		"pmsNumber": id, "state": "confirmed", "booker": map[string]any{"lastName": "Lovelace"}, "roomId": place[0],
+		"fromDate": time.Now().Format(time.DateOnly), "toDate": until(nights),
+	}
+	if place[1] != "" {
+		out["roomId"], out["bedId"] = place[1], place[0]
+	}
+	return out
+}
+
+func until(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
+
+// follow checks a guest in, moves the end of the stay, and checks the guest out.
+func (f *followed) follow(ctx context.Context, n int, keep bool) error {
+	id := fmt.Sprintf("C-%d", n)
+	if _, err := f.push(ctx, id, stay(id, places[0], 2)); err != nil {
+		return err
+	}
+	in, _, err := f.settles(ctx, id, map[string]any{"state": "started"}, "issued", slot.Verified)
+	if err != nil {
+		return err
+	}
+	dates, reads, err := f.settles(ctx, id, map[string]any{"toDate": until(5)}, "issued", slot.Verified)
+	if err != nil {
+		return err
+	}
+	if keep {
+		f.checkIn, f.dates = append(f.checkIn, in), append(f.dates, dates)
+		if reads == 1 {
+			f.atOnce++
+		}
+	} else {
+		f.reading = nil
+	}
+	_, _, err = f.settles(ctx, id, map[string]any{"state": "processed"}, "removed", slot.Removed)
+	return err
+}
+
+// pause is between two readings of what is waited for.
+const pause = time.Millisecond
+
+// settles makes a change and waits until every door of the stay is as it says; it returns how long after the answer the
+// API said so, in milliseconds, and after how many readings.
+func (f *followed) settles(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	answered, err := f.push(ctx, id, change)
+	if err != nil {
+		return 0, 0, err
+	}
+	as := metadata.AppendToOutgoingContext(ctx, "client-token", f.world.ClientToken, "access-token", f.world.AccessToken)
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	var plan *partnerv1.AccessPlan
+	for reads = 1; ; reads++ {
+		began := time.Now()
+		found, err := partnerv1.NewReservationServiceClient(f.conn).FindReservation(as, &partnerv1.FindReservationRequest{PmsId: id, Extend: []string{"access"}})
+		if ctx.Err() != nil {
+			return 0, reads, fmt.Errorf("%s did not become %s: %v", id, evidence, plan)
+		}
+		if err != nil {
+			return 0, reads, err
+		}
+		f.reading = append(f.reading, milliseconds(time.Since(began)))
+		if plan = found.GetData().GetAccess(); settledPlan(plan, status, evidence) {
+			return milliseconds(time.Since(answered)), reads, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// settledPlan says whether a plan has doors and each is as far as it shall be.
+func settledPlan(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) bool {
+	for _, d := range p.GetDoors() {
+		if d.GetPin() != string(evidence) {
+			return false
+		}
+	}
+	return p.GetStatus() == status && len(p.GetDoors()) > 0
+}
+
+// bustle is other stays of the house, whose changes go to the same bridge and partly the same lock.
+type bustle struct {
+	all    sync.WaitGroup
+	sent   atomic.Int64
+	failed atomic.Pointer[error]
+}
+
+// begin has guests come, stay longer and go in all other places until ctx ends, a change at each interval.
+func (b *bustle) begin(ctx context.Context, f *followed, every time.Duration) {
+	others := places[1:]
+	for i, place := range others {
+		b.all.Go(func() {
+			select { // the places take turns
+			case <-time.After(every * time.Duration(i)):
+			case <-ctx.Done():
+			}
+			t := time.NewTicker(every * time.Duration(len(others)))
+			defer t.Stop()
+			for n := 0; ; n++ {
+				id := fmt.Sprintf("B-%d-%d", i, n/4)
+				change := []map[string]any{stay(id, place, 2), {"state": "started"}, {"toDate": until(3 + rand.IntN(5))}, {"state": "processed"}}[n%4]
+				select {
+				case <-t.C:
+				case <-ctx.Done():
+					return
+				}
+				if _, err := f.push(ctx, id, change); err != nil && ctx.Err() == nil {
+					b.failed.CompareAndSwap(nil, &err)
+					return
+				}
+				b.sent.Add(1)
+			}
+		})
+	}
+}
