@@ -224,7 +224,12 @@ func (b *Bridge) doubt(ctx context.Context, e driver.Event) {
 
 // happened journals an event and wakes the link.
 func (b *Bridge) happened(e driver.Event) error {
-	lost, err := b.store.journal(b.occurred(e))
+	return b.keep(b.occurred(e))
+}
+
+// keep journals an event and has it told.
+func (b *Bridge) keep(o occurrence) error {
+	lost, err := b.store.journal(o)
 	if err != nil {
 		return fmt.Errorf("journal an event: %w", err)
 	}

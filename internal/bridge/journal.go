@@ -24,6 +24,7 @@ type occurrence struct {
 	Reason     string    `json:"reason,omitempty"`
 	At         time.Time `json:"at"`
 	Quality    string    `json:"quality"`
+	Phone      string    `json:"phone,omitempty"` // of a SmartKey: its phone's key id
 }
 
 func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

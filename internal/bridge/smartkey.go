@@ -34,6 +34,8 @@ type doorkeeper struct {
 	mu     sync.Mutex
 	trust  smartkey.Trust
 	nonces smartkey.Nonces
+
+	refusals refusals
 }
 
 // newDoorkeeper reads what the bridge holds of issuer keys, list and rules.
@@ -222,6 +224,7 @@ func (r *actor) admit(a *act, rec *actRecord) bool {
 	p, err := smartkey.DecodePresentation(a.presentation)
 	if err != nil {
 		rec.Outcome, rec.Reason = actFailed, string(smartkey.ReasonOf(err))
+		r.bridge.refusedKey(a.address, smartkey.Verdict{Reason: smartkey.ReasonOf(err)})
 		return false
 	}
 	v := d.judge(p, d.door(a.address), op)
@@ -232,6 +235,7 @@ func (r *actor) admit(a *act, rec *actRecord) bool {
 	switch {
 	case !v.Accepted():
 		rec.Outcome = actFailed
+		r.bridge.refusedKey(a.address, v)
 		return false
 	case op == smartkey.Check:
 		rec.Outcome = actDone

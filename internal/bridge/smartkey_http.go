@@ -105,10 +105,21 @@ func (d *localDoor) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// budget is what is left to one address.
+// budget is what is left to somebody.
 type budget struct {
 	left float64
 	at   time.Time
+}
+
+// take takes one of what is left, of which there are most at most and which grows by so many in a minute.
+func (b *budget) take(now time.Time, most, perMinute float64) bool {
+	b.left = min(most, b.left+now.Sub(b.at).Minutes()*perMinute)
+	b.at = now
+	if b.left < 1 {
+		return false
+	}
+	b.left--
+	return true
 }
 
 // allowed takes one call from an address's budget; of IPv6, from that of its network. Too many addresses share what is left
@@ -143,13 +154,7 @@ func (d *localDoor) allowed(remote string, now time.Time) bool {
 		b = &budget{left: localBurst, at: now}
 		d.taken[who] = b
 	}
-	b.left = min(localBurst, b.left+now.Sub(b.at).Minutes()*localPerMinute)
-	b.at = now
-	if b.left < 1 {
-		return false
-	}
-	b.left--
-	return true
+	return b.take(now, localBurst, localPerMinute)
 }
 
 func (d *localDoor) greeting(w http.ResponseWriter, _ *http.Request) {
@@ -196,6 +201,7 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	}
 	v := b.doorkeeper.judge(p, proof.Door, proof.Operation)
 	if !v.Accepted() {
+		b.refusedKey(b.doorkeeper.address(proof.Door), v)
 		return smartkey.Answer{Reason: v.Reason, Detail: v.Detail}
 	}
 	if proof.Operation == smartkey.Check {
@@ -211,9 +217,7 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	if outcome != actDone {
 		return smartkey.Answer{Reason: smartkey.LockFailed, Detail: "the key is good, and the lock did not follow: " + result}
 	}
-	if err := b.happened(driver.Event{Address: address, Kind: driver.Opened, Reason: "smartkey", At: b.clock.Now()}); err != nil {
-		b.log.Error("an opening was not journaled", "lock", address, "error", err)
-	}
+	b.tellKey(driver.Event{Address: address, Kind: driver.Opened, Reason: smartKeys}, v)
 	return smartkey.Answer{Reason: smartkey.OK}
 }
 

@@ -86,7 +86,7 @@ func desiredOf(id identity, address string, d *lockv1.DesiredSlot) (slot.Desired
 func eventOf(o occurrence) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
-		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality,
+		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
 )
 
 // errBusy answers an act when the session has too much to do to send it in time.
@@ -83,7 +84,10 @@ func (s *session) acted(r *lockv1.ActReport) cause {
 	var done lock.Outcome
 	why := s.write("actReport", func(tx *db.Tx) (err error) {
 		done, err = lock.FinishAct(tx, s.open.BridgeID, r.Id, outcome, judged(r), when(r.OccurredAt))
-		return err
+		if err != nil || r.SmartkeyReason == "" {
+			return err
+		}
+		return phone.Acted(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
 	})
 	if o == nil {
 		return why

@@ -6,6 +6,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
 )
 
 // take acts on a message of the bridge. One of another epoch has no effect, and one of a kind we do not know neither.
@@ -95,9 +96,15 @@ func (s *session) happened(b *lockv1.EventBatch) cause {
 	batch := happenings(b)
 	var stored int64
 	why := s.write("events", func(tx *db.Tx) error {
+		if err := phone.Claim(tx, s.open.PropertyID, batch); err != nil {
+			return err
+		}
 		upTo, learned, err := lock.Events(tx, s.open.BridgeID, s.open.Epoch, batch)
 		stored = upTo
-		return s.learn(tx, learned, err)
+		if err := s.learn(tx, learned, err); err != nil {
+			return err
+		}
+		return phone.Happened(tx, s.open.PropertyID, s.open.BridgeID, batch)
 	})
 	if why == "" && stored > 0 {
 		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(stored)}}})

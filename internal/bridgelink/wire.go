@@ -88,7 +88,7 @@ func happenings(b *lockv1.EventBatch) []lock.Happened {
 		out = append(out, lock.Happened{
 			Sequence: int64(e.Sequence), Address: e.Address, Kind: e.Kind, Slot: int(min(e.Slot, math.MaxInt32)),
 			Generation: int64(e.Generation), Reason: text(e.Reason, 64), OccurredAt: when(e.OccurredAt),
-			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"),
+			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"), Phone: text(e.SmartkeyPhone, 16),
 		})
 	}
 	return out

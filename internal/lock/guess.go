@@ -16,6 +16,16 @@ import (
 // wrongPIN is the reason of a denial at a keypad where a PIN was typed that no slot holds.
 const wrongPIN = "wrongPin"
 
+// refusedKeys are the words of docs/smartkey.md, as reasons of a denial, that say: somebody tries. A SmartKey is not guessed,
+// and these do not come of one's own phone being late: a key that is over, for another door or not yet known is no alarm.
+var refusedKeys = map[string]bool{
+	RefusedKey + "malformed": true, RefusedKey + "unsupportedAlgorithm": true, RefusedKey + "unknownIssuer": true,
+	RefusedKey + "badSignature": true, RefusedKey + "cloned": true, RefusedKey + "replayed": true, RefusedKey + "revoked": true,
+}
+
+// tried says whether a denial counts against the budget: a PIN that no slot holds, or a SmartKey that nobody may use.
+func tried(reason string) bool { return reason == wrongPIN || refusedKeys[reason] }
+
 // Budget is how many wrong PINs are taken for slips of the finger within a span; more are an alarm.
 type Budget struct {
 	Most int
@@ -29,8 +39,8 @@ var (
 	SiteBudget = Budget{Most: 50, Span: time.Hour}
 )
 
-// Guesses counts wrong PINs in a span that slides: those of the span that began last, and those of the one before it in
-// the part that still counts.
+// Guesses counts what was [tried] in a span that slides: in the span that began last, and in the one before it as far as that
+// still counts.
 type Guesses struct {
 	BeganAt       time.Time
 	Count, Before int
@@ -68,7 +78,7 @@ func (g Guesses) within(at time.Time, b Budget) int {
 	return g.Count + int(int64(g.Before)*int64(max(left, 0))/int64(b.Span))
 }
 
-// guessed counts a wrong PIN at a lock and at its property, and tells of each budget that it spends.
+// guessed counts a try at a lock and at its property, and tells of each budget that it spends.
 func guessed(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	atLock, err := count(tx, lk.PropertyID, lk.ID, at, LockBudget)
 	if err != nil {
@@ -77,7 +87,7 @@ func guessed(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 	if atLock {
 		e := inside(lockEvent(lk, event.GuessesAtLock, map[string]any{"most": LockBudget.Most, "minutes": int(LockBudget.Span.Minutes())}))
 		e.OccurredAt = at
-		text := fmt.Sprintf("More than %d wrong PINs were typed at lock %q within %d minutes. Look who stands there: somebody may be guessing.", LockBudget.Most, lk.Name, int(LockBudget.Span.Minutes()))
+		text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at lock %q within %d minutes. Look who stands there: somebody may be trying to get in.", LockBudget.Most, lk.Name, int(LockBudget.Span.Minutes()))
 		if err := guessing(tx, e, lk.ID, text, at); err != nil {
 			return err
 		}
@@ -90,7 +100,7 @@ func guessed(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 		PropertyID: lk.PropertyID, Subject: event.Inside(lk.PropertyID), Kind: event.GuessesAtSite, OccurredAt: at,
 		Body: map[string]any{"most": SiteBudget.Most, "minutes": int(SiteBudget.Span.Minutes()), "lockId": lk.ID},
 	}
-	text := fmt.Sprintf("More than %d wrong PINs were typed at the keypads of this property within %d minutes, the last at lock %q. Somebody may go from door to door and guess.", SiteBudget.Most, int(SiteBudget.Span.Minutes()), lk.Name)
+	text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at the doors of this property within %d minutes, the last at lock %q. Somebody may go from door to door and try.", SiteBudget.Most, int(SiteBudget.Span.Minutes()), lk.Name)
 	return guessing(tx, e, lk.PropertyID, text, at)
 }
 

@@ -74,7 +74,10 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 			return n
 		}
 		guess(40, "outsideWindow")
-		guess(lock.LockBudget.Most, "wrongPin")
+		guess(40, "smartkey:expired")
+		guess(lock.LockBudget.Most-2, "wrongPin")
+		guess(1, "smartkey:badSignature")
+		guess(1, "smartkey:cloned")
 		if got := told(lk.ID) + told(s.house); got != 0 {
 			t.Errorf("%d notices within the budget", got)
 		}

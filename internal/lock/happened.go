@@ -22,6 +22,9 @@ type Happened struct {
 	Reason       string
 	OccurredAt   time.Time
 	ClockQuality string
+	// Of a SmartKey: the key id of the phone, as the bridge verified it; who that is, see [PhoneActor], and the access it is
+	// of. Empty: not known.
+	Phone, Actor, GrantID string
 }
 
 // ahead is how far a bridge's clock may be before ours until its times are no longer believed.
@@ -106,6 +109,12 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	if row != nil && row.GrantID != "" {
 		e.Body["grantId"], e.GrantID = row.GrantID, row.GrantID
 	}
+	if h.Actor != "" {
+		e.Body["actor"] = h.Actor
+	}
+	if row == nil && h.GrantID != "" {
+		e.Body["grantId"], e.GrantID = h.GrantID, h.GrantID
+	}
 	if kind == event.LockBatteryLow {
 		return nil, batteryLow(tx, lk, e)
 	}
@@ -115,7 +124,7 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	if err := alarm(tx, lk, kind, h, at); err != nil {
 		return nil, err
 	}
-	if kind == event.DoorDenied && h.Reason == wrongPIN {
+	if kind == event.DoorDenied && tried(h.Reason) {
 		return nil, guessed(tx, lk, at)
 	}
 	if row == nil || kind != event.DoorOpened {

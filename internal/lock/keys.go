@@ -17,8 +17,15 @@ const (
 	SmartKeyCheck  = "smartkeyCheck" // moves nothing
 )
 
-// RefusedKey begins the result of an act whose SmartKey the bridge refused; the reason follows.
-const RefusedKey = "smartkey:"
+// RefusedKey begins the result of an act whose SmartKey the bridge refused, and the reason of the denial; a word of
+// docs/smartkey.md follows. OpenedByKey is the reason of an opening at the door itself.
+const (
+	RefusedKey  = "smartkey:"
+	OpenedByKey = "smartkey"
+)
+
+// PhoneActor begins the actor of what a guest's phone did; its id follows.
+const PhoneActor = "phone:"
 
 // Keys is what stands for a lock in a wake-up: the property's issuer keys, status list or door rules have changed.
 const Keys = "keys"

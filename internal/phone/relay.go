@@ -6,7 +6,6 @@ import (
 
 	"latchkey.dev/ent"
 	entlock "latchkey.dev/ent/lock"
-	entphone "latchkey.dev/ent/phone"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -41,10 +40,9 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 		return Bearer{}, refusal(err)
 	}
 	b := Bearer{Token: token}
-	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(token.Phone.KeyID().String())).
-		Order(ent.Desc(entphone.FieldID)).First(view.Context())
-	if err != nil && !ent.IsNotFound(err) {
-		return Bearer{}, fmt.Errorf("look for a phone: %w", err)
+	p, err := byKey(view, propertyID, token.Phone.KeyID().String())
+	if err != nil {
+		return Bearer{}, err
 	}
 	if p != nil {
 		b.PhoneID = p.ID
@@ -57,7 +55,7 @@ func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"
 	}
-	return "phone:" + b.PhoneID
+	return actorOf(b.PhoneID)
 }
 
 var errDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")

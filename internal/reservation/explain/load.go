@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -12,6 +13,7 @@ import (
 	entevent "latchkey.dev/ent/event"
 	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
+	entphone "latchkey.dev/ent/phone"
 	"latchkey.dev/ent/predicate"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/access"
@@ -29,7 +31,8 @@ import (
 const (
 	mostEvents = MostSteps // of the stay, and of its codes, each
 	mostGrants = 20
-	mostLocks  = 12  // whose own events are looked at
+	mostLocks  = 12 // whose own events are looked at
+	mostPhones = 100
 	mostOfLock = 100 // events of each, while the stay had a code on it
 )
 
@@ -57,7 +60,7 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
 		return Facts{}, err
 	}
-	for _, step := range []func() error{l.grants, l.doors, l.stay, l.codes, l.locks, l.names} {
+	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.locks, l.names} {
 		if err := step(); err != nil {
 			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
 		}
@@ -74,6 +77,7 @@ type loader struct {
 	row    *ent.Reservation
 	f      Facts
 	grant  []string          // of the stay, the latest first
+	phone  []string          // of the stay, as actors
 	lockAt []*ent.Lock       // of the doors that the stay has
 	doorOf map[string]string // of these locks
 	rows   []*ent.Event
@@ -82,6 +86,16 @@ type loader struct {
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
 		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).IDs(l.tx.Context())
+	return err
+}
+
+// phones finds who of the stay may have opened a door with a SmartKey.
+func (l *loader) phones() error {
+	ids, err := l.tx.Phone.Query().Where(entphone.PropertyID(l.row.PropertyID), entphone.ReservationID(l.row.ID)).
+		Limit(mostPhones).IDs(l.tx.Context())
+	for _, id := range ids {
+		l.phone = append(l.phone, lock.PhoneActor+id)
+	}
 	return err
 }
 
@@ -235,20 +249,27 @@ func (l *loader) names() error {
 }
 
 func (l *loader) own(e *ent.Event) bool {
-	return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID)
+	return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID) || slices.Contains(l.phone, text(e, "actor"))
+}
+
+// keyed says whether what happened at a door came of a SmartKey.
+func keyed(e *ent.Event) bool {
+	reason := text(e, "reason")
+	return strings.HasPrefix(text(e, "actor"), lock.PhoneActor) || reason == lock.OpenedByKey || strings.HasPrefix(reason, lock.RefusedKey)
 }
 
 // read is an event as a happening.
 func (l *loader) read(e *ent.Event) Happening {
 	h := Happening{
-		At: e.OccurredAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), Ours: l.own(e), Staff: text(e, "actId") != "",
+		At: e.OccurredAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), Ours: l.own(e), Key: keyed(e),
 		State: access.State(text(e, "state")), StateBefore: access.State(text(e, "stateBefore")),
 		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"),
 	}
 	if result := text(e, "result"); result != "" {
 		h.Reason = result
 	}
-	h.Other = !h.Ours && e.GrantID != nil
+	h.Staff = text(e, "actId") != "" && !h.Key
+	h.Other = !h.Ours && (e.GrantID != nil || strings.HasPrefix(text(e, "actor"), lock.PhoneActor))
 	changed, _ := e.Body["changed"].([]any)
 	for _, c := range changed {
 		if s, ok := c.(string); ok {

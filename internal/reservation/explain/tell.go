@@ -47,9 +47,10 @@ type Happening struct {
 	At     time.Time
 	Kind   event.Kind
 	DoorID string
-	Ours   bool // it is about this stay's own code
-	Other  bool // it is about the code of another stay
+	Ours   bool // it is about this stay's own code, or a phone of the stay
+	Other  bool // it is about the code, or a phone, of another stay
 	Staff  bool // staff did it
+	Key    bool // of a door: it is about a SmartKey, and no code
 	// Of a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
@@ -150,7 +151,7 @@ func causal(all []Happening) []Happening {
 		last[h.DoorID] = all[i].At
 	}
 	for i, h := range all {
-		typed := h.Ours && (h.Kind == event.DoorOpened || h.Kind == event.DoorDenied)
+		typed := h.Ours && !h.Key && (h.Kind == event.DoorOpened || h.Kind == event.DoorDenied)
 		if from, ok := first[h.DoorID]; typed && ok && h.At.Before(from) {
 			all[i].At = from
 		}
@@ -177,7 +178,7 @@ func (f Facts) spans() map[string]span {
 				out[doorID] = span{from: h.At, to: h.At, open: true}
 			}
 		}
-		if !h.Ours || h.DoorID == "" {
+		if !h.Ours || h.Key || h.DoorID == "" {
 			continue
 		}
 		s, known := out[h.DoorID]
@@ -295,11 +296,19 @@ func (f Facts) link(h Happening, had span, cut map[string]bool) []Step {
 	return []Step{f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
 }
 
-// atDoor is the step of what happened at a keypad. Of what has nothing to do with the stay's code only that is told which
-// happened at a door that the stay has for itself, and while it had it.
+// atDoor is the step of what happened at a door. Of what has nothing to do with the stay's code or phones only that is told
+// which happened at a door that the stay has for itself, and while it had it.
 func (f Facts) atDoor(h Happening, had span) (Step, bool) {
 	near := had.has(h.At) && f.mine(h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
+	case h.Kind == event.DoorOpened && h.Ours && h.Key:
+		return f.at(h, Guest, "doorOpenedByPhone", "% was opened with a phone of your stay."), true
+	case h.Kind == event.DoorDenied && h.Ours && h.Key:
+		return f.at(h, Bridge, "phoneDenied", "% did not open to a phone of your stay."), true
+	case h.Kind == event.DoorDenied && !h.Other && near && h.Key:
+		return f.at(h, Bridge, "otherPhoneDenied", "A phone that is not of your stay was shown at %, and refused."), true
+	case h.Key:
+		return Step{}, false
 	case h.Kind == event.DoorOpened && h.Ours:
 		h.Evidence = slot.Used
 		return f.at(h, Guest, "doorOpened", "% was opened with your code."), true
@@ -316,7 +325,7 @@ func (f Facts) atDoor(h Happening, had span) (Step, bool) {
 // mine says whether the stay has a door now, and not only on its way out.
 func (f Facts) mine(doorID string) bool {
 	return f.Plan.Window != nil && slices.ContainsFunc(f.Plan.Doors, func(d access.PlannedDoor) bool {
-		return d.ID == doorID && d.SmartKey != slot.Removed && d.Reason != fault.MovingOut
+		return d.ID == doorID && d.SmartKey != slot.Removed && d.SmartKey != slot.Removing && d.Reason != fault.MovingOut
 	})
 }
 

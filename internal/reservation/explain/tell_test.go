@@ -110,6 +110,22 @@ func TestSteps(t *testing.T) {
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "2 lock codeVerified Front", "7 lock otherCodeDenied Room 1", "8 staff doorOpenedByStaff Room 1"},
 		},
 		{
+			"the stay's phones, and others'",
+			stay(issued, evidence(2, room, slot.Verified),
+				Happening{At: at(3), Kind: event.DoorOpened, DoorID: room, Ours: true, Key: true},
+				Happening{At: at(4), Kind: event.DoorDenied, DoorID: room, Ours: true, Key: true, Reason: "smartkey:expired"},
+				Happening{At: at(5), Kind: event.DoorDenied, DoorID: room, Key: true, Reason: "smartkey:badSignature"},
+				Happening{At: at(6), Kind: event.DoorOpened, DoorID: room, Other: true, Key: true},
+				Happening{At: at(7), Kind: event.DoorDenied, DoorID: room, Other: true, Key: true},
+				Happening{At: at(8), Kind: event.DoorDenied, DoorID: gate, Key: true}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 guest doorOpenedByPhone Room 1", "4 bridge phoneDenied Room 1", "5 bridge otherPhoneDenied Room 1"},
+		},
+		{
+			"a phone before any code was there",
+			stay(Happening{At: at(1), Kind: event.DoorOpened, DoorID: room, Ours: true, Key: true}, evidence(2, room, slot.Verified)),
+			[]string{"0 pms bookingReceived", "1 guest doorOpenedByPhone Room 1", "2 lock codeVerified Room 1"},
+		},
+		{
 			"a room move with new dates",
 			stay(issued, Happening{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedDates, reservation.ChangedSpace}, State: access.Started, StateBefore: access.Started},
 				Happening{At: at(5), Kind: event.AccessUpdated}),

@@ -1,0 +1,66 @@
+package bridge
+
+import (
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/smartkey"
+)
+
+const (
+	// keyRefused begins the reason of a denial of a SmartKey; the word of docs/smartkey.md follows.
+	keyRefused = smartKeys + ":"
+
+	// What is told of refusals at one door: enough for the alarm on guessing, and too little to push anything else out of the
+	// journal while the service is away. Whoever is near may ask as often as the local interface lets anybody.
+	refusalsAtOnce    = 20
+	refusalsPerMinute = 1
+)
+
+// refusals bounds what is told of refusals, by door.
+type refusals struct {
+	mu   sync.Mutex
+	left map[string]*budget // by address, of locks only
+}
+
+// tell says whether one more is told at a door.
+func (r *refusals) tell(address string, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	b := r.left[address]
+	if b == nil {
+		if r.left == nil {
+			r.left = map[string]*budget{}
+		}
+		b = &budget{left: refusalsAtOnce, at: now}
+		r.left[address] = b
+	}
+	return b.take(now, refusalsAtOnce, refusalsPerMinute)
+}
+
+// refusedKey tells that a SmartKey was refused at a door of ours, whichever way it came. Where a presentation names no door
+// that this bridge drives there is nothing to tell.
+func (b *Bridge) refusedKey(address string, v smartkey.Verdict) {
+	if _, ours := b.owners[address]; !ours {
+		return
+	}
+	if !b.doorkeeper.refusals.tell(address, time.Now()) {
+		b.log.Debug("one more SmartKey was refused, of which the service is not told", "lock", address, "reason", v.Reason)
+		return
+	}
+	b.tellKey(driver.Event{Address: address, Kind: driver.Denied, Reason: keyRefused + string(v.Reason)}, v)
+}
+
+// tellKey journals what came of a SmartKey at a door, and of whose phone where that is known: where the signatures of token
+// and proof hold.
+func (b *Bridge) tellKey(e driver.Event, v smartkey.Verdict) {
+	e.At = b.clock.Now()
+	o := b.occurred(e)
+	if v.Proof.Bridge != "" {
+		o.Phone = v.Token.Phone.KeyID().String()
+	}
+	if err := b.keep(o); err != nil {
+		b.log.Error("what came of a SmartKey was not journaled", "lock", e.Address, "kind", e.Kind, "error", err)
+	}
+}
