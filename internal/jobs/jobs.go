@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/riverqueue/river"
@@ -28,6 +29,9 @@ type Queue struct {
 	add  inserter
 	bell chan struct{} // rings in this process when a job was stored; SQLite only
 	look time.Duration // between looks for jobs whose wake-up was lost
+
+	once    sync.Once
+	started chan struct{}
 }
 
 // inserter stores a job in a transaction that is somebody else's.
@@ -37,7 +41,7 @@ type inserter interface {
 
 // Open makes the queue of a database whose schema is right.
 func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
-	q := &Queue{d: d, log: log, bell: make(chan struct{}, 1), look: time.Second}
+	q := &Queue{d: d, log: log, bell: make(chan struct{}, 1), look: time.Second, started: make(chan struct{})}
 	// River tells workers at most once per cooldown, and what comes up within it waits for the next look.
 	settings := &river.Config{Logger: slog.New(warnings{log.Handler()}), FetchCooldown: time.Millisecond}
 	var err error
@@ -101,7 +105,13 @@ const (
 	stopped = 15 * time.Second // jobs that were told to stop have
 )
 
-// Run does jobs until ctx ends, and returns when those under way have ended. One that is cut short is done again later.
+// Started is closed when this process has begun to do jobs for the first time.
+func (q *Queue) Started() <-chan struct{} { return q.started }
+
+func (q *Queue) begun() { q.once.Do(func() { close(q.started) }) }
+
+// Run does jobs until ctx ends, and returns when those under way have ended. One that is cut short is done again later. A
+// database that is away when it begins is waited for.
 func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	settings := &river.Config{
 		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce}},
@@ -111,7 +121,7 @@ func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	}
 	writer, pool := q.d.JobPools()
 	if writer != nil {
-		return run(ctx, settings, sqliteDriver{riversqlite.New(writer), q.bell})
+		return run(ctx, q, settings, sqliteDriver{riversqlite.New(writer), q.bell})
 	}
-	return run(ctx, settings, riverpgxv5.New(pool))
+	return run(ctx, q, settings, riverpgxv5.New(pool))
 }

@@ -13,16 +13,58 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-func run[T any](ctx context.Context, settings *river.Config, d riverdriver.Driver[T]) error {
-	client, err := river.NewClient(d, settings)
-	if err != nil {
-		return fmt.Errorf("make the job queue: %w", err)
+// Bounds of starting.
+const (
+	startFirst = 100 * time.Millisecond // after a first attempt that failed
+	startMost  = 5 * time.Second        // between attempts, however many failed
+	startTime  = 15 * time.Second       // of one attempt
+)
+
+// run does jobs on a database that may be away when it begins.
+func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdriver.Driver[T]) error {
+	for wait := startFirst; ; wait = min(2*wait, startMost) {
+		client, err := river.NewClient(d, settings)
+		if err != nil {
+			return fmt.Errorf("make the job queue: %w", err)
+		}
+		err = begin(ctx, client)
+		if err == nil {
+			q.begun()
+			<-ctx.Done()
+			return end(ctx, client)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		q.log.Warn("the job queue cannot start, and tries again", "error", err, "in", wait)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
 	}
-	// Not stopped by ctx itself, which would cut jobs at once that need a moment more.
-	if err := client.Start(context.WithoutCancel(ctx)); err != nil {
+}
+
+// begin starts a client that runs until it is told to stop: the end of ctx would cut jobs at once that need a moment
+// more. It cuts short the start alone.
+func begin[T any](ctx context.Context, client *river.Client[T]) error {
+	running, cut := context.WithCancel(context.WithoutCancel(ctx))
+	late := time.AfterFunc(startTime, cut)
+	told := context.AfterFunc(ctx, cut)
+	err := client.Start(running)
+	told()
+	if !late.Stop() && err == nil {
+		err = errors.Join(errors.New("it took too long"), end(ctx, client))
+	}
+	if err != nil {
+		cut()
 		return fmt.Errorf("start the job queue: %w", err)
 	}
-	<-ctx.Done()
+	return nil
+}
+
+// end lets jobs under way end, and cuts those that do not.
+func end[T any](ctx context.Context, client *river.Client[T]) error {
 	soft, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if client.Stop(soft) == nil {

@@ -37,11 +37,18 @@ func logger(t *testing.T) *slog.Logger {
 // node is a running server.
 type node struct {
 	*server.Server
-	stop func() error // tells it to stop, waits, and returns what Run and Close did
+	ended <-chan struct{}
+	stop  func() error // tells it to stop, waits, and returns what Run and Close did
 }
 
 // open starts a server that is stopped when the test ends, if not before.
 func open(t *testing.T, c config.Config, o server.Options) *node {
+	t.Helper()
+	return run(t, build(t, c, o))
+}
+
+// build makes a server that is to run.
+func build(t *testing.T, c config.Config, o server.Options) *server.Server {
 	t.Helper()
 	if o.Logger == nil {
 		o.Logger = logger(t)
@@ -50,10 +57,19 @@ func open(t *testing.T, c config.Config, o server.Options) *node {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// run runs a server that is stopped when the test ends, if not before.
+func run(t *testing.T, s *server.Server) *node {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	ran := make(chan error, 1)
-	go func() { ran <- s.Run(ctx) }()
-	n := &node{Server: s, stop: sync.OnceValue(func() error {
+	ran, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ran <- s.Run(ctx)
+	}()
+	n := &node{Server: s, ended: ended, stop: sync.OnceValue(func() error {
 		cancel()
 		return errors.Join(<-ran, s.Close())
 	})}

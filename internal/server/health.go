@@ -23,11 +23,14 @@ func (p *parts) setServing(serves bool) {
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
+	started := s.jobs.Started()
 	for {
 		s.parts.setServing(s.unready(ctx) == "")
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-started:
+			started = nil
 		case <-tick.C:
 		}
 	}
@@ -38,6 +41,11 @@ func (s *Server) watchHealth(ctx context.Context) error {
 func (s *Server) unready(ctx context.Context) string {
 	if !s.parts.ready.Load() {
 		return "starting or stopping"
+	}
+	select {
+	case <-s.jobs.Started():
+	default:
+		return "the job queue has not started yet"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

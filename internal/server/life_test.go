@@ -130,33 +130,56 @@ func TestStopDoesNotWaitForStreams(t *testing.T) {
 	}
 }
 
+// removable is a database that can be taken away.
+type removable struct {
+	t     *testing.T
+	admin *pgx.Conn
+	name  string
+}
+
+func removableAt(t *testing.T, raw string) *removable {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &removable{t: t, name: strings.TrimPrefix(u.Path, "/")}
+	u.Path = "/postgres"
+	if c.admin, err = pgx.Connect(t.Context(), u.String()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.admin.Close(context.Background()) })
+	return c
+}
+
+func (c *removable) run(statement string, args ...any) {
+	c.t.Helper()
+	if _, err := c.admin.Exec(c.t.Context(), statement, args...); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// take takes the database away from everybody.
+func (c *removable) take() {
+	c.t.Helper()
+	c.run("ALTER DATABASE " + pgx.Identifier{c.name}.Sanitize() + " ALLOW_CONNECTIONS false")
+	c.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", c.name)
+}
+
+// give brings it back.
+func (c *removable) give() {
+	c.t.Helper()
+	c.run("ALTER DATABASE " + pgx.Identifier{c.name}.Sanitize() + " ALLOW_CONNECTIONS true")
+}
+
 // Without its database a server says that it is not ready, and when the database is back it serves again.
 func TestDatabaseIsAwayForAWhile(t *testing.T) {
 	raw := dbtest.URL(t, "postgres")
 	n := open(t, settings(t, raw), server.Options{Logger: slog.New(slog.DiscardHandler)})
 	status := watch(t, n.GRPCAddr(), "latchkey.partner.v1.ReservationService")
 	until(t, status, healthv1.HealthCheckResponse_SERVING)
-
-	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := strings.TrimPrefix(u.Path, "/")
-	u.Path = "/postgres"
-	admin, err := pgx.Connect(t.Context(), u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close(context.WithoutCancel(t.Context()))
-	run := func(statement string, args ...any) {
-		t.Helper()
-		if _, err := admin.Exec(t.Context(), statement, args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	quoted := pgx.Identifier{name}.Sanitize()
-	run("ALTER DATABASE " + quoted + " ALLOW_CONNECTIONS false")
-	run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", name)
+	c := removableAt(t, raw)
+	c.take()
 	until(t, status, healthv1.HealthCheckResponse_NOT_SERVING)
 	if code, text := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "database") {
 		t.Errorf("%d %s", code, text)
@@ -164,8 +187,47 @@ func TestDatabaseIsAwayForAWhile(t *testing.T) {
 	if code, _ := get(t, "http://"+n.OpsAddr()+"/livez"); code != http.StatusOK {
 		t.Errorf("not alive: %d", code)
 	}
-	run("ALTER DATABASE " + quoted + " ALLOW_CONNECTIONS true")
+	c.give()
 	until(t, status, healthv1.HealthCheckResponse_SERVING)
+}
+
+// A database that goes away just when a server begins to serve does not end the server.
+func TestDatabaseIsAwayWhenAServerBegins(t *testing.T) {
+	raw := dbtest.URL(t, "postgres")
+	said := make(chan string, 1000)
+	s := build(t, settings(t, raw), server.Options{Logger: slog.New(slog.NewTextHandler(lines(said), &slog.HandlerOptions{Level: slog.LevelWarn}))})
+	c := removableAt(t, raw)
+	c.take()
+	n := run(t, s)
+	for tried := false; !tried; {
+		select {
+		case line := <-said:
+			tried = strings.Contains(line, "the job queue cannot start")
+		case <-n.ended:
+			t.Fatalf("ended: %v", n.stop())
+		}
+	}
+	status := watch(t, n.GRPCAddr(), "latchkey.partner.v1.ReservationService")
+	until(t, status, healthv1.HealthCheckResponse_NOT_SERVING)
+	if code, _ := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("ready: %d", code)
+	}
+	c.give()
+	until(t, status, healthv1.HealthCheckResponse_SERVING)
+	if code, text := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+}
+
+// lines passes on what is written; what nobody takes is dropped.
+type lines chan<- string
+
+func (l lines) Write(p []byte) (int, error) {
+	select {
+	case l <- string(p):
+	default:
+	}
+	return len(p), nil
 }
 
 // PostgreSQL is migrated by its own command, and a server says which.

@@ -1,0 +1,135 @@
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/riverdriver/riversqlite"
+	"github.com/riverqueue/river/rivertype"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// away is a driver whose database is away for some statements of a start.
+type away[T any] struct {
+	riverdriver.Driver[T]
+	first, second *atomic.Int32 // failures left, of the two statements that a start begins with
+}
+
+func (a away[T]) GetExecutor() riverdriver.Executor {
+	return missing{a.Driver.GetExecutor(), a.first, a.second}
+}
+
+type missing struct {
+	riverdriver.Executor
+	first, second *atomic.Int32
+}
+
+var errAway = errors.New("the database is away")
+
+func (m missing) Exec(ctx context.Context, sql string, args ...any) error {
+	if m.first.Add(-1) >= 0 {
+		return errAway
+	}
+	return m.Executor.Exec(ctx, sql, args...)
+}
+
+func (m missing) QueueCreateOrSetUpdatedAt(ctx context.Context, params *riverdriver.QueueCreateOrSetUpdatedAtParams) (*rivertype.Queue, error) {
+	if m.second.Add(-1) >= 0 {
+		return nil, errAway
+	}
+	return m.Executor.QueueCreateOrSetUpdatedAt(ctx, params)
+}
+
+// failing runs the queue of a database some of whose first statements fail.
+func failing(ctx context.Context, q *Queue, workers *river.Workers, first, second int32) error {
+	settings := &river.Config{
+		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 1}}, FetchPollInterval: time.Second,
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	var a, b atomic.Int32
+	a.Store(first)
+	b.Store(second)
+	writer, pool := q.d.JobPools()
+	if writer != nil {
+		return run(ctx, q, settings, away[*sql.Tx]{sqliteDriver{riversqlite.New(writer), q.bell}, &a, &b})
+	}
+	return run(ctx, q, settings, away[pgx.Tx]{riverpgxv5.New(pool), &a, &b})
+}
+
+func TestAQueueWaitsForItsDatabase(t *testing.T) {
+	for _, c := range []struct{ first, second int32 }{{3, 0}, {0, 2}, {1, 1}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				q, r := open(t, d), newReader()
+				ask(t, d, q, one)
+				workers := river.NewWorkers()
+				river.AddWorker(workers, r)
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- failing(ctx, q, workers, c.first, c.second) }()
+				select {
+				case got := <-r.begun:
+					if got != one {
+						t.Errorf("begun %v", got)
+					}
+					r.end <- nil
+				case err := <-done:
+					t.Fatalf("ended: %v", err)
+				}
+				<-q.Started()
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAQueueThatNeverStartsCanBeStopped(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		told := make(chan string, 100)
+		q, r := open(t, d), newReader()
+		q.log = slog.New(slog.NewTextHandler(lines(told), nil))
+		workers := river.NewWorkers()
+		river.AddWorker(workers, r)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- failing(ctx, q, workers, 1<<30, 0) }()
+		for range 2 {
+			if line := <-told; !strings.Contains(line, "cannot start") || !strings.Contains(line, errAway.Error()) {
+				t.Errorf("says %q", line)
+			}
+		}
+		select {
+		case <-q.Started():
+			t.Error("says that it has started")
+		default:
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// lines passes on what is written.
+type lines chan<- string
+
+func (l lines) Write(p []byte) (int, error) {
+	l <- string(p)
+	return len(p), nil
+}
