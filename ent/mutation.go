@@ -26410,6 +26410,9 @@ type SlotMutation struct {
 	pin                *[]byte
 	not_before         *time.Time
 	not_after          *time.Time
+	later              *[]schema.SlotWindow
+	appendlater        []schema.SlotWindow
+	once               *string
 	claimant           *string
 	inherited          *bool
 	foreign            *bool
@@ -26421,6 +26424,9 @@ type SlotMutation struct {
 	seen_present       *bool
 	seen_evidence      *string
 	seen_result        *string
+	seen_window        *int
+	addseen_window     *int
+	seen_used          *bool
 	seen_at            *time.Time
 	used_at            *time.Time
 	changed_at         *time.Time
@@ -27045,6 +27051,107 @@ func (m *SlotMutation) ResetNotAfter() {
 	delete(m.clearedFields, entslot.FieldNotAfter)
 }
 
+// SetLater sets the "later" field.
+func (m *SlotMutation) SetLater(sw []schema.SlotWindow) {
+	m.later = &sw
+	m.appendlater = nil
+}
+
+// Later returns the value of the "later" field in the mutation.
+func (m *SlotMutation) Later() (r []schema.SlotWindow, exists bool) {
+	v := m.later
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLater returns the old "later" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldLater(ctx context.Context) (v []schema.SlotWindow, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLater is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLater requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLater: %w", err)
+	}
+	return oldValue.Later, nil
+}
+
+// AppendLater adds sw to the "later" field.
+func (m *SlotMutation) AppendLater(sw []schema.SlotWindow) {
+	m.appendlater = append(m.appendlater, sw...)
+}
+
+// AppendedLater returns the list of values that were appended to the "later" field in this mutation.
+func (m *SlotMutation) AppendedLater() ([]schema.SlotWindow, bool) {
+	if len(m.appendlater) == 0 {
+		return nil, false
+	}
+	return m.appendlater, true
+}
+
+// ClearLater clears the value of the "later" field.
+func (m *SlotMutation) ClearLater() {
+	m.later = nil
+	m.appendlater = nil
+	m.clearedFields[entslot.FieldLater] = struct{}{}
+}
+
+// LaterCleared returns if the "later" field was cleared in this mutation.
+func (m *SlotMutation) LaterCleared() bool {
+	_, ok := m.clearedFields[entslot.FieldLater]
+	return ok
+}
+
+// ResetLater resets all changes to the "later" field.
+func (m *SlotMutation) ResetLater() {
+	m.later = nil
+	m.appendlater = nil
+	delete(m.clearedFields, entslot.FieldLater)
+}
+
+// SetOnce sets the "once" field.
+func (m *SlotMutation) SetOnce(s string) {
+	m.once = &s
+}
+
+// Once returns the value of the "once" field in the mutation.
+func (m *SlotMutation) Once() (r string, exists bool) {
+	v := m.once
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOnce returns the old "once" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldOnce(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOnce is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOnce requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOnce: %w", err)
+	}
+	return oldValue.Once, nil
+}
+
+// ResetOnce resets all changes to the "once" field.
+func (m *SlotMutation) ResetOnce() {
+	m.once = nil
+}
+
 // SetClaimant sets the "claimant" field.
 func (m *SlotMutation) SetClaimant(s string) {
 	m.claimant = &s
@@ -27425,6 +27532,98 @@ func (m *SlotMutation) ResetSeenResult() {
 	m.seen_result = nil
 }
 
+// SetSeenWindow sets the "seen_window" field.
+func (m *SlotMutation) SetSeenWindow(i int) {
+	m.seen_window = &i
+	m.addseen_window = nil
+}
+
+// SeenWindow returns the value of the "seen_window" field in the mutation.
+func (m *SlotMutation) SeenWindow() (r int, exists bool) {
+	v := m.seen_window
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenWindow returns the old "seen_window" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldSeenWindow(ctx context.Context) (v int, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenWindow is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenWindow requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenWindow: %w", err)
+	}
+	return oldValue.SeenWindow, nil
+}
+
+// AddSeenWindow adds i to the "seen_window" field.
+func (m *SlotMutation) AddSeenWindow(i int) {
+	if m.addseen_window != nil {
+		*m.addseen_window += i
+	} else {
+		m.addseen_window = &i
+	}
+}
+
+// AddedSeenWindow returns the value that was added to the "seen_window" field in this mutation.
+func (m *SlotMutation) AddedSeenWindow() (r int, exists bool) {
+	v := m.addseen_window
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSeenWindow resets all changes to the "seen_window" field.
+func (m *SlotMutation) ResetSeenWindow() {
+	m.seen_window = nil
+	m.addseen_window = nil
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (m *SlotMutation) SetSeenUsed(b bool) {
+	m.seen_used = &b
+}
+
+// SeenUsed returns the value of the "seen_used" field in the mutation.
+func (m *SlotMutation) SeenUsed() (r bool, exists bool) {
+	v := m.seen_used
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenUsed returns the old "seen_used" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldSeenUsed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenUsed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenUsed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenUsed: %w", err)
+	}
+	return oldValue.SeenUsed, nil
+}
+
+// ResetSeenUsed resets all changes to the "seen_used" field.
+func (m *SlotMutation) ResetSeenUsed() {
+	m.seen_used = nil
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (m *SlotMutation) SetSeenAt(t time.Time) {
 	m.seen_at = &t
@@ -27593,7 +27792,7 @@ func (m *SlotMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SlotMutation) Fields() []string {
-	fields := make([]string, 0, 25)
+	fields := make([]string, 0, 29)
 	if m.property_id != nil {
 		fields = append(fields, entslot.FieldPropertyID)
 	}
@@ -27630,6 +27829,12 @@ func (m *SlotMutation) Fields() []string {
 	if m.not_after != nil {
 		fields = append(fields, entslot.FieldNotAfter)
 	}
+	if m.later != nil {
+		fields = append(fields, entslot.FieldLater)
+	}
+	if m.once != nil {
+		fields = append(fields, entslot.FieldOnce)
+	}
 	if m.claimant != nil {
 		fields = append(fields, entslot.FieldClaimant)
 	}
@@ -27659,6 +27864,12 @@ func (m *SlotMutation) Fields() []string {
 	}
 	if m.seen_result != nil {
 		fields = append(fields, entslot.FieldSeenResult)
+	}
+	if m.seen_window != nil {
+		fields = append(fields, entslot.FieldSeenWindow)
+	}
+	if m.seen_used != nil {
+		fields = append(fields, entslot.FieldSeenUsed)
 	}
 	if m.seen_at != nil {
 		fields = append(fields, entslot.FieldSeenAt)
@@ -27701,6 +27912,10 @@ func (m *SlotMutation) Field(name string) (ent.Value, bool) {
 		return m.NotBefore()
 	case entslot.FieldNotAfter:
 		return m.NotAfter()
+	case entslot.FieldLater:
+		return m.Later()
+	case entslot.FieldOnce:
+		return m.Once()
 	case entslot.FieldClaimant:
 		return m.Claimant()
 	case entslot.FieldInherited:
@@ -27721,6 +27936,10 @@ func (m *SlotMutation) Field(name string) (ent.Value, bool) {
 		return m.SeenEvidence()
 	case entslot.FieldSeenResult:
 		return m.SeenResult()
+	case entslot.FieldSeenWindow:
+		return m.SeenWindow()
+	case entslot.FieldSeenUsed:
+		return m.SeenUsed()
 	case entslot.FieldSeenAt:
 		return m.SeenAt()
 	case entslot.FieldUsedAt:
@@ -27760,6 +27979,10 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldNotBefore(ctx)
 	case entslot.FieldNotAfter:
 		return m.OldNotAfter(ctx)
+	case entslot.FieldLater:
+		return m.OldLater(ctx)
+	case entslot.FieldOnce:
+		return m.OldOnce(ctx)
 	case entslot.FieldClaimant:
 		return m.OldClaimant(ctx)
 	case entslot.FieldInherited:
@@ -27780,6 +28003,10 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldSeenEvidence(ctx)
 	case entslot.FieldSeenResult:
 		return m.OldSeenResult(ctx)
+	case entslot.FieldSeenWindow:
+		return m.OldSeenWindow(ctx)
+	case entslot.FieldSeenUsed:
+		return m.OldSeenUsed(ctx)
 	case entslot.FieldSeenAt:
 		return m.OldSeenAt(ctx)
 	case entslot.FieldUsedAt:
@@ -27879,6 +28106,20 @@ func (m *SlotMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetNotAfter(v)
 		return nil
+	case entslot.FieldLater:
+		v, ok := value.([]schema.SlotWindow)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLater(v)
+		return nil
+	case entslot.FieldOnce:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOnce(v)
+		return nil
 	case entslot.FieldClaimant:
 		v, ok := value.(string)
 		if !ok {
@@ -27949,6 +28190,20 @@ func (m *SlotMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetSeenResult(v)
 		return nil
+	case entslot.FieldSeenWindow:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenWindow(v)
+		return nil
+	case entslot.FieldSeenUsed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenUsed(v)
+		return nil
 	case entslot.FieldSeenAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -27987,6 +28242,9 @@ func (m *SlotMutation) AddedFields() []string {
 	if m.addseen_generation != nil {
 		fields = append(fields, entslot.FieldSeenGeneration)
 	}
+	if m.addseen_window != nil {
+		fields = append(fields, entslot.FieldSeenWindow)
+	}
 	return fields
 }
 
@@ -28001,6 +28259,8 @@ func (m *SlotMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedGeneration()
 	case entslot.FieldSeenGeneration:
 		return m.AddedSeenGeneration()
+	case entslot.FieldSeenWindow:
+		return m.AddedSeenWindow()
 	}
 	return nil, false
 }
@@ -28031,6 +28291,13 @@ func (m *SlotMutation) AddField(name string, value ent.Value) error {
 		}
 		m.AddSeenGeneration(v)
 		return nil
+	case entslot.FieldSeenWindow:
+		v, ok := value.(int)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSeenWindow(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Slot numeric field %s", name)
 }
@@ -28047,6 +28314,9 @@ func (m *SlotMutation) ClearedFields() []string {
 	}
 	if m.FieldCleared(entslot.FieldNotAfter) {
 		fields = append(fields, entslot.FieldNotAfter)
+	}
+	if m.FieldCleared(entslot.FieldLater) {
+		fields = append(fields, entslot.FieldLater)
 	}
 	if m.FieldCleared(entslot.FieldSeenAt) {
 		fields = append(fields, entslot.FieldSeenAt)
@@ -28076,6 +28346,9 @@ func (m *SlotMutation) ClearField(name string) error {
 		return nil
 	case entslot.FieldNotAfter:
 		m.ClearNotAfter()
+		return nil
+	case entslot.FieldLater:
+		m.ClearLater()
 		return nil
 	case entslot.FieldSeenAt:
 		m.ClearSeenAt()
@@ -28127,6 +28400,12 @@ func (m *SlotMutation) ResetField(name string) error {
 	case entslot.FieldNotAfter:
 		m.ResetNotAfter()
 		return nil
+	case entslot.FieldLater:
+		m.ResetLater()
+		return nil
+	case entslot.FieldOnce:
+		m.ResetOnce()
+		return nil
 	case entslot.FieldClaimant:
 		m.ResetClaimant()
 		return nil
@@ -28156,6 +28435,12 @@ func (m *SlotMutation) ResetField(name string) error {
 		return nil
 	case entslot.FieldSeenResult:
 		m.ResetSeenResult()
+		return nil
+	case entslot.FieldSeenWindow:
+		m.ResetSeenWindow()
+		return nil
+	case entslot.FieldSeenUsed:
+		m.ResetSeenUsed()
 		return nil
 	case entslot.FieldSeenAt:
 		m.ResetSeenAt()

@@ -1020,56 +1020,70 @@ func init() {
 	entslot.DefaultStaySpaceID = entslotDescStaySpaceID.Default.(string)
 	// entslot.StaySpaceIDValidator is a validator for the "stay_space_id" field. It is called by the builders before save.
 	entslot.StaySpaceIDValidator = entslotDescStaySpaceID.Validators[0].(func(string) error)
+	// entslotDescOnce is the schema descriptor for once field.
+	entslotDescOnce := entslotFields[14].Descriptor()
+	// entslot.DefaultOnce holds the default value on creation for the once field.
+	entslot.DefaultOnce = entslotDescOnce.Default.(string)
+	// entslot.OnceValidator is a validator for the "once" field. It is called by the builders before save.
+	entslot.OnceValidator = entslotDescOnce.Validators[0].(func(string) error)
 	// entslotDescClaimant is the schema descriptor for claimant field.
-	entslotDescClaimant := entslotFields[13].Descriptor()
+	entslotDescClaimant := entslotFields[15].Descriptor()
 	// entslot.DefaultClaimant holds the default value on creation for the claimant field.
 	entslot.DefaultClaimant = entslotDescClaimant.Default.(string)
 	// entslot.ClaimantValidator is a validator for the "claimant" field. It is called by the builders before save.
 	entslot.ClaimantValidator = entslotDescClaimant.Validators[0].(func(string) error)
 	// entslotDescInherited is the schema descriptor for inherited field.
-	entslotDescInherited := entslotFields[14].Descriptor()
+	entslotDescInherited := entslotFields[16].Descriptor()
 	// entslot.DefaultInherited holds the default value on creation for the inherited field.
 	entslot.DefaultInherited = entslotDescInherited.Default.(bool)
 	// entslotDescForeign is the schema descriptor for foreign field.
-	entslotDescForeign := entslotFields[15].Descriptor()
+	entslotDescForeign := entslotFields[17].Descriptor()
 	// entslot.DefaultForeign holds the default value on creation for the foreign field.
 	entslot.DefaultForeign = entslotDescForeign.Default.(bool)
 	// entslotDescEvidence is the schema descriptor for evidence field.
-	entslotDescEvidence := entslotFields[16].Descriptor()
+	entslotDescEvidence := entslotFields[18].Descriptor()
 	// entslot.EvidenceValidator is a validator for the "evidence" field. It is called by the builders before save.
 	entslot.EvidenceValidator = entslotDescEvidence.Validators[0].(func(string) error)
 	// entslotDescResult is the schema descriptor for result field.
-	entslotDescResult := entslotFields[17].Descriptor()
+	entslotDescResult := entslotFields[19].Descriptor()
 	// entslot.DefaultResult holds the default value on creation for the result field.
 	entslot.DefaultResult = entslotDescResult.Default.(string)
 	// entslot.ResultValidator is a validator for the "result" field. It is called by the builders before save.
 	entslot.ResultValidator = entslotDescResult.Validators[0].(func(string) error)
 	// entslotDescRule is the schema descriptor for rule field.
-	entslotDescRule := entslotFields[18].Descriptor()
+	entslotDescRule := entslotFields[20].Descriptor()
 	// entslot.DefaultRule holds the default value on creation for the rule field.
 	entslot.DefaultRule = entslotDescRule.Default.(string)
 	// entslot.RuleValidator is a validator for the "rule" field. It is called by the builders before save.
 	entslot.RuleValidator = entslotDescRule.Validators[0].(func(string) error)
 	// entslotDescSeenGeneration is the schema descriptor for seen_generation field.
-	entslotDescSeenGeneration := entslotFields[19].Descriptor()
+	entslotDescSeenGeneration := entslotFields[21].Descriptor()
 	// entslot.DefaultSeenGeneration holds the default value on creation for the seen_generation field.
 	entslot.DefaultSeenGeneration = entslotDescSeenGeneration.Default.(int64)
 	// entslotDescSeenPresent is the schema descriptor for seen_present field.
-	entslotDescSeenPresent := entslotFields[20].Descriptor()
+	entslotDescSeenPresent := entslotFields[22].Descriptor()
 	// entslot.DefaultSeenPresent holds the default value on creation for the seen_present field.
 	entslot.DefaultSeenPresent = entslotDescSeenPresent.Default.(bool)
 	// entslotDescSeenEvidence is the schema descriptor for seen_evidence field.
-	entslotDescSeenEvidence := entslotFields[21].Descriptor()
+	entslotDescSeenEvidence := entslotFields[23].Descriptor()
 	// entslot.DefaultSeenEvidence holds the default value on creation for the seen_evidence field.
 	entslot.DefaultSeenEvidence = entslotDescSeenEvidence.Default.(string)
 	// entslot.SeenEvidenceValidator is a validator for the "seen_evidence" field. It is called by the builders before save.
 	entslot.SeenEvidenceValidator = entslotDescSeenEvidence.Validators[0].(func(string) error)
 	// entslotDescSeenResult is the schema descriptor for seen_result field.
-	entslotDescSeenResult := entslotFields[22].Descriptor()
+	entslotDescSeenResult := entslotFields[24].Descriptor()
 	// entslot.DefaultSeenResult holds the default value on creation for the seen_result field.
 	entslot.DefaultSeenResult = entslotDescSeenResult.Default.(string)
 	// entslot.SeenResultValidator is a validator for the "seen_result" field. It is called by the builders before save.
 	entslot.SeenResultValidator = entslotDescSeenResult.Validators[0].(func(string) error)
+	// entslotDescSeenWindow is the schema descriptor for seen_window field.
+	entslotDescSeenWindow := entslotFields[25].Descriptor()
+	// entslot.DefaultSeenWindow holds the default value on creation for the seen_window field.
+	entslot.DefaultSeenWindow = entslotDescSeenWindow.Default.(int)
+	// entslotDescSeenUsed is the schema descriptor for seen_used field.
+	entslotDescSeenUsed := entslotFields[26].Descriptor()
+	// entslot.DefaultSeenUsed holds the default value on creation for the seen_used field.
+	entslot.DefaultSeenUsed = entslotDescSeenUsed.Default.(bool)
 	// entslotDescID is the schema descriptor for id field.
 	entslotDescID := entslotFields[0].Descriptor()
 	// entslot.IDValidator is a validator for the "id" field. It is called by the builders before save.

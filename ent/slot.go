@@ -3,12 +3,14 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
+	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 )
 
@@ -41,6 +43,10 @@ type Slot struct {
 	NotBefore *time.Time `json:"not_before,omitempty"`
 	// NotAfter holds the value of the "not_after" field.
 	NotAfter *time.Time `json:"not_after,omitempty"`
+	// The windows that follow.
+	Later []schema.SlotWindow `json:"later,omitempty"`
+	// The code for one use; empty: it serves on.
+	Once string `json:"once,omitempty"`
 	// The enrolment of the bridge that a code was handed to and that has not said it is gone.
 	Claimant string `json:"claimant,omitempty"`
 	// An earlier claimant's code may still be there.
@@ -61,6 +67,10 @@ type Slot struct {
 	SeenEvidence string `json:"seen_evidence,omitempty"`
 	// SeenResult holds the value of the "seen_result" field.
 	SeenResult string `json:"seen_result,omitempty"`
+	// Of the windows, from 0, the one that the last report spoke of.
+	SeenWindow int `json:"seen_window,omitempty"`
+	// SeenUsed holds the value of the "seen_used" field.
+	SeenUsed bool `json:"seen_used,omitempty"`
 	// SeenAt holds the value of the "seen_at" field.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
@@ -75,13 +85,13 @@ func (*Slot) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case entslot.FieldPin:
+		case entslot.FieldPin, entslot.FieldLater:
 			values[i] = new([]byte)
-		case entslot.FieldPresent, entslot.FieldInherited, entslot.FieldForeign, entslot.FieldSeenPresent:
+		case entslot.FieldPresent, entslot.FieldInherited, entslot.FieldForeign, entslot.FieldSeenPresent, entslot.FieldSeenUsed:
 			values[i] = new(sql.NullBool)
-		case entslot.FieldNumber, entslot.FieldGeneration, entslot.FieldSeenGeneration:
+		case entslot.FieldNumber, entslot.FieldGeneration, entslot.FieldSeenGeneration, entslot.FieldSeenWindow:
 			values[i] = new(sql.NullInt64)
-		case entslot.FieldID, entslot.FieldPropertyID, entslot.FieldLockID, entslot.FieldGrantID, entslot.FieldPinID, entslot.FieldDoorID, entslot.FieldStaySpaceID, entslot.FieldClaimant, entslot.FieldEvidence, entslot.FieldResult, entslot.FieldRule, entslot.FieldSeenEvidence, entslot.FieldSeenResult:
+		case entslot.FieldID, entslot.FieldPropertyID, entslot.FieldLockID, entslot.FieldGrantID, entslot.FieldPinID, entslot.FieldDoorID, entslot.FieldStaySpaceID, entslot.FieldOnce, entslot.FieldClaimant, entslot.FieldEvidence, entslot.FieldResult, entslot.FieldRule, entslot.FieldSeenEvidence, entslot.FieldSeenResult:
 			values[i] = new(sql.NullString)
 		case entslot.FieldNotBefore, entslot.FieldNotAfter, entslot.FieldSeenAt, entslot.FieldUsedAt, entslot.FieldChangedAt:
 			values[i] = new(sql.NullTime)
@@ -180,6 +190,20 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 				_m.NotAfter = new(time.Time)
 				*_m.NotAfter = value.Time
 			}
+		case entslot.FieldLater:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field later", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.Later); err != nil {
+					return fmt.Errorf("unmarshal field later: %w", err)
+				}
+			}
+		case entslot.FieldOnce:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field once", values[i])
+			} else if value.Valid {
+				_m.Once = value.String
+			}
 		case entslot.FieldClaimant:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field claimant", values[i])
@@ -239,6 +263,18 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field seen_result", values[i])
 			} else if value.Valid {
 				_m.SeenResult = value.String
+			}
+		case entslot.FieldSeenWindow:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field seen_window", values[i])
+			} else if value.Valid {
+				_m.SeenWindow = int(value.Int64)
+			}
+		case entslot.FieldSeenUsed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field seen_used", values[i])
+			} else if value.Valid {
+				_m.SeenUsed = value.Bool
 			}
 		case entslot.FieldSeenAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -336,6 +372,12 @@ func (_m *Slot) String() string {
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
+	builder.WriteString("later=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Later))
+	builder.WriteString(", ")
+	builder.WriteString("once=")
+	builder.WriteString(_m.Once)
+	builder.WriteString(", ")
 	builder.WriteString("claimant=")
 	builder.WriteString(_m.Claimant)
 	builder.WriteString(", ")
@@ -365,6 +407,12 @@ func (_m *Slot) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("seen_result=")
 	builder.WriteString(_m.SeenResult)
+	builder.WriteString(", ")
+	builder.WriteString("seen_window=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SeenWindow))
+	builder.WriteString(", ")
+	builder.WriteString("seen_used=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SeenUsed))
 	builder.WriteString(", ")
 	if v := _m.SeenAt; v != nil {
 		builder.WriteString("seen_at=")

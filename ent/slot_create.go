@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
+	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 )
 
@@ -139,6 +140,26 @@ func (_c *SlotCreate) SetNotAfter(v time.Time) *SlotCreate {
 func (_c *SlotCreate) SetNillableNotAfter(v *time.Time) *SlotCreate {
 	if v != nil {
 		_c.SetNotAfter(*v)
+	}
+	return _c
+}
+
+// SetLater sets the "later" field.
+func (_c *SlotCreate) SetLater(v []schema.SlotWindow) *SlotCreate {
+	_c.mutation.SetLater(v)
+	return _c
+}
+
+// SetOnce sets the "once" field.
+func (_c *SlotCreate) SetOnce(v string) *SlotCreate {
+	_c.mutation.SetOnce(v)
+	return _c
+}
+
+// SetNillableOnce sets the "once" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableOnce(v *string) *SlotCreate {
+	if v != nil {
+		_c.SetOnce(*v)
 	}
 	return _c
 }
@@ -275,6 +296,34 @@ func (_c *SlotCreate) SetNillableSeenResult(v *string) *SlotCreate {
 	return _c
 }
 
+// SetSeenWindow sets the "seen_window" field.
+func (_c *SlotCreate) SetSeenWindow(v int) *SlotCreate {
+	_c.mutation.SetSeenWindow(v)
+	return _c
+}
+
+// SetNillableSeenWindow sets the "seen_window" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableSeenWindow(v *int) *SlotCreate {
+	if v != nil {
+		_c.SetSeenWindow(*v)
+	}
+	return _c
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (_c *SlotCreate) SetSeenUsed(v bool) *SlotCreate {
+	_c.mutation.SetSeenUsed(v)
+	return _c
+}
+
+// SetNillableSeenUsed sets the "seen_used" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableSeenUsed(v *bool) *SlotCreate {
+	if v != nil {
+		_c.SetSeenUsed(*v)
+	}
+	return _c
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (_c *SlotCreate) SetSeenAt(v time.Time) *SlotCreate {
 	_c.mutation.SetSeenAt(v)
@@ -366,6 +415,10 @@ func (_c *SlotCreate) defaults() {
 		v := entslot.DefaultStaySpaceID
 		_c.mutation.SetStaySpaceID(v)
 	}
+	if _, ok := _c.mutation.Once(); !ok {
+		v := entslot.DefaultOnce
+		_c.mutation.SetOnce(v)
+	}
 	if _, ok := _c.mutation.Claimant(); !ok {
 		v := entslot.DefaultClaimant
 		_c.mutation.SetClaimant(v)
@@ -401,6 +454,14 @@ func (_c *SlotCreate) defaults() {
 	if _, ok := _c.mutation.SeenResult(); !ok {
 		v := entslot.DefaultSeenResult
 		_c.mutation.SetSeenResult(v)
+	}
+	if _, ok := _c.mutation.SeenWindow(); !ok {
+		v := entslot.DefaultSeenWindow
+		_c.mutation.SetSeenWindow(v)
+	}
+	if _, ok := _c.mutation.SeenUsed(); !ok {
+		v := entslot.DefaultSeenUsed
+		_c.mutation.SetSeenUsed(v)
 	}
 }
 
@@ -463,6 +524,14 @@ func (_c *SlotCreate) check() error {
 			return &ValidationError{Name: "stay_space_id", err: fmt.Errorf(`ent: validator failed for field "Slot.stay_space_id": %w`, err)}
 		}
 	}
+	if _, ok := _c.mutation.Once(); !ok {
+		return &ValidationError{Name: "once", err: errors.New(`ent: missing required field "Slot.once"`)}
+	}
+	if v, ok := _c.mutation.Once(); ok {
+		if err := entslot.OnceValidator(v); err != nil {
+			return &ValidationError{Name: "once", err: fmt.Errorf(`ent: validator failed for field "Slot.once": %w`, err)}
+		}
+	}
 	if _, ok := _c.mutation.Claimant(); !ok {
 		return &ValidationError{Name: "claimant", err: errors.New(`ent: missing required field "Slot.claimant"`)}
 	}
@@ -522,6 +591,12 @@ func (_c *SlotCreate) check() error {
 		if err := entslot.SeenResultValidator(v); err != nil {
 			return &ValidationError{Name: "seen_result", err: fmt.Errorf(`ent: validator failed for field "Slot.seen_result": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.SeenWindow(); !ok {
+		return &ValidationError{Name: "seen_window", err: errors.New(`ent: missing required field "Slot.seen_window"`)}
+	}
+	if _, ok := _c.mutation.SeenUsed(); !ok {
+		return &ValidationError{Name: "seen_used", err: errors.New(`ent: missing required field "Slot.seen_used"`)}
 	}
 	if _, ok := _c.mutation.ChangedAt(); !ok {
 		return &ValidationError{Name: "changed_at", err: errors.New(`ent: missing required field "Slot.changed_at"`)}
@@ -615,6 +690,14 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 		_spec.SetField(entslot.FieldNotAfter, field.TypeTime, value)
 		_node.NotAfter = &value
 	}
+	if value, ok := _c.mutation.Later(); ok {
+		_spec.SetField(entslot.FieldLater, field.TypeJSON, value)
+		_node.Later = value
+	}
+	if value, ok := _c.mutation.Once(); ok {
+		_spec.SetField(entslot.FieldOnce, field.TypeString, value)
+		_node.Once = value
+	}
 	if value, ok := _c.mutation.Claimant(); ok {
 		_spec.SetField(entslot.FieldClaimant, field.TypeString, value)
 		_node.Claimant = value
@@ -654,6 +737,14 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SeenResult(); ok {
 		_spec.SetField(entslot.FieldSeenResult, field.TypeString, value)
 		_node.SeenResult = value
+	}
+	if value, ok := _c.mutation.SeenWindow(); ok {
+		_spec.SetField(entslot.FieldSeenWindow, field.TypeInt, value)
+		_node.SeenWindow = value
+	}
+	if value, ok := _c.mutation.SeenUsed(); ok {
+		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
+		_node.SeenUsed = value
 	}
 	if value, ok := _c.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)
@@ -851,6 +942,36 @@ func (u *SlotUpsert) ClearNotAfter() *SlotUpsert {
 	return u
 }
 
+// SetLater sets the "later" field.
+func (u *SlotUpsert) SetLater(v []schema.SlotWindow) *SlotUpsert {
+	u.Set(entslot.FieldLater, v)
+	return u
+}
+
+// UpdateLater sets the "later" field to the value that was provided on create.
+func (u *SlotUpsert) UpdateLater() *SlotUpsert {
+	u.SetExcluded(entslot.FieldLater)
+	return u
+}
+
+// ClearLater clears the value of the "later" field.
+func (u *SlotUpsert) ClearLater() *SlotUpsert {
+	u.SetNull(entslot.FieldLater)
+	return u
+}
+
+// SetOnce sets the "once" field.
+func (u *SlotUpsert) SetOnce(v string) *SlotUpsert {
+	u.Set(entslot.FieldOnce, v)
+	return u
+}
+
+// UpdateOnce sets the "once" field to the value that was provided on create.
+func (u *SlotUpsert) UpdateOnce() *SlotUpsert {
+	u.SetExcluded(entslot.FieldOnce)
+	return u
+}
+
 // SetClaimant sets the "claimant" field.
 func (u *SlotUpsert) SetClaimant(v string) *SlotUpsert {
 	u.Set(entslot.FieldClaimant, v)
@@ -974,6 +1095,36 @@ func (u *SlotUpsert) SetSeenResult(v string) *SlotUpsert {
 // UpdateSeenResult sets the "seen_result" field to the value that was provided on create.
 func (u *SlotUpsert) UpdateSeenResult() *SlotUpsert {
 	u.SetExcluded(entslot.FieldSeenResult)
+	return u
+}
+
+// SetSeenWindow sets the "seen_window" field.
+func (u *SlotUpsert) SetSeenWindow(v int) *SlotUpsert {
+	u.Set(entslot.FieldSeenWindow, v)
+	return u
+}
+
+// UpdateSeenWindow sets the "seen_window" field to the value that was provided on create.
+func (u *SlotUpsert) UpdateSeenWindow() *SlotUpsert {
+	u.SetExcluded(entslot.FieldSeenWindow)
+	return u
+}
+
+// AddSeenWindow adds v to the "seen_window" field.
+func (u *SlotUpsert) AddSeenWindow(v int) *SlotUpsert {
+	u.Add(entslot.FieldSeenWindow, v)
+	return u
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (u *SlotUpsert) SetSeenUsed(v bool) *SlotUpsert {
+	u.Set(entslot.FieldSeenUsed, v)
+	return u
+}
+
+// UpdateSeenUsed sets the "seen_used" field to the value that was provided on create.
+func (u *SlotUpsert) UpdateSeenUsed() *SlotUpsert {
+	u.SetExcluded(entslot.FieldSeenUsed)
 	return u
 }
 
@@ -1236,6 +1387,41 @@ func (u *SlotUpsertOne) ClearNotAfter() *SlotUpsertOne {
 	})
 }
 
+// SetLater sets the "later" field.
+func (u *SlotUpsertOne) SetLater(v []schema.SlotWindow) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetLater(v)
+	})
+}
+
+// UpdateLater sets the "later" field to the value that was provided on create.
+func (u *SlotUpsertOne) UpdateLater() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateLater()
+	})
+}
+
+// ClearLater clears the value of the "later" field.
+func (u *SlotUpsertOne) ClearLater() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.ClearLater()
+	})
+}
+
+// SetOnce sets the "once" field.
+func (u *SlotUpsertOne) SetOnce(v string) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetOnce(v)
+	})
+}
+
+// UpdateOnce sets the "once" field to the value that was provided on create.
+func (u *SlotUpsertOne) UpdateOnce() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateOnce()
+	})
+}
+
 // SetClaimant sets the "claimant" field.
 func (u *SlotUpsertOne) SetClaimant(v string) *SlotUpsertOne {
 	return u.Update(func(s *SlotUpsert) {
@@ -1380,6 +1566,41 @@ func (u *SlotUpsertOne) SetSeenResult(v string) *SlotUpsertOne {
 func (u *SlotUpsertOne) UpdateSeenResult() *SlotUpsertOne {
 	return u.Update(func(s *SlotUpsert) {
 		s.UpdateSeenResult()
+	})
+}
+
+// SetSeenWindow sets the "seen_window" field.
+func (u *SlotUpsertOne) SetSeenWindow(v int) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSeenWindow(v)
+	})
+}
+
+// AddSeenWindow adds v to the "seen_window" field.
+func (u *SlotUpsertOne) AddSeenWindow(v int) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.AddSeenWindow(v)
+	})
+}
+
+// UpdateSeenWindow sets the "seen_window" field to the value that was provided on create.
+func (u *SlotUpsertOne) UpdateSeenWindow() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSeenWindow()
+	})
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (u *SlotUpsertOne) SetSeenUsed(v bool) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSeenUsed(v)
+	})
+}
+
+// UpdateSeenUsed sets the "seen_used" field to the value that was provided on create.
+func (u *SlotUpsertOne) UpdateSeenUsed() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSeenUsed()
 	})
 }
 
@@ -1817,6 +2038,41 @@ func (u *SlotUpsertBulk) ClearNotAfter() *SlotUpsertBulk {
 	})
 }
 
+// SetLater sets the "later" field.
+func (u *SlotUpsertBulk) SetLater(v []schema.SlotWindow) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetLater(v)
+	})
+}
+
+// UpdateLater sets the "later" field to the value that was provided on create.
+func (u *SlotUpsertBulk) UpdateLater() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateLater()
+	})
+}
+
+// ClearLater clears the value of the "later" field.
+func (u *SlotUpsertBulk) ClearLater() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.ClearLater()
+	})
+}
+
+// SetOnce sets the "once" field.
+func (u *SlotUpsertBulk) SetOnce(v string) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetOnce(v)
+	})
+}
+
+// UpdateOnce sets the "once" field to the value that was provided on create.
+func (u *SlotUpsertBulk) UpdateOnce() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateOnce()
+	})
+}
+
 // SetClaimant sets the "claimant" field.
 func (u *SlotUpsertBulk) SetClaimant(v string) *SlotUpsertBulk {
 	return u.Update(func(s *SlotUpsert) {
@@ -1961,6 +2217,41 @@ func (u *SlotUpsertBulk) SetSeenResult(v string) *SlotUpsertBulk {
 func (u *SlotUpsertBulk) UpdateSeenResult() *SlotUpsertBulk {
 	return u.Update(func(s *SlotUpsert) {
 		s.UpdateSeenResult()
+	})
+}
+
+// SetSeenWindow sets the "seen_window" field.
+func (u *SlotUpsertBulk) SetSeenWindow(v int) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSeenWindow(v)
+	})
+}
+
+// AddSeenWindow adds v to the "seen_window" field.
+func (u *SlotUpsertBulk) AddSeenWindow(v int) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.AddSeenWindow(v)
+	})
+}
+
+// UpdateSeenWindow sets the "seen_window" field to the value that was provided on create.
+func (u *SlotUpsertBulk) UpdateSeenWindow() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSeenWindow()
+	})
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (u *SlotUpsertBulk) SetSeenUsed(v bool) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSeenUsed(v)
+	})
+}
+
+// UpdateSeenUsed sets the "seen_used" field to the value that was provided on create.
+func (u *SlotUpsertBulk) UpdateSeenUsed() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSeenUsed()
 	})
 }
 

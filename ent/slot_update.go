@@ -10,8 +10,10 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
+	"entgo.io/ent/dialect/sql/sqljson"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 )
 
@@ -172,6 +174,38 @@ func (_u *SlotUpdate) ClearNotAfter() *SlotUpdate {
 	return _u
 }
 
+// SetLater sets the "later" field.
+func (_u *SlotUpdate) SetLater(v []schema.SlotWindow) *SlotUpdate {
+	_u.mutation.SetLater(v)
+	return _u
+}
+
+// AppendLater appends value to the "later" field.
+func (_u *SlotUpdate) AppendLater(v []schema.SlotWindow) *SlotUpdate {
+	_u.mutation.AppendLater(v)
+	return _u
+}
+
+// ClearLater clears the value of the "later" field.
+func (_u *SlotUpdate) ClearLater() *SlotUpdate {
+	_u.mutation.ClearLater()
+	return _u
+}
+
+// SetOnce sets the "once" field.
+func (_u *SlotUpdate) SetOnce(v string) *SlotUpdate {
+	_u.mutation.SetOnce(v)
+	return _u
+}
+
+// SetNillableOnce sets the "once" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableOnce(v *string) *SlotUpdate {
+	if v != nil {
+		_u.SetOnce(*v)
+	}
+	return _u
+}
+
 // SetClaimant sets the "claimant" field.
 func (_u *SlotUpdate) SetClaimant(v string) *SlotUpdate {
 	_u.mutation.SetClaimant(v)
@@ -319,6 +353,41 @@ func (_u *SlotUpdate) SetNillableSeenResult(v *string) *SlotUpdate {
 	return _u
 }
 
+// SetSeenWindow sets the "seen_window" field.
+func (_u *SlotUpdate) SetSeenWindow(v int) *SlotUpdate {
+	_u.mutation.ResetSeenWindow()
+	_u.mutation.SetSeenWindow(v)
+	return _u
+}
+
+// SetNillableSeenWindow sets the "seen_window" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableSeenWindow(v *int) *SlotUpdate {
+	if v != nil {
+		_u.SetSeenWindow(*v)
+	}
+	return _u
+}
+
+// AddSeenWindow adds value to the "seen_window" field.
+func (_u *SlotUpdate) AddSeenWindow(v int) *SlotUpdate {
+	_u.mutation.AddSeenWindow(v)
+	return _u
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (_u *SlotUpdate) SetSeenUsed(v bool) *SlotUpdate {
+	_u.mutation.SetSeenUsed(v)
+	return _u
+}
+
+// SetNillableSeenUsed sets the "seen_used" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableSeenUsed(v *bool) *SlotUpdate {
+	if v != nil {
+		_u.SetSeenUsed(*v)
+	}
+	return _u
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (_u *SlotUpdate) SetSeenAt(v time.Time) *SlotUpdate {
 	_u.mutation.SetSeenAt(v)
@@ -427,6 +496,11 @@ func (_u *SlotUpdate) check() error {
 			return &ValidationError{Name: "stay_space_id", err: fmt.Errorf(`ent: validator failed for field "Slot.stay_space_id": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Once(); ok {
+		if err := entslot.OnceValidator(v); err != nil {
+			return &ValidationError{Name: "once", err: fmt.Errorf(`ent: validator failed for field "Slot.once": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Claimant(); ok {
 		if err := entslot.ClaimantValidator(v); err != nil {
 			return &ValidationError{Name: "claimant", err: fmt.Errorf(`ent: validator failed for field "Slot.claimant": %w`, err)}
@@ -517,6 +591,20 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.NotAfterCleared() {
 		_spec.ClearField(entslot.FieldNotAfter, field.TypeTime)
 	}
+	if value, ok := _u.mutation.Later(); ok {
+		_spec.SetField(entslot.FieldLater, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedLater(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, entslot.FieldLater, value)
+		})
+	}
+	if _u.mutation.LaterCleared() {
+		_spec.ClearField(entslot.FieldLater, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Once(); ok {
+		_spec.SetField(entslot.FieldOnce, field.TypeString, value)
+	}
 	if value, ok := _u.mutation.Claimant(); ok {
 		_spec.SetField(entslot.FieldClaimant, field.TypeString, value)
 	}
@@ -549,6 +637,15 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.SeenResult(); ok {
 		_spec.SetField(entslot.FieldSeenResult, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SeenWindow(); ok {
+		_spec.SetField(entslot.FieldSeenWindow, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedSeenWindow(); ok {
+		_spec.AddField(entslot.FieldSeenWindow, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.SeenUsed(); ok {
+		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)
@@ -730,6 +827,38 @@ func (_u *SlotUpdateOne) ClearNotAfter() *SlotUpdateOne {
 	return _u
 }
 
+// SetLater sets the "later" field.
+func (_u *SlotUpdateOne) SetLater(v []schema.SlotWindow) *SlotUpdateOne {
+	_u.mutation.SetLater(v)
+	return _u
+}
+
+// AppendLater appends value to the "later" field.
+func (_u *SlotUpdateOne) AppendLater(v []schema.SlotWindow) *SlotUpdateOne {
+	_u.mutation.AppendLater(v)
+	return _u
+}
+
+// ClearLater clears the value of the "later" field.
+func (_u *SlotUpdateOne) ClearLater() *SlotUpdateOne {
+	_u.mutation.ClearLater()
+	return _u
+}
+
+// SetOnce sets the "once" field.
+func (_u *SlotUpdateOne) SetOnce(v string) *SlotUpdateOne {
+	_u.mutation.SetOnce(v)
+	return _u
+}
+
+// SetNillableOnce sets the "once" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableOnce(v *string) *SlotUpdateOne {
+	if v != nil {
+		_u.SetOnce(*v)
+	}
+	return _u
+}
+
 // SetClaimant sets the "claimant" field.
 func (_u *SlotUpdateOne) SetClaimant(v string) *SlotUpdateOne {
 	_u.mutation.SetClaimant(v)
@@ -877,6 +1006,41 @@ func (_u *SlotUpdateOne) SetNillableSeenResult(v *string) *SlotUpdateOne {
 	return _u
 }
 
+// SetSeenWindow sets the "seen_window" field.
+func (_u *SlotUpdateOne) SetSeenWindow(v int) *SlotUpdateOne {
+	_u.mutation.ResetSeenWindow()
+	_u.mutation.SetSeenWindow(v)
+	return _u
+}
+
+// SetNillableSeenWindow sets the "seen_window" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableSeenWindow(v *int) *SlotUpdateOne {
+	if v != nil {
+		_u.SetSeenWindow(*v)
+	}
+	return _u
+}
+
+// AddSeenWindow adds value to the "seen_window" field.
+func (_u *SlotUpdateOne) AddSeenWindow(v int) *SlotUpdateOne {
+	_u.mutation.AddSeenWindow(v)
+	return _u
+}
+
+// SetSeenUsed sets the "seen_used" field.
+func (_u *SlotUpdateOne) SetSeenUsed(v bool) *SlotUpdateOne {
+	_u.mutation.SetSeenUsed(v)
+	return _u
+}
+
+// SetNillableSeenUsed sets the "seen_used" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableSeenUsed(v *bool) *SlotUpdateOne {
+	if v != nil {
+		_u.SetSeenUsed(*v)
+	}
+	return _u
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (_u *SlotUpdateOne) SetSeenAt(v time.Time) *SlotUpdateOne {
 	_u.mutation.SetSeenAt(v)
@@ -998,6 +1162,11 @@ func (_u *SlotUpdateOne) check() error {
 			return &ValidationError{Name: "stay_space_id", err: fmt.Errorf(`ent: validator failed for field "Slot.stay_space_id": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.Once(); ok {
+		if err := entslot.OnceValidator(v); err != nil {
+			return &ValidationError{Name: "once", err: fmt.Errorf(`ent: validator failed for field "Slot.once": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.Claimant(); ok {
 		if err := entslot.ClaimantValidator(v); err != nil {
 			return &ValidationError{Name: "claimant", err: fmt.Errorf(`ent: validator failed for field "Slot.claimant": %w`, err)}
@@ -1105,6 +1274,20 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 	if _u.mutation.NotAfterCleared() {
 		_spec.ClearField(entslot.FieldNotAfter, field.TypeTime)
 	}
+	if value, ok := _u.mutation.Later(); ok {
+		_spec.SetField(entslot.FieldLater, field.TypeJSON, value)
+	}
+	if value, ok := _u.mutation.AppendedLater(); ok {
+		_spec.AddModifier(func(u *sql.UpdateBuilder) {
+			sqljson.Append(u, entslot.FieldLater, value)
+		})
+	}
+	if _u.mutation.LaterCleared() {
+		_spec.ClearField(entslot.FieldLater, field.TypeJSON)
+	}
+	if value, ok := _u.mutation.Once(); ok {
+		_spec.SetField(entslot.FieldOnce, field.TypeString, value)
+	}
 	if value, ok := _u.mutation.Claimant(); ok {
 		_spec.SetField(entslot.FieldClaimant, field.TypeString, value)
 	}
@@ -1137,6 +1320,15 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 	}
 	if value, ok := _u.mutation.SeenResult(); ok {
 		_spec.SetField(entslot.FieldSeenResult, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.SeenWindow(); ok {
+		_spec.SetField(entslot.FieldSeenWindow, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.AddedSeenWindow(); ok {
+		_spec.AddField(entslot.FieldSeenWindow, field.TypeInt, value)
+	}
+	if value, ok := _u.mutation.SeenUsed(); ok {
+		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)

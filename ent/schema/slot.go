@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"time"
+
 	"entgo.io/ent"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
@@ -28,6 +30,8 @@ func (Slot) Fields() []ent.Field {
 		field.Bytes("pin").Optional().Comment("Sealed under (slot, generation)."),
 		maybe("not_before"),
 		maybe("not_after"),
+		field.JSON("later", []SlotWindow{}).Optional().Comment("The windows that follow."),
+		field.String("once").MaxRuneLen(40).Default("").Comment("The code for one use; empty: it serves on."),
 		field.String("claimant").MaxRuneLen(64).Default("").Comment("The enrolment of the bridge that a code was handed to and that has not said it is gone."),
 		field.Bool("inherited").Default(false).Comment("An earlier claimant's code may still be there."),
 		field.Bool("foreign").Default(false).Comment("The lock holds a code there that is not ours."),
@@ -38,10 +42,18 @@ func (Slot) Fields() []ent.Field {
 		field.Bool("seen_present").Default(false),
 		field.String("seen_evidence").MaxRuneLen(16).Default(""),
 		field.String("seen_result").MaxRuneLen(32).Default(""),
+		field.Int("seen_window").Default(0).Comment("Of the windows, from 0, the one that the last report spoke of."),
+		field.Bool("seen_used").Default(false),
 		maybe("seen_at"),
 		maybe("used_at"),
 		moment("changed_at"),
 	}
+}
+
+// SlotWindow is a time in which a code opens.
+type SlotWindow struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
 }
 
 func (Slot) Indexes() []ent.Index {

@@ -35,6 +35,10 @@ const (
 	FieldNotBefore = "not_before"
 	// FieldNotAfter holds the string denoting the not_after field in the database.
 	FieldNotAfter = "not_after"
+	// FieldLater holds the string denoting the later field in the database.
+	FieldLater = "later"
+	// FieldOnce holds the string denoting the once field in the database.
+	FieldOnce = "once"
 	// FieldClaimant holds the string denoting the claimant field in the database.
 	FieldClaimant = "claimant"
 	// FieldInherited holds the string denoting the inherited field in the database.
@@ -55,6 +59,10 @@ const (
 	FieldSeenEvidence = "seen_evidence"
 	// FieldSeenResult holds the string denoting the seen_result field in the database.
 	FieldSeenResult = "seen_result"
+	// FieldSeenWindow holds the string denoting the seen_window field in the database.
+	FieldSeenWindow = "seen_window"
+	// FieldSeenUsed holds the string denoting the seen_used field in the database.
+	FieldSeenUsed = "seen_used"
 	// FieldSeenAt holds the string denoting the seen_at field in the database.
 	FieldSeenAt = "seen_at"
 	// FieldUsedAt holds the string denoting the used_at field in the database.
@@ -80,6 +88,8 @@ var Columns = []string{
 	FieldPin,
 	FieldNotBefore,
 	FieldNotAfter,
+	FieldLater,
+	FieldOnce,
 	FieldClaimant,
 	FieldInherited,
 	FieldForeign,
@@ -90,6 +100,8 @@ var Columns = []string{
 	FieldSeenPresent,
 	FieldSeenEvidence,
 	FieldSeenResult,
+	FieldSeenWindow,
+	FieldSeenUsed,
 	FieldSeenAt,
 	FieldUsedAt,
 	FieldChangedAt,
@@ -126,6 +138,10 @@ var (
 	DefaultStaySpaceID string
 	// StaySpaceIDValidator is a validator for the "stay_space_id" field. It is called by the builders before save.
 	StaySpaceIDValidator func(string) error
+	// DefaultOnce holds the default value on creation for the "once" field.
+	DefaultOnce string
+	// OnceValidator is a validator for the "once" field. It is called by the builders before save.
+	OnceValidator func(string) error
 	// DefaultClaimant holds the default value on creation for the "claimant" field.
 	DefaultClaimant string
 	// ClaimantValidator is a validator for the "claimant" field. It is called by the builders before save.
@@ -156,6 +172,10 @@ var (
 	DefaultSeenResult string
 	// SeenResultValidator is a validator for the "seen_result" field. It is called by the builders before save.
 	SeenResultValidator func(string) error
+	// DefaultSeenWindow holds the default value on creation for the "seen_window" field.
+	DefaultSeenWindow int
+	// DefaultSeenUsed holds the default value on creation for the "seen_used" field.
+	DefaultSeenUsed bool
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
@@ -223,6 +243,11 @@ func ByNotAfter(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldNotAfter, opts...).ToFunc()
 }
 
+// ByOnce orders the results by the once field.
+func ByOnce(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOnce, opts...).ToFunc()
+}
+
 // ByClaimant orders the results by the claimant field.
 func ByClaimant(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldClaimant, opts...).ToFunc()
@@ -271,6 +296,16 @@ func BySeenEvidence(opts ...sql.OrderTermOption) OrderOption {
 // BySeenResult orders the results by the seen_result field.
 func BySeenResult(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSeenResult, opts...).ToFunc()
+}
+
+// BySeenWindow orders the results by the seen_window field.
+func BySeenWindow(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSeenWindow, opts...).ToFunc()
+}
+
+// BySeenUsed orders the results by the seen_used field.
+func BySeenUsed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSeenUsed, opts...).ToFunc()
 }
 
 // BySeenAt orders the results by the seen_at field.

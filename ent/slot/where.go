@@ -124,6 +124,11 @@ func NotAfter(v time.Time) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldNotAfter, v))
 }
 
+// Once applies equality check predicate on the "once" field. It's identical to OnceEQ.
+func Once(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldOnce, v))
+}
+
 // Claimant applies equality check predicate on the "claimant" field. It's identical to ClaimantEQ.
 func Claimant(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldClaimant, v))
@@ -172,6 +177,16 @@ func SeenEvidence(v string) predicate.Slot {
 // SeenResult applies equality check predicate on the "seen_result" field. It's identical to SeenResultEQ.
 func SeenResult(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldSeenResult, v))
+}
+
+// SeenWindow applies equality check predicate on the "seen_window" field. It's identical to SeenWindowEQ.
+func SeenWindow(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenWindow, v))
+}
+
+// SeenUsed applies equality check predicate on the "seen_used" field. It's identical to SeenUsedEQ.
+func SeenUsed(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenUsed, v))
 }
 
 // SeenAt applies equality check predicate on the "seen_at" field. It's identical to SeenAtEQ.
@@ -819,6 +834,81 @@ func NotAfterNotNil() predicate.Slot {
 	return predicate.Slot(sql.FieldNotNull(FieldNotAfter))
 }
 
+// LaterIsNil applies the IsNil predicate on the "later" field.
+func LaterIsNil() predicate.Slot {
+	return predicate.Slot(sql.FieldIsNull(FieldLater))
+}
+
+// LaterNotNil applies the NotNil predicate on the "later" field.
+func LaterNotNil() predicate.Slot {
+	return predicate.Slot(sql.FieldNotNull(FieldLater))
+}
+
+// OnceEQ applies the EQ predicate on the "once" field.
+func OnceEQ(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldOnce, v))
+}
+
+// OnceNEQ applies the NEQ predicate on the "once" field.
+func OnceNEQ(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldOnce, v))
+}
+
+// OnceIn applies the In predicate on the "once" field.
+func OnceIn(vs ...string) predicate.Slot {
+	return predicate.Slot(sql.FieldIn(FieldOnce, vs...))
+}
+
+// OnceNotIn applies the NotIn predicate on the "once" field.
+func OnceNotIn(vs ...string) predicate.Slot {
+	return predicate.Slot(sql.FieldNotIn(FieldOnce, vs...))
+}
+
+// OnceGT applies the GT predicate on the "once" field.
+func OnceGT(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldGT(FieldOnce, v))
+}
+
+// OnceGTE applies the GTE predicate on the "once" field.
+func OnceGTE(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldGTE(FieldOnce, v))
+}
+
+// OnceLT applies the LT predicate on the "once" field.
+func OnceLT(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldLT(FieldOnce, v))
+}
+
+// OnceLTE applies the LTE predicate on the "once" field.
+func OnceLTE(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldLTE(FieldOnce, v))
+}
+
+// OnceContains applies the Contains predicate on the "once" field.
+func OnceContains(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldContains(FieldOnce, v))
+}
+
+// OnceHasPrefix applies the HasPrefix predicate on the "once" field.
+func OnceHasPrefix(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldHasPrefix(FieldOnce, v))
+}
+
+// OnceHasSuffix applies the HasSuffix predicate on the "once" field.
+func OnceHasSuffix(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldHasSuffix(FieldOnce, v))
+}
+
+// OnceEqualFold applies the EqualFold predicate on the "once" field.
+func OnceEqualFold(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldEqualFold(FieldOnce, v))
+}
+
+// OnceContainsFold applies the ContainsFold predicate on the "once" field.
+func OnceContainsFold(v string) predicate.Slot {
+	return predicate.Slot(sql.FieldContainsFold(FieldOnce, v))
+}
+
 // ClaimantEQ applies the EQ predicate on the "claimant" field.
 func ClaimantEQ(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldClaimant, v))
@@ -1277,6 +1367,56 @@ func SeenResultEqualFold(v string) predicate.Slot {
 // SeenResultContainsFold applies the ContainsFold predicate on the "seen_result" field.
 func SeenResultContainsFold(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldContainsFold(FieldSeenResult, v))
+}
+
+// SeenWindowEQ applies the EQ predicate on the "seen_window" field.
+func SeenWindowEQ(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenWindow, v))
+}
+
+// SeenWindowNEQ applies the NEQ predicate on the "seen_window" field.
+func SeenWindowNEQ(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldSeenWindow, v))
+}
+
+// SeenWindowIn applies the In predicate on the "seen_window" field.
+func SeenWindowIn(vs ...int) predicate.Slot {
+	return predicate.Slot(sql.FieldIn(FieldSeenWindow, vs...))
+}
+
+// SeenWindowNotIn applies the NotIn predicate on the "seen_window" field.
+func SeenWindowNotIn(vs ...int) predicate.Slot {
+	return predicate.Slot(sql.FieldNotIn(FieldSeenWindow, vs...))
+}
+
+// SeenWindowGT applies the GT predicate on the "seen_window" field.
+func SeenWindowGT(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldGT(FieldSeenWindow, v))
+}
+
+// SeenWindowGTE applies the GTE predicate on the "seen_window" field.
+func SeenWindowGTE(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldGTE(FieldSeenWindow, v))
+}
+
+// SeenWindowLT applies the LT predicate on the "seen_window" field.
+func SeenWindowLT(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldLT(FieldSeenWindow, v))
+}
+
+// SeenWindowLTE applies the LTE predicate on the "seen_window" field.
+func SeenWindowLTE(v int) predicate.Slot {
+	return predicate.Slot(sql.FieldLTE(FieldSeenWindow, v))
+}
+
+// SeenUsedEQ applies the EQ predicate on the "seen_used" field.
+func SeenUsedEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenUsed, v))
+}
+
+// SeenUsedNEQ applies the NEQ predicate on the "seen_used" field.
+func SeenUsedNEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldSeenUsed, v))
 }
 
 // SeenAtEQ applies the EQ predicate on the "seen_at" field.

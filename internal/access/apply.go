@@ -160,6 +160,7 @@ type work struct {
 	property    string
 	reservation string
 	right       Right
+	once        string // the id of a code for one use
 	place       space.Place
 	unplaced    fault.Reason
 	grant       *ent.Grant

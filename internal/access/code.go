@@ -44,13 +44,20 @@ type Terms struct {
 
 // Standing is what the terms of a code come to at an instant.
 type Standing struct {
-	Right Right     // its window is the present one, else the next
+	Right Right     // its windows; of weekly hours the first may be over
 	End   string    // why it is over for good
 	Next  time.Time // when to look again; zero: time alone changes nothing
 }
 
-// Stand decides on a code. Weekly hours are kept a window at a time: the lock, or its bridge, opens and closes it, and when
-// it is over the next takes its place. With the service away the present window goes on and no other follows.
+// Weekly hours are handed to bridges as windows, ahead of time, since a bridge keeps them with the service away: those
+// that begin within ahead of the last multiple of anew. So there are always eight days of them, and they are handed anew
+// every second day, not with every window.
+const (
+	ahead = 10 * 24 * time.Hour
+	anew  = 48 * time.Hour
+)
+
+// Stand decides on a code.
 func Stand(t Terms, zone *time.Location, now time.Time) Standing {
 	switch {
 	case t.End != "":
@@ -60,27 +67,63 @@ func Stand(t Terms, zone *time.Location, now time.Time) Standing {
 	case !t.NotAfter.IsZero() && !t.NotAfter.After(now):
 		return Standing{End: EndPast}
 	}
-	w := Window{}
-	if len(t.Hours) > 0 {
-		from := now
-		if t.NotBefore.After(from) {
-			from = t.NotBefore
-		}
-		var some bool
-		if w, some = HoursAt(t.Hours, zone, from); !some {
-			return Standing{End: EndPast}
-		}
+	if len(t.Hours) == 0 {
+		return standOf(Window{t.NotBefore, t.NotAfter}, now)
 	}
-	if w.From.Before(t.NotBefore) {
-		w.From = t.NotBefore
+	since := now.Truncate(anew)
+	from := since
+	if t.NotBefore.After(from) {
+		from = t.NotBefore
 	}
-	if !t.NotAfter.IsZero() && (w.To.IsZero() || w.To.After(t.NotAfter)) {
-		w.To = t.NotAfter
+	all, always := HoursWithin(t.Hours, zone, from, now, from.Add(ahead))
+	if always {
+		return standOf(Window{t.NotBefore, t.NotAfter}, now)
 	}
-	if !w.To.IsZero() && !w.From.Before(w.To) {
-		return Standing{End: EndPast} // the next hours lie behind its end
-	}
+	return standIn(bounded(all, t), now, since.Add(anew))
+}
+
+// standOf is the standing of a code with one window.
+func standOf(w Window, now time.Time) Standing {
 	return Standing{Right: Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
+}
+
+// bounded cuts windows to the time in which a code is valid.
+func bounded(all []Window, t Terms) (out []Window) {
+	for _, w := range all {
+		if w.From.Before(t.NotBefore) {
+			w.From = t.NotBefore
+		}
+		if !t.NotAfter.IsZero() && w.To.After(t.NotAfter) {
+			w.To = t.NotAfter
+		}
+		if w.From.Before(w.To) && len(out) <= slot.MostLater {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// standIn is the standing of a code with several windows, which are handed anew at a time.
+func standIn(all []Window, now, again time.Time) Standing {
+	for _, w := range all {
+		if !w.To.After(now) {
+			continue
+		}
+		next := w.To
+		if w.From.After(now) {
+			next = w.From
+		}
+		if again.Before(next) {
+			next = again
+		}
+		later := make([]slot.Window, len(all)-1)
+		for i, l := range all[1:] {
+			later[i] = slot.Window(l)
+		}
+		right := Right{Open: true, Window: all[0], Later: slot.Pack(later...), HeldBack: w.From.After(now)}
+		return Standing{Right: right, Next: next}
+	}
+	return Standing{End: EndPast} // the next hours lie behind its end
 }
 
 // termsOf reads the terms of a stored code.

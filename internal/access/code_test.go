@@ -1,10 +1,14 @@
 package access
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"latchkey.dev/internal/lock/slot"
 )
 
 func TestStand(t *testing.T) {
@@ -21,6 +25,17 @@ func TestStand(t *testing.T) {
 	open := func(from, to time.Time, back bool) Standing {
 		return Standing{Right: Right{Open: true, Window: Window{from, to}, HeldBack: back}, Next: to}
 	}
+	day := func(d int) Window {
+		return Window{at("2026-11-20T08:00:00Z").AddDate(0, 0, d), at("2026-11-20T16:00:00Z").AddDate(0, 0, d)}
+	}
+	weekly := func(back bool, next time.Time, first Window, days ...int) Standing {
+		var later []slot.Window
+		for _, d := range days {
+			later = append(later, slot.Window(day(d)))
+		}
+		return Standing{Right: Right{Open: true, Window: first, Later: slot.Pack(later...), HeldBack: back}, Next: next}
+	}
+	handedAnew := at("2026-11-21T00:00:00Z")
 	for _, c := range []struct {
 		name string
 		in   Terms
@@ -30,9 +45,12 @@ func TestStand(t *testing.T) {
 		{"with an end", Terms{Kind: StaffCode, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(made, now.Add(time.Hour), false)},
 		{"over", Terms{Kind: StaffCode, NotBefore: made, NotAfter: now}, Standing{End: EndPast}},
 		{"not begun", Terms{Kind: StaffCode, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
-		{"within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: made}, open(at("2026-11-20T08:00:00Z"), at("2026-11-20T16:00:00Z"), false)},
-		{"hours that end early", Terms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(at("2026-11-20T08:00:00Z"), now.Add(time.Hour), false)},
-		{"begins within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, open(at("2026-11-23T09:00:00Z"), at("2026-11-23T16:00:00Z"), true)},
+		{"within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
+		{"hours that end early", Terms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, Standing{
+			Right: Right{Open: true, Window: day(-1), Later: slot.Pack(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
+		}},
+		{"begins within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, handedAnew, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
+		{"between hours", Terms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, handedAnew, day(1), 8)},
 		{"no hours left", Terms{Kind: StaffCode, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, Standing{End: EndPast}},
 		{"revoked", Terms{Kind: StaffCode, Hours: work, NotBefore: made, End: EndRevoked}, Standing{End: EndRevoked}},
 		{"one time", Terms{Kind: OneTimeCode, NotBefore: made}, open(made, time.Time{}, false)},
@@ -64,4 +82,47 @@ func TestMissingBackups(t *testing.T) {
 			t.Errorf("%s: %d; want %d", c.name, got, c.want)
 		}
 	}
+}
+
+// What a bridge holds of weekly hours says for eight days when they open, whatever the clocks do, and is the same until it
+// is handed anew.
+func TestHoursAreHandedAheadOfTime(t *testing.T) {
+	zones := []string{"Europe/Lisbon", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"}
+	text := func(m int) string { return time.Date(2000, 1, 1, 0, m, 0, 0, time.UTC).Format("15:04") }
+	rapid.Check(t, func(t *rapid.T) {
+		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hours []Hours
+		for range rapid.IntRange(1, 3).Draw(t, "lines") {
+			from := rapid.IntRange(0, 24*60-1).Draw(t, "from")
+			to := (from + rapid.IntRange(1, 20*60).Draw(t, "long")) % (24 * 60)
+			hours = append(hours, Hours{Days: rapid.SliceOfNDistinct(rapid.IntRange(1, 7), 1, 7, rapid.ID).Draw(t, "days"), From: text(from), To: text(to)})
+		}
+		now := time.Unix(1767225600+rapid.Int64Range(0, 2*365*86400).Draw(t, "now"), 0).UTC()
+		terms := Terms{Kind: StaffCode, Hours: hours, NotBefore: now.AddDate(-1, 0, 0)}
+		s := Stand(terms, zone, now)
+		if s.Right.Window.To.IsZero() { // no gap
+			return
+		}
+		all := append([]slot.Window{slot.Window(s.Right.Window)}, s.Right.Later.All()...)
+		if !s.Right.Open || !s.Next.After(now) || s.Next.After(now.Add(anew)) {
+			t.Fatalf("stands as %+v", s)
+		}
+		for range 20 {
+			at := now.Add(time.Duration(rapid.Int64Range(0, int64(8*24*time.Hour)-1).Draw(t, "at")))
+			w, _ := HoursAt(hours, zone, at)
+			open := !at.Before(w.From)
+			held := slices.ContainsFunc(all, func(w slot.Window) bool { return !at.Before(w.From) && at.Before(w.To) })
+			if open != held {
+				t.Fatalf("at %v the hours are open: %v, by what the bridge holds: %v", at, open, held)
+			}
+		}
+		if soon := now.Add(time.Minute).Truncate(anew); soon.Equal(now.Truncate(anew)) {
+			if again := Stand(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
+				t.Fatal("a minute later it is handed anew")
+			}
+		}
+	})
 }

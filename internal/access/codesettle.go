@@ -46,6 +46,9 @@ func (w Settler) SettleCode(c *ent.Code) (*ent.Code, error) {
 	}
 	stand := Stand(termsOf(c), run.rules.Zone, w.Tx.Now())
 	run.right = stand.Right
+	if c.Kind == string(OneTimeCode) {
+		run.once = c.ID
+	}
 	var doors []Door
 	if run.right.Open {
 		if doors, err = run.doorsOfCode(c); err != nil {
@@ -65,7 +68,29 @@ func (w Settler) SettleCode(c *ent.Code) (*ent.Code, error) {
 	if held, err = run.take(steps, doors, held); err != nil {
 		return nil, err
 	}
+	if err := run.review(held); err != nil {
+		return nil, err
+	}
 	return run.storeCode(c, stand, doors, held)
+}
+
+// review has what is said of the places of a code follow the time: windows begin and end without a report.
+func (r *work) review(held []occupied) error {
+	for i := range held {
+		if !held[i].Present {
+			continue
+		}
+		lk, err := r.lockOf(held[i].Held)
+		if err != nil {
+			return err
+		}
+		row, err := lock.Review(r.tx, lk, held[i].row)
+		if err != nil {
+			return err
+		}
+		held[i].becomes(row)
+	}
+	return nil
 }
 
 // ready has a PIN for each door, another one where a lock called it a duplicate.

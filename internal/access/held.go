@@ -33,6 +33,7 @@ func (o *occupied) becomes(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
+	o.Later = slot.Pack(lock.LaterOf(s)...)
 }
 
 func instant(t *time.Time) time.Time {

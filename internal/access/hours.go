@@ -13,19 +13,49 @@ import (
 // Hours are some days of the week and the hours of these.
 type Hours = schema.WeeklyHours
 
-// week is how far windows are looked for, back and ahead: hours without a gap for so long have no end.
+// week in days: hours without a gap for so long have no end.
 const week = 7
 
-// HoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Windows that
-// touch or overlap are one; hours without a gap have no end, and their beginning is zero.
+// HoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Hours without
+// a gap have no end, and their beginning is zero.
+func HoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
+	all, always := HoursWithin(hours, zone, at, at, at)
+	if always || len(all) == 0 {
+		return Window{}, always
+	}
+	return all[0], true
+}
+
+// HoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
+// if there is any: the clocks may skip the hours of a week. Windows that touch or overlap are one; always: the hours have
+// no gap.
 //
 // Hours are those that the clocks in zone show. One that a change of the clocks skips is the moment of the change; of one
 // that comes twice a window takes in both.
-func HoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
-	day := at.In(zone)
+func HoursWithin(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
+	for _, w := range joined(hours, zone, from, until) {
+		switch {
+		case !w.To.After(from):
+			continue
+		case w.To.Sub(w.From) >= week*24*time.Hour:
+			return nil, true
+		case w.From.Before(until) || len(out) == 0 || !out[len(out)-1].To.After(now):
+			out = append(out, w)
+		}
+	}
+	return out, false
+}
+
+// joined are the windows of weekly hours from a week before an instant to some weeks after another, in order.
+func joined(hours []Hours, zone *time.Location, from, until time.Time) (out []Window) {
+	first, last := from.In(zone), until.In(zone)
+	end := time.Date(last.Year(), last.Month(), last.Day()+2*week+1, 12, 0, 0, 0, time.UTC)
 	var all []Window
-	for d := -week - 1; d <= week+1; d++ {
-		date := time.Date(day.Year(), day.Month(), day.Day()+d, 12, 0, 0, 0, time.UTC)
+	for d := -week - 1; ; d++ {
+		date := time.Date(first.Year(), first.Month(), first.Day()+d, 12, 0, 0, 0, time.UTC)
+		if date.After(end) {
+			break
+		}
 		for _, h := range hours {
 			if w, ok := fallsOn(h, zone, date); ok {
 				all = append(all, w)
@@ -33,26 +63,16 @@ func HoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
 		}
 	}
 	slices.SortFunc(all, func(a, b Window) int { return a.From.Compare(b.From) })
-	var joined []Window
 	for _, w := range all {
-		if n := len(joined); n > 0 && !w.From.After(joined[n-1].To) {
-			if w.To.After(joined[n-1].To) {
-				joined[n-1].To = w.To
+		if n := len(out); n > 0 && !w.From.After(out[n-1].To) {
+			if w.To.After(out[n-1].To) {
+				out[n-1].To = w.To
 			}
 			continue
 		}
-		joined = append(joined, w)
+		out = append(out, w)
 	}
-	for _, w := range joined {
-		switch {
-		case !w.To.After(at):
-			continue
-		case w.To.Sub(w.From) >= week*24*time.Hour:
-			return Window{}, true
-		}
-		return w, true
-	}
-	return Window{}, false
+	return out
 }
 
 // fallsOn is the window of hours that begins on a date; false: the hours are not of that day of the week,

@@ -47,6 +47,7 @@ type Held struct {
 	DoorID   string
 	Present  bool // shall be there
 	Window   Window
+	Later    slot.Windows
 	PIN      string // the id of its PIN
 	Evidence slot.Evidence
 	Result   string // of the lock's last answer
@@ -159,5 +160,5 @@ func (t Task) at(d Door) (Held, bool) {
 
 // outdated says whether a code has another window or PIN than it shall have.
 func (t Task) outdated(h Held) bool {
-	return !h.Present || !h.Window.Same(t.Right.Window) || h.PIN != t.PINAt(h.DoorID)
+	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
 )
 
@@ -62,6 +63,8 @@ func (w Window) Same(o Window) bool { return w.From.Equal(o.From) && w.To.Equal(
 type Right struct {
 	Open   bool
 	Window Window
+	// Later are the windows that follow, of weekly hours.
+	Later slot.Windows
 	// Held back until Window.From, a later local date than now.
 	HeldBack bool
 	// Why not open, or why held back.

@@ -102,6 +102,7 @@ func (w *work) code(doorID string) (lock.Place, bool, error) {
 	return lock.Place{
 		GrantID: w.grant.ID, DoorID: doorID, StaySpaceID: w.spaceID(), PIN: plain, PINID: p.ID,
 		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To,
+		Later: w.right.Later.All(), Once: w.once,
 	}, true, err
 }
 

@@ -51,6 +51,7 @@ type storedSlot struct {
 	ReadAt   time.Time     `json:"readAt,omitzero"`
 	Cured    bool          `json:"cured,omitempty"`
 	Passed   uint8         `json:"passed,omitempty"`
+	Spent    string        `json:"spent,omitempty"`
 	Looked   bool          `json:"looked,omitempty"`
 }
 
@@ -61,6 +62,8 @@ type storedDesired struct {
 	NotBefore  time.Time   `json:"notBefore,omitzero"`
 	NotAfter   time.Time   `json:"notAfter,omitzero"`
 	Claimed    bool        `json:"claimed,omitempty"`
+	Later      []byte      `json:"later,omitempty"` // slot.Windows
+	Once       string      `json:"once,omitempty"`
 }
 
 type storedHeld struct {
@@ -75,10 +78,10 @@ func storeSlot(s slot.Slot) storedSlot {
 	d, h := s.Desired, s.Held
 	return storedSlot{
 		Number:   s.Number,
-		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.Claimed},
+		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.Claimed, []byte(d.Later), d.Once},
 		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
 	}
 }
 
@@ -87,9 +90,9 @@ func (s storedSlot) slot() slot.Slot {
 	return slot.Slot{
 		Number: s.Number,
 		Desired: slot.Desired{Generation: d.Generation, Intent: d.Intent, PIN: slot.PIN(d.PIN),
-			NotBefore: d.NotBefore, NotAfter: d.NotAfter, Claimed: d.Claimed},
+			NotBefore: d.NotBefore, NotAfter: d.NotAfter, Claimed: d.Claimed, Later: slot.Windows(d.Later), Once: d.Once},
 		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
 	}
 }

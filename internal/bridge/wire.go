@@ -63,6 +63,7 @@ func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	return &lockv1.ObservedSlot{
 		Slot: number, Generation: o.Generation, Present: o.Present, Evidence: string(o.Evidence),
 		Result: string(result), Rule: o.Rule, ObservedAt: stamp(o.At),
+		Window: uint32(o.Window), Used: o.Used,
 	}
 }
 
@@ -76,7 +77,12 @@ func desiredOf(id identity, address string, d *lockv1.DesiredSlot) (slot.Desired
 	if !d.GetPresent() {
 		return out, nil
 	}
-	out.Intent = slot.Present
+	out.Intent, out.Once = slot.Present, d.GetOnce()
+	var later []slot.Window
+	for _, w := range d.GetLater() {
+		later = append(later, slot.Window{From: instant(w.GetNotBefore()), To: instant(w.GetNotAfter())})
+	}
+	out.Later = slot.Pack(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
 	pin, err := pinseal.Open(id.SealKey, at, d.GetSealedPin())
 	out.PIN = slot.PIN(pin)

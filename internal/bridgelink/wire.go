@@ -63,8 +63,12 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 		if evidence == "" || o.Slot > math.MaxInt32 || len(out) == batchMax*4 {
 			continue
 		}
+		if o.Window > slot.MostLater {
+			continue
+		}
 		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
 			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
+			Window: int(o.Window), Used: o.Used,
 		}})
 	}
 	return out

@@ -99,7 +99,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.claimed,
-		NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
+		NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter), Later: laterIn(w.row), Once: w.row.Once,
 	}
 	if d.Intent != slot.Present {
 		return d, nil

@@ -30,6 +30,22 @@ const PhoneActor = "phone:"
 // Keys is what stands for a lock in a wake-up: the property's issuer keys, status list or door rules have changed.
 const Keys = "keys"
 
+// NoSmartKeys is the version of the key set of a bridge that knows no SmartKeys.
+const NoSmartKeys = -1
+
+// HeldKeys is what a bridge says it holds, durably: the version of its key set and the number of its status list.
+type HeldKeys struct{ Version, List int64 }
+
+// NoteKeys stores what a bridge says it holds.
+func NoteKeys(tx *db.Tx, bridgeID string, epoch int64, k HeldKeys) error {
+	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
+		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())
+	if err != nil || n == 0 {
+		return orSuperseded(err)
+	}
+	return nil
+}
+
 // WakeKeys has the bridges of a property that are connected told of newer issuer keys, lists and door rules.
 func WakeKeys(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())

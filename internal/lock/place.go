@@ -3,6 +3,7 @@ package lock
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
+	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -29,6 +31,8 @@ type Place struct {
 	PINID       string // names the PIN for access, which compares it; not used here
 	NotBefore   time.Time
 	NotAfter    time.Time
+	Later       []slot.Window // the windows that follow
+	Once        string        // the code's id if it serves once
 }
 
 // ErrSlotsFull is Put's answer when every slot of the lock is somebody's.
@@ -135,7 +139,9 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 // place stores what a slot shall hold. A row without an id is new.
 func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
 	ctx := tx.Brief()
-	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter})
+	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{
+		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, Later: slot.Pack(p.Later...), Once: p.Once,
+	})
 	if !ok {
 		return nil, errSlotMoved
 	}
@@ -154,7 +160,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	if s.ID == "" {
 		s, err = tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(s.Number).
 			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetPinID(p.PINID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
-			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetClaimant(next.Claimant).
+			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetLater(laterOf(p.Later)).SetOnce(p.Once).SetClaimant(next.Claimant).
 			SetEvidence(string(slot.Queued)).SetChangedAt(tx.Now()).Save(ctx)
 		if err == nil {
 			wake(tx, lk.BridgeID, lk.ID)
@@ -164,9 +170,15 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	row := *s
 	row.Generation, row.Present, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID = generation, true, p.GrantID, p.PINID, p.DoorID, p.StaySpaceID
 	row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited = sealed, from, to, next.Claimant, next.Inherited
+	row.Later, row.Once = laterOf(p.Later), p.Once
+	later, err := stored(row.Later)
+	if err != nil {
+		return nil, err
+	}
 	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
 	done, err := tx.ExecContext(ctx, placed, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
-		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, s.ID, s.PropertyID, s.Generation)
+		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once,
+		s.ID, s.PropertyID, s.Generation)
 	if err != nil {
 		return nil, fmt.Errorf("store the code of lock %s slot %d: %w", lk.ID, s.Number, err)
 	}
@@ -180,7 +192,16 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 // placed is ent's update without its second look at the row: a check-in does it for each door.
 const placed = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
 	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
-	changed_at = $12 WHERE id = $13 AND property_id = $14 AND generation = $15`
+	changed_at = $12, later = $13, once = $14 WHERE id = $15 AND property_id = $16 AND generation = $17`
+
+// stored are windows as their column has them: JSON, or NULL for none.
+func stored(all []schema.SlotWindow) (any, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(all)
+	return string(raw), err
+}
 
 // OfGrant is every slot of a grant, those emptied again included until another grant takes them.
 func OfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {

@@ -74,6 +74,30 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 	return changes, nil
 }
 
+// Review has the word for a slot follow the time: of weekly hours, windows begin and end without a report.
+func Review(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
+	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
+		return row, nil
+	}
+	now := word(serverOf(row, lk), row.UsedAt != nil, tx.Now())
+	if string(now) == row.Evidence {
+		return row, nil
+	}
+	before := slot.Evidence(row.Evidence)
+	if n, err := tx.Slot.Update().Where(unchanged(row)...).SetEvidence(string(now)).Save(tx.Context()); err != nil || n == 0 {
+		return row, err
+	}
+	next := *row
+	next.Evidence = string(now)
+	return &next, tellEvidence(tx, Learned{Slot: &next, Before: before, After: now}, tx.Now())
+}
+
+// WindowAt is the window of a slot at an instant: the present one, else the next, else the last.
+func WindowAt(s *ent.Slot, now time.Time) slot.Window {
+	d := slot.Desired{NotBefore: value(s.NotBefore), NotAfter: value(s.NotAfter), Later: laterIn(s)}
+	return d.Present(now)
+}
+
 // tellEvidence writes down that more, or less, is known of a stay's code.
 func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
 	s := l.Slot
@@ -94,11 +118,14 @@ func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
 
 func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
 	o := next.Observed
-	at := o.At
+	at, used := o.At, row.UsedAt
 	if at.IsZero() || at.After(tx.Now()) {
 		at = tx.Now()
 	}
-	return tx.Slot.UpdateOne(row).
+	if o.Used && used == nil { // its event may have been lost, or comes later
+		used = &at
+	}
+	return tx.Slot.UpdateOne(row).SetNillableUsedAt(used).SetSeenWindow(o.Window).SetSeenUsed(o.Used).
 		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetForeign(next.Foreign).
 		SetEvidence(string(word(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
 		SetSeenGeneration(int64(o.Generation)).SetSeenPresent(o.Present).

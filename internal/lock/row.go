@@ -5,6 +5,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -65,7 +66,7 @@ func serverOf(s *ent.Slot, lk *ent.Lock) slot.Server {
 	return slot.Server{
 		Desired: slot.Desired{
 			Generation: uint64(s.Generation), Intent: intent,
-			NotBefore: value(s.NotBefore), NotAfter: value(s.NotAfter), Claimed: s.Inherited,
+			NotBefore: value(s.NotBefore), NotAfter: value(s.NotAfter), Later: laterIn(s), Once: s.Once, Claimed: s.Inherited,
 		},
 		Observed:  observedOf(s),
 		Grant:     grant,
@@ -80,8 +81,29 @@ func observedOf(s *ent.Slot) slot.Observed {
 	return slot.Observed{
 		Generation: uint64(s.SeenGeneration), Present: s.SeenPresent,
 		Evidence: slot.Evidence(s.SeenEvidence), Result: slot.Result(s.SeenResult), At: value(s.SeenAt),
+		Window: s.SeenWindow, Used: s.SeenUsed,
 	}
 }
+
+// laterOf are windows as they are stored, nil if there are none.
+func laterOf(all []slot.Window) []schema.SlotWindow {
+	var out []schema.SlotWindow
+	for _, w := range all {
+		out = append(out, schema.SlotWindow{From: w.From.UTC(), To: w.To.UTC()})
+	}
+	return out
+}
+
+// LaterOf are the windows that follow the first of a slot.
+func LaterOf(s *ent.Slot) []slot.Window {
+	out := make([]slot.Window, len(s.Later))
+	for i, w := range s.Later {
+		out[i] = slot.Window{From: w.From, To: w.To}
+	}
+	return out
+}
+
+func laterIn(s *ent.Slot) slot.Windows { return slot.Pack(LaterOf(s)...) }
 
 // unchanged matches the row as long as nothing else was wanted of it since it was read.
 func unchanged(s *ent.Slot) []predicate.Slot {

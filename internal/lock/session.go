@@ -19,6 +19,7 @@ type Hello struct {
 	Software string
 	Clock    time.Time // the bridge's; zero: it did not say
 	Locks    []Heard
+	Keys     HeldKeys
 }
 
 // Session is a bridge's session as it was opened.
@@ -64,7 +65,7 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	update := tx.Bridge.Update().
 		Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch), entbridge.RevokedAtIsNil()).
 		AddEpoch(1).SetOnline(true).SetOfflineReason("").SetNode(h.Node).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).
-		SetBootID(record).SetSoftware(h.Software)
+		SetBootID(record).SetSoftware(h.Software).SetKeySetVersion(h.Keys.Version).SetKeyListNumber(h.Keys.List)
 	if !h.Clock.IsZero() {
 		update.SetClockOffsetMs(h.Clock.Sub(tx.Now()).Milliseconds())
 	}

@@ -1,8 +1,11 @@
 package reservation_test
 
 import (
+	"maps"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/ent"
 	entcode "latchkey.dev/ent/code"
@@ -10,6 +13,7 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -60,25 +64,44 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 			Kind: access.StaffCode, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},
 			Hours: []access.Hours{{Days: []int{6, 1}, From: "08:00", To: "12:00"}},
 		})
-		window := func(what string, from, to time.Time) {
+		generations := map[string]int64{}
+		window := func(what string, evidence slot.Evidence, from, to time.Time, days ...int) {
 			t.Helper()
 			all := h.places(c)
 			if len(all) != 2 {
 				t.Fatalf("%s: %d places, want 2", what, len(all))
 			}
+			var want []slot.Window
+			for _, d := range days {
+				end := time.Date(2026, 11, 21+d, 11, 0, 0, 0, time.UTC)
+				want = append(want, slot.Window{From: end.Add(-4 * time.Hour), To: end})
+			}
 			for _, s := range all {
-				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) {
-					t.Errorf("%s: %s has %v to %v, want %v to %v", what, s.DoorID, s.NotBefore, s.NotAfter, from, to)
+				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) || slot.Pack(lock.LaterOf(s)...) != slot.Pack(want...) {
+					t.Errorf("%s: %s has %v to %v, then %v, want %v to %v, then %v", what, s.DoorID, s.NotBefore, s.NotAfter, s.Later, from, to, want)
 				}
+				if s.Evidence != string(evidence) {
+					t.Errorf("%s: %s is %s, want %s", what, s.DoorID, s.Evidence, evidence)
+				}
+				generations[s.ID] = s.Generation
 			}
 		}
 		noon := time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC)
-		window("now", morning, noon)
+		window("now", slot.Queued, morning, noon, 2, 7, 9)
 		h.verify("r1", "g1")
 		h.later(time.Hour)
-		window("still", morning, noon)
+		window("still", slot.Verified, morning, noon, 2, 7, 9)
+		first := maps.Clone(generations)
 		h.later(time.Hour)
-		window("over", noon.Add(44*time.Hour), noon.Add(48*time.Hour))
+		window("over", slot.Removing, morning, noon, 2, 7, 9) // no bridge has said that it is off
+		h.later(36 * time.Hour)
+		if diff := cmp.Diff(first, generations); diff != "" {
+			t.Errorf("within the days that bridges know, something is sent: %s", diff)
+		}
+		h.later(2 * time.Hour)
+		window("handed anew", slot.Queued, noon.Add(44*time.Hour), noon.Add(48*time.Hour), 7, 9)
+		h.verify("r1", "g1")
+		h.later(6 * time.Hour)
 		h.ends(c)
 		if len(h.places(c)) != 0 {
 			t.Error("a code that was revoked has places")

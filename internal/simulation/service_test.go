@@ -221,6 +221,10 @@ func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	if err != nil {
 		s.t.Error(err)
 	}
+	for _, w := range d.Later.All() {
+		out.Later = append(out.Later, &lockv1.SlotWindow{NotBefore: timestamppb.New(w.From), NotAfter: timestamppb.New(w.To)})
+	}
+	out.Once = d.Once
 	out.SealedPin, out.NotBefore, out.NotAfter = sealed, timestamppb.New(d.NotBefore), timestamppb.New(d.NotAfter)
 	return out
 }
@@ -230,7 +234,8 @@ func (s *service) take(m *lockv1.ConnectRequest) error {
 	defer s.mu.Unlock()
 	for _, o := range m.GetSlotReport().GetSlots() {
 		if srv := s.slots[m.GetSlotReport().GetAddress()][o.GetSlot()]; srv != nil {
-			seen := slot.Observed{Generation: o.GetGeneration(), Present: o.GetPresent(), Evidence: slot.Evidence(o.GetEvidence())}
+			seen := slot.Observed{Generation: o.GetGeneration(), Present: o.GetPresent(), Evidence: slot.Evidence(o.GetEvidence()),
+				Window: int(o.GetWindow()), Used: o.GetUsed()}
 			if r := slot.Result(o.GetResult()); r != slot.OK {
 				seen.Result = r
 			}

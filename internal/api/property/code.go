@@ -117,9 +117,10 @@ func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 	slices.SortFunc(slots, func(a, b *slotRow) int { return strings.Compare(a.LockID, b.LockID) })
 	var out []*propertyv1.CodePlace
 	for _, sl := range slots {
+		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: at(sl.NotBefore), NotAfter: at(sl.NotAfter),
+			NotBefore: sometime(window.From), NotAfter: sometime(window.To),
 		})
 	}
 	return out, nil

@@ -61,7 +61,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	}
 	answer := &propertyv1.GetLockResponse{Data: m}
 	for _, sl := range slots {
-		answer.Slots = append(answer.Slots, slotMessage(sl, stays[sl.GrantID]))
+		answer.Slots = append(answer.Slots, slotMessage(sl, stays[sl.GrantID], s.DB.View(ctx).Now()))
 	}
 	return answer, nil
 }

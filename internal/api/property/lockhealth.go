@@ -2,6 +2,7 @@ package property
 
 import (
 	"strings"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
@@ -31,10 +32,11 @@ func healthMessage(row *lockRow, now lock.State) *propertyv1.LockStatus {
 }
 
 // slotMessage is one place for a code. owner is the reservation whose code it is, empty where it is no stay's.
-func slotMessage(s *slotRow, owner string) *propertyv1.LockSlot {
+func slotMessage(s *slotRow, owner string, now time.Time) *propertyv1.LockSlot {
+	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
 		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: given(owner),
-		NotBefore: at(s.NotBefore), NotAfter: at(s.NotAfter), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt), Unmanaged: s.Foreign,
+		NotBefore: sometime(window.From), NotAfter: sometime(window.To), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt), Unmanaged: s.Foreign,
 	}
 	if strings.HasPrefix(s.GrantID, access.CodePrefix+"_") {
 		m.CodeId = &s.GrantID

@@ -164,6 +164,14 @@ func at(t *time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(*t)
 }
 
+// sometime is a time, or nothing where it is zero.
+func sometime(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
 // given is a string that is left out of the answer where it is empty.
 func given(s string) *string {
 	if s == "" {

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -47,6 +48,10 @@ func LockDigest(rows []Row) Digest {
 		b = append(b, present)
 		b = appendText(b, string(r.Observed.Evidence))
 		b = appendText(b, string(r.Observed.Result))
+		if r.Observed.Window > 0 || r.Observed.Used {
+			b = binary.BigEndian.AppendUint32(b, uint32(r.Observed.Window))
+			b = strconv.AppendBool(b, r.Observed.Used)
+		}
 		h.Write(b)
 	}
 	return truncate(h.Sum(nil))

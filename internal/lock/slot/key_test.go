@@ -27,6 +27,7 @@ func (w *world) key(b []byte, slots int) []byte {
 		e.num(w.landed[i])
 		e.num(w.refused[i])
 		e.b = append(e.b, w.who[i][:]...)
+		e.text(w.used[i])
 		e.at(w.window[i].NotBefore, w.window[i].NotAfter)
 	}
 	for _, q := range [][]letter{w.down, w.late} {
@@ -89,12 +90,17 @@ func (e *encoder) desired(d Desired) {
 	e.num(d.Generation)
 	e.text(string(d.Intent[:min(1, len(d.Intent))]) + string(d.PIN))
 	e.at(d.NotBefore, d.NotAfter)
-	e.flag(d.Claimed)
+	for _, w := range d.Later.All() {
+		e.at(w.From, w.To)
+	}
+	e.num(uint64(d.Later.Len()))
+	e.flag(d.Claimed, d.Once != "")
 }
 
 func (e *encoder) observed(o Observed) {
 	e.num(o.Generation)
-	e.flag(o.Present)
+	e.flag(o.Present, o.Used)
+	e.num(uint64(o.Window))
 	e.text(string(o.Evidence))
 	e.text(string(o.Result))
 }
@@ -129,6 +135,7 @@ func (e *encoder) peer(p *peer) {
 		e.at(s.Held.NotBefore, s.Held.NotAfter, s.RetryAt, s.ReadAt)
 		e.text(string(s.Refused))
 		e.text(string(s.Code))
+		e.text(s.Spent)
 		e.flag(s.Cured, s.Looked)
 	}
 }

@@ -42,6 +42,7 @@ type Slot struct {
 	ReadAt   time.Time // when to read back; zero is never
 	Cured    bool      // a slot that answered Duplicate or Occupied after doubt was cleared once
 	Looked   bool      // the slot was read since Desired came or an attempt failed
+	Spent    string    // the code for one use that was used here, or on another lock; Desired.Once of then
 	Passed   uint8     // operations on other slots that went first while this one was ready
 }
 
@@ -122,6 +123,8 @@ const (
 	Ticked                        // time passed
 	Booted                        // the bridge started and loaded this record
 	Doubted                       // the lock or a person may have changed Slot: read it again
+	Entered                       // the code in Slot opened the door
+	Spent                         // Code was used on another lock
 )
 
 // Event moves a Lock. At never goes back within one run of a bridge; Booted makes good for a clock
@@ -135,6 +138,7 @@ type Event struct {
 
 	Slot    uint32
 	Desired Desired
+	Code    string // Desired.Once of the code that was used
 
 	Seq        uint64
 	Result     Result

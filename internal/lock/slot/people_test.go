@@ -14,6 +14,11 @@ func (c *scenario) people(w world, add adder) {
 		if w.left.touches > 0 {
 			c.touch(w, i, add)
 		}
+		if in := w.cell[i]; c.once && in.ours() && w.used[i] == "" && w.peers[atLock].alive {
+			t := w
+			t.used[i] = string(w.who[i][min(in.gen, 7)])
+			add(c.step(t, atLock, Event{Kind: Entered, Slot: uint32(i + 1)}), "somebody uses the code", true)
+		}
 		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.ReadAt.IsZero() && c.idle(w) {
 			add(c.step(w, atLock, Event{Kind: Doubted, Slot: uint32(i + 1)}), "read-back due", false)
 		}
@@ -73,7 +78,7 @@ func (w *world) assigned(i int, grant byte, before Server) {
 		w.fail(4, "a slot that holds a stranger's code was given away")
 	}
 	w.who[i][min(d.Generation, 7)] = grant
-	w.window[i] = Desired{Generation: d.Generation, NotBefore: d.NotBefore, NotAfter: d.NotAfter}
+	w.window[i] = Desired{Generation: d.Generation, NotBefore: d.NotBefore, NotAfter: d.Window(d.Later.Len()).To}
 }
 
 func (c *scenario) choices(grant byte) []Desired {
@@ -83,15 +88,27 @@ func (c *scenario) choices(grant byte) []Desired {
 	}
 	if c.windows > 0 {
 		at := func(n int) time.Time { return epoch0.Add(time.Duration(n) * unit) }
+		later := func(from int) Windows {
+			var all []Window
+			for range c.weekly {
+				from += c.windows + 1
+				all = append(all, Window{at(from), at(from + c.windows)})
+			}
+			return Pack(all...)
+		}
 		return []Desired{
-			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows)},
-			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows)},
+			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows), Later: later(1)},
+			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows), Later: later(0)},
 			{Intent: Absent},
 		}
 	}
-	out := []Desired{{Intent: Present, PIN: pin}, {Intent: Absent}}
+	once := ""
+	if c.once {
+		once = string(grant)
+	}
+	out := []Desired{{Intent: Present, PIN: pin, Once: once}, {Intent: Absent}}
 	if c.pins {
-		out = append(out, Desired{Intent: Present, PIN: pin + pin})
+		out = append(out, Desired{Intent: Present, PIN: pin + pin, Once: once})
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import "time"
 type target struct {
 	present   bool
 	waiting   bool // absent only because the window has not come near yet
+	window    int  // which of the windows
 	pin       PIN
 	notBefore time.Time // zero unless the lock keeps the window itself
 	notAfter  time.Time
@@ -23,26 +24,30 @@ func (m *machine) want(s *Slot) target {
 	if s.Refused != "" && m.rules.keeps(refusalEnds) {
 		return target{} // an older credential must not outlive its replacement's refusal
 	}
+	if s.spent(m.rules) {
+		return target{}
+	}
 	margin := m.ev.ClockError
 	if !m.rules.keeps(clockMargin) {
 		margin = 0
 	}
-	opens, closes := d.NotBefore.Add(margin), d.NotAfter
-	if !closes.IsZero() {
-		closes = closes.Add(-margin)
-		if !now.Before(closes) {
-			return target{due: closes}
-		}
+	n, w, over := d.at(now, margin)
+	if over {
+		return target{window: n, due: w.To.Add(-margin)}
 	}
-	t := target{present: true, pin: d.PIN, due: d.NotBefore, changes: closes}
+	opens := w.From.Add(margin)
+	t := target{present: true, window: n, pin: d.PIN, due: w.From}
+	if !w.To.IsZero() {
+		t.changes = w.To.Add(-margin)
+	}
 	from := opens
 	if m.lock.Caps.Schedule == ScheduleWindow {
-		if m.native(&t, d); t.notBefore.Equal(d.NotBefore) || !m.rules.keeps(lockSteps) {
+		if m.native(&t, w); t.notBefore.Equal(w.From) || !m.rules.keeps(lockSteps) {
 			from = opens.Add(-m.rules.preload)
 		}
 	}
-	if !d.NotBefore.IsZero() && now.Before(from) {
-		return target{waiting: true, changes: from}
+	if !w.From.IsZero() && now.Before(from) {
+		return target{waiting: true, window: n, changes: from}
 	}
 	return t
 }
@@ -51,19 +56,19 @@ func (m *machine) want(s *Slot) target {
 // before the true start (the bridge sets it no earlier than it may open) and ends at or before the
 // true end, so that the lock closes in time should the bridge be away. A bridge that is there
 // extends it over the rest of the last step, one operation's lifetime before the lock would close.
-func (m *machine) native(t *target, d Desired) {
-	t.notBefore, t.notAfter = d.NotBefore, d.NotAfter
+func (m *machine) native(t *target, w Window) {
+	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity
 	if g <= 0 {
 		return
 	}
-	if !d.NotBefore.IsZero() {
-		t.notBefore = d.NotBefore.Truncate(g)
+	if !w.From.IsZero() {
+		t.notBefore = w.From.Truncate(g)
 	}
-	if d.NotAfter.IsZero() || d.NotAfter.Truncate(g).Equal(d.NotAfter) {
+	if w.To.IsZero() || w.To.Truncate(g).Equal(w.To) {
 		return
 	}
-	end := d.NotAfter.Truncate(g)
+	end := w.To.Truncate(g)
 	extend := end.Add(-m.lock.Caps.Lifetime())
 	if end.After(t.notBefore) && m.ev.At.Before(extend) {
 		t.notAfter, t.changes = end, extend
@@ -113,7 +118,7 @@ func (m *machine) observeAll() {
 
 func (m *machine) observed(s *Slot) Observed {
 	t := m.want(s)
-	o := Observed{Generation: s.Desired.Generation}
+	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.spent(m.rules)}
 	met := t.met(s) && !m.writing(s) // what is in the air may end what now looks met
 	switch {
 	case s.Refused != "":
@@ -131,6 +136,7 @@ func (m *machine) observed(s *Slot) Observed {
 		o.Evidence, o.Result = Unconfirmed, s.Code
 	default:
 		o.Evidence, o.Result = Sent, s.Code
+		o.Present = t.waiting && t.window > 0 && s.Held.Is == Ours // the window before left it there
 	}
 	return o
 }

@@ -114,8 +114,12 @@ func (c *scenario) started(w world, op Op) world {
 	}
 	s, _ := w.peers[atLock].lock.Slot(op.Slot)
 	op.Seq = 1
+	if op.Kind == OpSet && w.used[i] != "" && w.used[i] == s.Desired.Once {
+		w.fail(3, "a code for one use is set again after its use")
+	}
+	_, window, _ := s.Desired.at(w.now(atLock), time.Duration(c.margin)*unit)
 	fresh := c.tells && (s.Held.Is == Empty || s.Held.Is == Unknown && !s.Desired.Claimed)
-	w.air = append(w.orphan().air, flight{op: op, fresh: fresh, opens: s.Desired.NotBefore, ends: s.Desired.NotAfter})
+	w.air = append(w.orphan().air, flight{op: op, fresh: fresh, opens: window.From, ends: window.To})
 	return w
 }
 

@@ -71,12 +71,20 @@ func falseConvergence(c *scenario, w *world, i int) string {
 	if w.touched[i] {
 		return ""
 	}
+	told := w.used[i] == "" || s.Observed.Used // of the use of a code
 	switch c.called(s) {
 	case Accepted, Verified:
-		if in.pin != s.Desired.PIN && !c.closing(s) {
+		n, window, _ := s.Desired.at(epoch0, 0)
+		if n > 0 && epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
+			return "called active between its windows"
+		}
+		if s.Observed.Window < n && in.pin == "" {
+			return "called active in a window of which nothing is known"
+		}
+		if in.pin != s.Desired.PIN && !c.closing(s) && told {
 			return "called active and is not on the lock"
 		}
-		if !s.Desired.NotAfter.IsZero() && !epoch0.Before(s.Desired.NotAfter) {
+		if end := s.Desired.Window(s.Desired.Later.Len()).To; !end.IsZero() && !epoch0.Before(end) {
 			return "called active after its window"
 		}
 	case Removed:
@@ -88,16 +96,19 @@ func falseConvergence(c *scenario, w *world, i int) string {
 			return "called failed and was not refused"
 		}
 	}
-	if converged(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) {
+	if converged(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && told {
 		return "converged and is not so"
 	}
 	return ""
 }
 
-// closing reports whether a window is so near its end that the bridge, whose clock may be wrong, may
+// closing reports whether the window that the server last heard of is so near its end that the bridge, whose clock may be wrong, may
 // have closed it already.
 func (c *scenario) closing(s Server) bool {
-	end := s.Desired.NotAfter
+	if s.Observed.Generation != s.Desired.Generation {
+		s.Observed.Window = 0
+	}
+	end := s.Desired.Window(s.Observed.Window).To
 	return !end.IsZero() && !epoch0.Before(end.Add(-2*time.Duration(c.margin)*unit))
 }
 
@@ -118,6 +129,9 @@ func openOutside(c *scenario, w *world, i int) string {
 	}
 	b := w.peers[atLock]
 	s, _ := b.lock.Slot(uint32(i + 1))
+	if _, next, over := s.Desired.at(epoch0, 0); s.Desired.Generation == in.gen && !over && !epoch0.Before(next.From) {
+		return "" // a later window of the same code
+	}
 	pending := b.lock.Op.Kind != "" || !b.lock.Fence.IsZero() || !s.RetryAt.IsZero()
 	if b.alive && !pending && s.Held.Is != Unknown && !w.blind[i] && !w.waking(atLock) {
 		return "opens after its window and the bridge does nothing about it"
@@ -174,7 +188,7 @@ func (c *scenario) settled(w *world) bool {
 		}
 		switch {
 		case s.Observed.Evidence == Failed && !in.ours():
-		case c.windows > 0 && status(s, epoch0, c.rules) == Removed && s.Desired.Intent == Present && !in.ours():
+		case (c.windows > 0 || w.used[i] != "" && s.Observed.Used) && status(s, epoch0, c.rules) == Removed && s.Desired.Intent == Present && !in.ours():
 		case converged(s, c.rules) && s.Desired.Intent == Present && in.pin == s.Desired.PIN:
 		default:
 			return false

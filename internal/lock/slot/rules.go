@@ -19,6 +19,7 @@ const (
 	claims                           // a bridge learns what its predecessors may have left
 	copies                           // a bridge that lost its memory learns what it told before
 	endedWindow                      // a window that has ended is not called active
+	ownWindow                        // what was seen in one window says nothing of the next
 
 	// Of the bridge.
 	olderIgnored  // an older desired generation has no effect
@@ -44,6 +45,7 @@ const (
 	revokeFirst   // removals go before settings
 	fairness      // nobody is overtaken for ever
 	waking        // time alone moves a lock
+	onceOnly      // a code for one use that was used is wanted no more
 )
 
 func (r rules) keeps(g guard) bool { return r.off&g == 0 }

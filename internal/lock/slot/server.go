@@ -127,13 +127,14 @@ func removed(s Server, rule rules) bool {
 func (s Server) Free() bool { return s.Grant == "" && !s.Foreign }
 
 // Status is the word for the slot at now: Queued, Sent, Accepted, Verified, Unconfirmed, Failed,
-// Removing or Removed. Accepted and Verified are never said of a window that has ended.
+// Removing or Removed. Accepted and Verified are never said of a window that has ended, nor of one in which nothing was
+// seen yet: between two windows what was there is being removed, and in the next the bridge has what it needs.
 func (s Server) Status(now time.Time) Evidence { return status(s, now, production) }
 
 func status(s Server, now time.Time, rule rules) Evidence {
-	current := s.Observed.Generation == s.Desired.Generation
-	gone := current && (s.Observed.gone() || (!s.Observed.Present && !rule.keeps(settledOnly)))
-	ended := !s.Desired.NotAfter.IsZero() && !now.Before(s.Desired.NotAfter)
+	o := s.Observed
+	current := o.Generation == s.Desired.Generation
+	gone := current && (o.gone() || (!o.Present && !rule.keeps(settledOnly)))
 	switch {
 	case s.Desired.Generation == 0:
 		return Planned
@@ -143,10 +144,19 @@ func status(s Server, now time.Time, rule rules) Evidence {
 		return Removing
 	case !current:
 		return Queued
-	case ended && s.Observed.Evidence != Failed && rule.keeps(endedWindow):
+	case o.Used:
 		return Removing
 	}
-	return s.Observed.Evidence
+	n, w, over := s.Desired.at(now, 0)
+	switch {
+	case over && o.Evidence != Failed && rule.keeps(endedWindow):
+		return Removing
+	case !o.Present || (o.Window >= n && o.Evidence.Settled()) || !rule.keeps(ownWindow):
+		return o.Evidence
+	case o.Window > n || (n > 0 && now.Before(w.From)):
+		return Removing
+	}
+	return Sent
 }
 
 // Row is the server's side of LockDigest.

@@ -73,6 +73,11 @@ type Desired struct {
 	// NotBefore and NotAfter bound the window [NotBefore, NotAfter); a zero NotAfter has no end.
 	NotBefore time.Time
 	NotAfter  time.Time
+	// Later are the windows that follow; between two the code is off the lock. NotAfter is not zero then.
+	Later Windows
+	// Once names a code that serves once, the same name on every lock that has it; empty: the code serves on. Who sees
+	// it used takes it off, whatever the service says or does not.
+	Once string
 	// Claimed says that what is on the lock may be ours although this bridge does not know of it: a
 	// bridge before it was handed a credential for this slot, or this one was and told of it, before
 	// it was started from an old copy of its store. A bridge that knows the slot believes itself.
@@ -81,8 +86,14 @@ type Desired struct {
 
 // String names the desired state without its PIN.
 func (d Desired) String() string {
-	return fmt.Sprintf("generation %d %s [%s, %s)", d.Generation, d.Intent,
-		d.NotBefore.UTC().Format(time.RFC3339), d.NotAfter.UTC().Format(time.RFC3339))
+	s := fmt.Sprintf("generation %d %s %v", d.Generation, d.Intent, d.Window(0))
+	if n := d.Later.Len(); n > 0 {
+		s += fmt.Sprintf(" and %d more until %s", n, d.Window(n).To.UTC().Format(time.RFC3339))
+	}
+	if d.Once != "" {
+		s += " once"
+	}
+	return s
 }
 
 // GoString is String: %#v must not reach the PIN.
@@ -95,9 +106,13 @@ func (d Desired) LogValue() slog.Value { return slog.StringValue(d.String()) }
 type Observed struct {
 	Generation uint64
 	Present    bool // the credential of Generation is on the lock
-	Evidence   Evidence
-	Result     Result // why, when the evidence is not settled; empty otherwise
-	Rule       string // the lock's rule that an InvalidFormat broke
+	// Window counts the window that is spoken of, from 0: the present one, else the next. Present between two windows
+	// says that the code should be off, and is not yet.
+	Window   int
+	Used     bool // the code was for one use, and was used
+	Evidence Evidence
+	Result   Result // why, when the evidence is not settled; empty otherwise
+	Rule     string // the lock's rule that an InvalidFormat broke
 	// Digest identifies the credential under a key only the bridge has (ContentDigest). Zero when
 	// nothing is on the lock.
 	Digest Digest
@@ -109,5 +124,6 @@ func (o Observed) gone() bool { return !o.Present && o.Evidence.Settled() }
 
 // same ignores when and the digest: two observations that say the same are one report.
 func (o Observed) same(p Observed) bool {
-	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result
+	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
+		o.Window == p.Window && o.Used == p.Used
 }

@@ -25,6 +25,10 @@ func step(l Lock, ev Event, r rules) (Lock, []Action) {
 		m.booted()
 	case Doubted:
 		m.doubted()
+	case Entered:
+		m.entered()
+	case Spent:
+		m.spentElsewhere()
 	}
 	m.expire()
 	m.observeAll()
@@ -74,6 +78,29 @@ func (m *machine) wanted() {
 func (m *machine) doubted() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
 		m.lock.Slots[i].ReadAt = m.ev.At
+	}
+}
+
+// entered notes the use of a code. What a lock tells of a slot that holds nothing of ours, as far as we know, was
+// somebody else's or is long over.
+func (m *machine) entered() {
+	i, ok := m.lock.find(m.ev.Slot)
+	if !ok {
+		return
+	}
+	s := &m.lock.Slots[i]
+	there := s.Held.Is == Ours || s.Held.Is == Unsure || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
+	if s.Desired.Once != "" && there {
+		s.Spent = s.Desired.Once
+	}
+}
+
+// spentElsewhere ends a code for one use that was used on another lock.
+func (m *machine) spentElsewhere() {
+	for i := range m.lock.Slots {
+		if s := &m.lock.Slots[i]; m.ev.Code != "" && s.Desired.Once == m.ev.Code {
+			s.Spent = m.ev.Code
+		}
 	}
 }
 

@@ -40,14 +40,23 @@ func (c *scenario) tick(w world) world {
 			*t = near(*t, floor)
 		}
 	}
+	desired := func(d *Desired) {
+		window(&d.NotBefore, &d.NotAfter)
+		all := d.Later.All()
+		for i := range all {
+			window(&all[i].From, &all[i].To)
+		}
+		d.Later = Pack(all...)
+	}
 	for i := range c.slots {
-		window(&w.srv[i].Desired.NotBefore, &w.srv[i].Desired.NotAfter, &w.window[i].NotBefore, &w.window[i].NotAfter)
+		desired(&w.srv[i].Desired)
+		window(&w.window[i].NotBefore, &w.window[i].NotAfter)
 		window(&w.cell[i].from, &w.cell[i].to, &w.cell[i].opens, &w.cell[i].ends)
 	}
 	w.down, w.late = slices.Clone(w.down), slices.Clone(w.late)
 	for _, q := range [][]letter{w.down, w.late} {
 		for k := range q {
-			window(&q[k].d.NotBefore, &q[k].d.NotAfter)
+			desired(&q[k].d)
 		}
 	}
 	now := w.now(atLock)
@@ -67,7 +76,8 @@ func (c *scenario) tick(w world) world {
 		l.Slots = slices.Clone(l.Slots)
 		for i := range l.Slots {
 			s := &l.Slots[i]
-			window(&s.Desired.NotBefore, &s.Desired.NotAfter, &s.Held.NotBefore, &s.Held.NotAfter)
+			desired(&s.Desired)
+			window(&s.Held.NotBefore, &s.Held.NotAfter)
 			s.RetryAt, s.ReadAt = near(s.RetryAt, now), near(s.ReadAt, now)
 		}
 	}

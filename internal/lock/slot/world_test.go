@@ -84,6 +84,7 @@ type world struct {
 	window   [2]Desired // the latest window
 	touched  [2]bool    // somebody changed the slot and the server was not told yet
 	blind    [2]bool    // somebody changed the slot and the bridge has not seen it yet
+	used     [2]string  // the code for one use that was used, and the bridge was told
 	refused  [2]uint64  // the generation that the lock refused last
 	passed   [2]uint8   // operations that went before a ready one
 	calm     bool       // the link is back and nothing went wrong since
@@ -127,6 +128,8 @@ type scenario struct {
 	grants  string // who asks for slots; "" is "a"
 	pins    bool   // a grant may ask for another PIN
 	windows int    // 0: codes without end; else how many units a window lasts
+	weekly  int    // more windows follow, each a unit after the one before
+	once    bool   // codes serve once, and somebody uses them
 	held    int    // so many slots start with a's code, known to all
 	foreign bool   // slot 1 starts with a stranger's code
 	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory

@@ -1384,7 +1384,12 @@ type DesiredSlot struct {
 	// Opens up to here.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// Another bridge, or this one before it was enrolled anew, was once given a code for this slot: what is there may be ours.
-	Claimed       bool `protobuf:"varint,7,opt,name=claimed,proto3" json:"claimed,omitempty"`
+	Claimed bool `protobuf:"varint,7,opt,name=claimed,proto3" json:"claimed,omitempty"`
+	// The windows that follow not_before to not_after: between two the code is off the lock. Each ends before the next begins.
+	Later []*SlotWindow `protobuf:"bytes,8,rep,name=later,proto3" json:"later,omitempty"`
+	// Names a code that serves once, the same on each lock that has it. The bridge that sees it used takes it off by itself.
+	// Empty: the code serves on.
+	Once          string `protobuf:"bytes,9,opt,name=once,proto3" json:"once,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1468,6 +1473,75 @@ func (x *DesiredSlot) GetClaimed() bool {
 	return false
 }
 
+func (x *DesiredSlot) GetLater() []*SlotWindow {
+	if x != nil {
+		return x.Later
+	}
+	return nil
+}
+
+func (x *DesiredSlot) GetOnce() string {
+	if x != nil {
+		return x.Once
+	}
+	return ""
+}
+
+// SlotWindow is a time in which a code opens.
+type SlotWindow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Opens from here.
+	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
+	// Opens up to here.
+	NotAfter      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotWindow) Reset() {
+	*x = SlotWindow{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotWindow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotWindow) ProtoMessage() {}
+
+func (x *SlotWindow) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotWindow.ProtoReflect.Descriptor instead.
+func (*SlotWindow) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SlotWindow) GetNotBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotBefore
+	}
+	return nil
+}
+
+func (x *SlotWindow) GetNotAfter() *timestamppb.Timestamp {
+	if x != nil {
+		return x.NotAfter
+	}
+	return nil
+}
+
 // LockSnapshot is the whole of one lock: a slot of ours that it does not name is unknown to the service and left alone.
 type LockSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1481,7 +1555,7 @@ type LockSnapshot struct {
 
 func (x *LockSnapshot) Reset() {
 	*x = LockSnapshot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1493,7 +1567,7 @@ func (x *LockSnapshot) String() string {
 func (*LockSnapshot) ProtoMessage() {}
 
 func (x *LockSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1506,7 +1580,7 @@ func (x *LockSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockSnapshot.ProtoReflect.Descriptor instead.
 func (*LockSnapshot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LockSnapshot) GetAddress() string {
@@ -1536,7 +1610,7 @@ type LockDelta struct {
 
 func (x *LockDelta) Reset() {
 	*x = LockDelta{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1622,7 @@ func (x *LockDelta) String() string {
 func (*LockDelta) ProtoMessage() {}
 
 func (x *LockDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1635,7 @@ func (x *LockDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockDelta.ProtoReflect.Descriptor instead.
 func (*LockDelta) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LockDelta) GetAddress() string {
@@ -1591,7 +1665,7 @@ type SlotReport struct {
 
 func (x *SlotReport) Reset() {
 	*x = SlotReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1603,7 +1677,7 @@ func (x *SlotReport) String() string {
 func (*SlotReport) ProtoMessage() {}
 
 func (x *SlotReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1616,7 +1690,7 @@ func (x *SlotReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlotReport.ProtoReflect.Descriptor instead.
 func (*SlotReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SlotReport) GetAddress() string {
@@ -1650,14 +1724,18 @@ type ObservedSlot struct {
 	// The rule of the lock that an invalidFormat broke.
 	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
 	// When, by the bridge's clock.
-	ObservedAt    *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=observed_at,json=observedAt,proto3" json:"observed_at,omitempty"`
+	ObservedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=observed_at,json=observedAt,proto3" json:"observed_at,omitempty"`
+	// Which window of the generation is spoken of, from 0: the present one, else the next.
+	Window uint32 `protobuf:"varint,8,opt,name=window,proto3" json:"window,omitempty"`
+	// The code was for one use, and was used, on this lock or on another of the bridge's.
+	Used          bool `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ObservedSlot) Reset() {
 	*x = ObservedSlot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1669,7 +1747,7 @@ func (x *ObservedSlot) String() string {
 func (*ObservedSlot) ProtoMessage() {}
 
 func (x *ObservedSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1682,7 +1760,7 @@ func (x *ObservedSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedSlot.ProtoReflect.Descriptor instead.
 func (*ObservedSlot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ObservedSlot) GetSlot() uint32 {
@@ -1734,6 +1812,20 @@ func (x *ObservedSlot) GetObservedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ObservedSlot) GetWindow() uint32 {
+	if x != nil {
+		return x.Window
+	}
+	return 0
+}
+
+func (x *ObservedSlot) GetUsed() bool {
+	if x != nil {
+		return x.Used
+	}
+	return false
+}
+
 // LockReport is sent when a lock appears, or its capabilities or status change.
 type LockReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1751,7 +1843,7 @@ type LockReport struct {
 
 func (x *LockReport) Reset() {
 	*x = LockReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1855,7 @@ func (x *LockReport) String() string {
 func (*LockReport) ProtoMessage() {}
 
 func (x *LockReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1868,7 @@ func (x *LockReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockReport.ProtoReflect.Descriptor instead.
 func (*LockReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LockReport) GetAddress() string {
@@ -1828,7 +1920,7 @@ type Act struct {
 
 func (x *Act) Reset() {
 	*x = Act{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1840,7 +1932,7 @@ func (x *Act) String() string {
 func (*Act) ProtoMessage() {}
 
 func (x *Act) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1853,7 +1945,7 @@ func (x *Act) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Act.ProtoReflect.Descriptor instead.
 func (*Act) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Act) GetId() string {
@@ -1921,7 +2013,7 @@ type ActReport struct {
 
 func (x *ActReport) Reset() {
 	*x = ActReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1933,7 +2025,7 @@ func (x *ActReport) String() string {
 func (*ActReport) ProtoMessage() {}
 
 func (x *ActReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1946,7 +2038,7 @@ func (x *ActReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActReport.ProtoReflect.Descriptor instead.
 func (*ActReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ActReport) GetId() string {
@@ -2009,7 +2101,7 @@ type GreetingWanted struct {
 
 func (x *GreetingWanted) Reset() {
 	*x = GreetingWanted{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2021,7 +2113,7 @@ func (x *GreetingWanted) String() string {
 func (*GreetingWanted) ProtoMessage() {}
 
 func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2034,7 +2126,7 @@ func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GreetingWanted.ProtoReflect.Descriptor instead.
 func (*GreetingWanted) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GreetingWanted) GetId() string {
@@ -2057,7 +2149,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2069,7 +2161,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2082,7 +2174,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Greeting) GetId() string {
@@ -2114,7 +2206,7 @@ type SmartKeyState struct {
 
 func (x *SmartKeyState) Reset() {
 	*x = SmartKeyState{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2126,7 +2218,7 @@ func (x *SmartKeyState) String() string {
 func (*SmartKeyState) ProtoMessage() {}
 
 func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2139,7 +2231,7 @@ func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmartKeyState.ProtoReflect.Descriptor instead.
 func (*SmartKeyState) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SmartKeyState) GetKeySetVersion() uint64 {
@@ -2174,7 +2266,7 @@ type IssuerKeySets struct {
 
 func (x *IssuerKeySets) Reset() {
 	*x = IssuerKeySets{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2278,7 @@ func (x *IssuerKeySets) String() string {
 func (*IssuerKeySets) ProtoMessage() {}
 
 func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2291,7 @@ func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuerKeySets.ProtoReflect.Descriptor instead.
 func (*IssuerKeySets) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *IssuerKeySets) GetKeySets() [][]byte {
@@ -2220,7 +2312,7 @@ type StatusList struct {
 
 func (x *StatusList) Reset() {
 	*x = StatusList{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2324,7 @@ func (x *StatusList) String() string {
 func (*StatusList) ProtoMessage() {}
 
 func (x *StatusList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2337,7 @@ func (x *StatusList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusList.ProtoReflect.Descriptor instead.
 func (*StatusList) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StatusList) GetList() []byte {
@@ -2266,7 +2358,7 @@ type DoorRules struct {
 
 func (x *DoorRules) Reset() {
 	*x = DoorRules{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2370,7 @@ func (x *DoorRules) String() string {
 func (*DoorRules) ProtoMessage() {}
 
 func (x *DoorRules) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2383,7 @@ func (x *DoorRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoorRules.ProtoReflect.Descriptor instead.
 func (*DoorRules) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DoorRules) GetRules() []*DoorRule {
@@ -2314,7 +2406,7 @@ type DoorRule struct {
 
 func (x *DoorRule) Reset() {
 	*x = DoorRule{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2326,7 +2418,7 @@ func (x *DoorRule) String() string {
 func (*DoorRule) ProtoMessage() {}
 
 func (x *DoorRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2339,7 +2431,7 @@ func (x *DoorRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoorRule.ProtoReflect.Descriptor instead.
 func (*DoorRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DoorRule) GetAddress() string {
@@ -2383,7 +2475,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +2487,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +2500,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Event) GetSequence() uint64 {
@@ -2485,7 +2577,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2497,7 +2589,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2510,7 +2602,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *EventBatch) GetEvents() []*Event {
@@ -2531,7 +2623,7 @@ type EventAck struct {
 
 func (x *EventAck) Reset() {
 	*x = EventAck{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2635,7 @@ func (x *EventAck) String() string {
 func (*EventAck) ProtoMessage() {}
 
 func (x *EventAck) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2648,7 @@ func (x *EventAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventAck.ProtoReflect.Descriptor instead.
 func (*EventAck) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EventAck) GetSequence() uint64 {
@@ -2577,7 +2669,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2681,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2694,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
@@ -2623,7 +2715,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2727,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2740,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Drain) GetReconnectAfterMs() uint32 {
@@ -2669,7 +2761,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +2773,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +2786,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Goodbye) GetCause() string {
@@ -2824,7 +2916,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"serverTime\x12+\n" +
 	"\x11heartbeat_seconds\x18\x03 \x01(\rR\x10heartbeatSeconds\x127\n" +
 	"\tevent_ack\x18\x04 \x01(\v2\x1a.latchkey.lock.v1.EventAckR\beventAck\x12+\n" +
-	"\x11renew_certificate\x18\x05 \x01(\bR\x10renewCertificate\"\x88\x02\n" +
+	"\x11renew_certificate\x18\x05 \x01(\bR\x10renewCertificate\"\xe4\x02\n" +
 	"\vDesiredSlot\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
 	"\n" +
@@ -2836,7 +2928,14 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
 	"not_before\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
 	"\tnot_after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x12\x18\n" +
-	"\aclaimed\x18\a \x01(\bR\aclaimed\"]\n" +
+	"\aclaimed\x18\a \x01(\bR\aclaimed\x12=\n" +
+	"\x05later\x18\b \x03(\v2\x1c.latchkey.lock.v1.SlotWindowB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05later\x12\x1b\n" +
+	"\x04once\x18\t \x01(\tB\a\xbaH\x04r\x02\x18@R\x04once\"\x80\x01\n" +
+	"\n" +
+	"SlotWindow\x129\n" +
+	"\n" +
+	"not_before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
+	"\tnot_after\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\"]\n" +
 	"\fLockSnapshot\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x123\n" +
 	"\x05slots\x18\x02 \x03(\v2\x1d.latchkey.lock.v1.DesiredSlotR\x05slots\"Z\n" +
@@ -2846,7 +2945,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
 	"SlotReport\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x124\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.lock.v1.ObservedSlotR\x05slots\"\xe1\x01\n" +
+	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.lock.v1.ObservedSlotR\x05slots\"\x8d\x02\n" +
 	"\fObservedSlot\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
 	"\n" +
@@ -2857,7 +2956,9 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x06result\x18\x05 \x01(\tR\x06result\x12\x12\n" +
 	"\x04rule\x18\x06 \x01(\tR\x04rule\x12;\n" +
 	"\vobserved_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"observedAt\"\xba\x01\n" +
+	"observedAt\x12\x16\n" +
+	"\x06window\x18\b \x01(\rR\x06window\x12\x12\n" +
+	"\x04used\x18\t \x01(\bR\x04used\"\xba\x01\n" +
 	"\n" +
 	"LockReport\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12F\n" +
@@ -2943,7 +3044,7 @@ func file_latchkey_lock_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_latchkey_lock_v1_bridge_proto_rawDescData
 }
 
-var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
+var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*EnrollRequest)(nil),            // 0: latchkey.lock.v1.EnrollRequest
 	(*EnrollResponse)(nil),           // 1: latchkey.lock.v1.EnrollResponse
@@ -2957,83 +3058,87 @@ var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*LockStatus)(nil),               // 9: latchkey.lock.v1.LockStatus
 	(*Welcome)(nil),                  // 10: latchkey.lock.v1.Welcome
 	(*DesiredSlot)(nil),              // 11: latchkey.lock.v1.DesiredSlot
-	(*LockSnapshot)(nil),             // 12: latchkey.lock.v1.LockSnapshot
-	(*LockDelta)(nil),                // 13: latchkey.lock.v1.LockDelta
-	(*SlotReport)(nil),               // 14: latchkey.lock.v1.SlotReport
-	(*ObservedSlot)(nil),             // 15: latchkey.lock.v1.ObservedSlot
-	(*LockReport)(nil),               // 16: latchkey.lock.v1.LockReport
-	(*Act)(nil),                      // 17: latchkey.lock.v1.Act
-	(*ActReport)(nil),                // 18: latchkey.lock.v1.ActReport
-	(*GreetingWanted)(nil),           // 19: latchkey.lock.v1.GreetingWanted
-	(*Greeting)(nil),                 // 20: latchkey.lock.v1.Greeting
-	(*SmartKeyState)(nil),            // 21: latchkey.lock.v1.SmartKeyState
-	(*IssuerKeySets)(nil),            // 22: latchkey.lock.v1.IssuerKeySets
-	(*StatusList)(nil),               // 23: latchkey.lock.v1.StatusList
-	(*DoorRules)(nil),                // 24: latchkey.lock.v1.DoorRules
-	(*DoorRule)(nil),                 // 25: latchkey.lock.v1.DoorRule
-	(*Event)(nil),                    // 26: latchkey.lock.v1.Event
-	(*EventBatch)(nil),               // 27: latchkey.lock.v1.EventBatch
-	(*EventAck)(nil),                 // 28: latchkey.lock.v1.EventAck
-	(*Heartbeat)(nil),                // 29: latchkey.lock.v1.Heartbeat
-	(*Drain)(nil),                    // 30: latchkey.lock.v1.Drain
-	(*Goodbye)(nil),                  // 31: latchkey.lock.v1.Goodbye
-	(*timestamppb.Timestamp)(nil),    // 32: google.protobuf.Timestamp
+	(*SlotWindow)(nil),               // 12: latchkey.lock.v1.SlotWindow
+	(*LockSnapshot)(nil),             // 13: latchkey.lock.v1.LockSnapshot
+	(*LockDelta)(nil),                // 14: latchkey.lock.v1.LockDelta
+	(*SlotReport)(nil),               // 15: latchkey.lock.v1.SlotReport
+	(*ObservedSlot)(nil),             // 16: latchkey.lock.v1.ObservedSlot
+	(*LockReport)(nil),               // 17: latchkey.lock.v1.LockReport
+	(*Act)(nil),                      // 18: latchkey.lock.v1.Act
+	(*ActReport)(nil),                // 19: latchkey.lock.v1.ActReport
+	(*GreetingWanted)(nil),           // 20: latchkey.lock.v1.GreetingWanted
+	(*Greeting)(nil),                 // 21: latchkey.lock.v1.Greeting
+	(*SmartKeyState)(nil),            // 22: latchkey.lock.v1.SmartKeyState
+	(*IssuerKeySets)(nil),            // 23: latchkey.lock.v1.IssuerKeySets
+	(*StatusList)(nil),               // 24: latchkey.lock.v1.StatusList
+	(*DoorRules)(nil),                // 25: latchkey.lock.v1.DoorRules
+	(*DoorRule)(nil),                 // 26: latchkey.lock.v1.DoorRule
+	(*Event)(nil),                    // 27: latchkey.lock.v1.Event
+	(*EventBatch)(nil),               // 28: latchkey.lock.v1.EventBatch
+	(*EventAck)(nil),                 // 29: latchkey.lock.v1.EventAck
+	(*Heartbeat)(nil),                // 30: latchkey.lock.v1.Heartbeat
+	(*Drain)(nil),                    // 31: latchkey.lock.v1.Drain
+	(*Goodbye)(nil),                  // 32: latchkey.lock.v1.Goodbye
+	(*timestamppb.Timestamp)(nil),    // 33: google.protobuf.Timestamp
 }
 var file_latchkey_lock_v1_bridge_proto_depIdxs = []int32{
 	6,  // 0: latchkey.lock.v1.ConnectRequest.hello:type_name -> latchkey.lock.v1.Hello
-	14, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
-	16, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
-	18, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
-	27, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
-	29, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	20, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
-	21, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
+	15, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
+	17, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
+	19, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
+	28, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
+	30, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	21, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
+	22, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
 	10, // 8: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
-	12, // 9: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
-	13, // 10: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
-	17, // 11: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
-	28, // 12: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
-	29, // 13: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	30, // 14: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
-	31, // 15: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
-	22, // 16: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
-	23, // 17: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
-	24, // 18: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
-	19, // 19: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
+	13, // 9: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
+	14, // 10: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
+	18, // 11: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
+	29, // 12: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
+	30, // 13: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	31, // 14: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
+	32, // 15: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
+	23, // 16: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
+	24, // 17: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
+	25, // 18: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
+	20, // 19: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
 	7,  // 20: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
-	32, // 21: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
+	33, // 21: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
 	8,  // 22: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
 	9,  // 23: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
-	32, // 24: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
-	32, // 25: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	32, // 26: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	32, // 27: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
-	28, // 28: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
-	32, // 29: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
-	32, // 30: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
-	11, // 31: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	11, // 32: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	15, // 33: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
-	32, // 34: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
-	8,  // 35: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 36: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	32, // 37: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	32, // 38: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
-	25, // 39: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
-	32, // 40: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	26, // 41: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	32, // 42: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
-	0,  // 43: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
-	4,  // 44: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
-	2,  // 45: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
-	1,  // 46: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
-	5,  // 47: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
-	3,  // 48: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
-	46, // [46:49] is the sub-list for method output_type
-	43, // [43:46] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	33, // 24: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
+	33, // 25: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
+	33, // 26: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
+	33, // 27: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
+	29, // 28: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
+	33, // 29: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
+	33, // 30: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
+	12, // 31: latchkey.lock.v1.DesiredSlot.later:type_name -> latchkey.lock.v1.SlotWindow
+	33, // 32: latchkey.lock.v1.SlotWindow.not_before:type_name -> google.protobuf.Timestamp
+	33, // 33: latchkey.lock.v1.SlotWindow.not_after:type_name -> google.protobuf.Timestamp
+	11, // 34: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	11, // 35: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	16, // 36: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
+	33, // 37: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
+	8,  // 38: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	9,  // 39: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
+	33, // 40: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	33, // 41: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
+	26, // 42: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
+	33, // 43: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	27, // 44: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
+	33, // 45: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
+	0,  // 46: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
+	4,  // 47: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
+	2,  // 48: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
+	1,  // 49: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
+	5,  // 50: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
+	3,  // 51: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
+	49, // [49:52] is the sub-list for method output_type
+	46, // [46:49] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_bridge_proto_init() }
@@ -3072,7 +3177,7 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_lock_v1_bridge_proto_rawDesc), len(file_latchkey_lock_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   32,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
