@@ -55,6 +55,7 @@ func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte,
 	}
 	greeting := lock.Hello{
 		Node: n.cfg.Name, BootID: text(hello.BootId, 64), Software: text(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
+		Keys: heldKeys(hello),
 	}
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {

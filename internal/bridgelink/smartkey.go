@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
@@ -33,11 +35,24 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 type keysHeld struct {
 	understood      bool
 	version, number uint64
+	stored          lock.HeldKeys // what the bridge said last that it holds
+}
+
+// heldKeys is what the bridge said in Hello that it holds.
+func heldKeys(h *lockv1.Hello) lock.HeldKeys {
+	if !slices.Contains(h.Capabilities, smartKeys) {
+		return lock.HeldKeys{Version: lock.NoSmartKeys}
+	}
+	return said(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
+}
+
+func said(version, list uint64) lock.HeldKeys {
+	return lock.HeldKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
 // meetKeys takes from Hello what the bridge holds, and has it told what is newer.
 func (s *session) meetKeys(h *lockv1.Hello) {
-	s.keys = keysHeld{slices.Contains(h.Capabilities, smartKeys), h.SmartkeyKeySetVersion, h.SmartkeyListNumber}
+	s.keys = keysHeld{understood: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, number: h.SmartkeyListNumber, stored: heldKeys(h)}
 	s.desk.open(s.keys.understood)
 	if s.keys.understood {
 		s.box.touch(lock.Keys)
@@ -82,14 +97,21 @@ func (s *session) tellKeys() bool {
 	return true
 }
 
-// keysTaken hears how new the key set and the list are that the bridge holds now.
-func (s *session) keysTaken(r *lockv1.SmartKeyState) {
+// keysTaken hears how new the key set and the list are that the bridge holds now: a rotation waits for it, and a plan says by
+// it what a door opens to.
+func (s *session) keysTaken(r *lockv1.SmartKeyState) cause {
 	s.keys.version, s.keys.number = r.KeySetVersion, r.ListNumber
 	why := one[smartkey.Reason](r.Refused, "", smartkey.NotNewer, smartkey.UnknownIssuer, smartkey.BadSignature, smartkey.WrongProperty,
 		smartkey.Malformed, smartkey.UnsupportedAlgorithm)
 	if why != "" && why != smartkey.NotNewer {
 		s.log.Warn("a bridge refused the issuer keys or the status list of its property: if it was not restored from a backup, enrol it anew", "reason", why)
 	}
+	now := said(r.KeySetVersion, r.ListNumber)
+	if now == s.keys.stored {
+		return ""
+	}
+	s.keys.stored = now
+	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.NoteKeys(tx, s.open.BridgeID, s.open.Epoch, now) })
 }
 
 // ask is a greeting that somebody waits for.

@@ -37,7 +37,7 @@ func (s *session) take(r received) cause {
 	case *lockv1.ConnectRequest_Greeting:
 		s.gaveGreeting(k.Greeting)
 	case *lockv1.ConnectRequest_SmartkeyState:
-		s.keysTaken(k.SmartkeyState)
+		return s.keysTaken(k.SmartkeyState)
 	case *lockv1.ConnectRequest_Heartbeat:
 	default:
 		s.node.counters.ignored.WithLabelValues("unknownKind").Inc()

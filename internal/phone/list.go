@@ -240,9 +240,8 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	if err != nil || view.Now().Sub(i.row.ListAt) >= every {
 		return true, nil, err
 	}
-	held := i.set.Keys()
-	if len(held) > 1 && view.Now().Sub(i.row.KeySetAt) >= announced || !view.Now().Before(held[0].NotAfter.Add(-renewKeysBefore)) {
-		return true, nil, nil
+	if next, err := i.next(); err != nil || next != wait {
+		return true, nil, err
 	}
 	_, digest, err := i.content()
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
 	entissuerkey "latchkey.dev/ent/issuerkey"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -16,14 +17,16 @@ import (
 
 // The steps of a rotation from A to B, docs/smartkey.md section 7: A and B are published, B becomes current, A leaves.
 const (
-	announced = 10 * time.Minute               // A is current and B is known: bridges that are connected have it by then
-	overlap   = smartkey.MaxLife + time.Minute // B is current: after this the last token of A is over
+	// longestAway is for how long a bridge that does not say that it knows B is waited for: from when it was seen last, and
+	// from the announcement. After that its status list is too old to open by anyway, and with a newer one come newer keys.
+	longestAway = smartkey.DefaultMaxListAge
+	overlap     = smartkey.MaxLife + time.Minute // B is current: after this the last token of A is over
 )
 
 // renewKeysBefore is how long before its end an issuer key is replaced by itself.
 const renewKeysBefore = 60 * 24 * time.Hour
 
-var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is being replaced already; that takes a day. If the old one may be known to others, replace it at once")
+var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is being replaced already; that takes a day after every bridge knows the new one. If the old one may be known to others, replace it at once")
 
 // Rotation says how far the replacement of an issuer key is.
 type Rotation struct {
@@ -87,13 +90,83 @@ func (i *issuer) replace(change func() error) error {
 	return nil
 }
 
+// Follower is a bridge as far as a rotation waits for it.
+type Follower struct {
+	Seen    *time.Time // last; nil: never yet
+	Version *int64     // of the key set that it said it holds; nil: it did not say; -1: it knows no SmartKeys
+}
+
+// Followed says whether a key that was announced with a version may sign: every bridge of the property has said that it knows
+// it, but for those that know no SmartKeys, never connected (they get the newest keys at enrolment, and the others as they
+// connect), or are away for so long that nobody waits for them.
+func Followed(bridges []Follower, version int64, announced, now time.Time) bool {
+	if now.Sub(announced) >= longestAway {
+		return true
+	}
+	for _, b := range bridges {
+		switch {
+		case b.Seen == nil, now.Sub(*b.Seen) >= longestAway, b.Version != nil && *b.Version < 0:
+		case b.Version == nil, *b.Version < version:
+			return false
+		}
+	}
+	return true
+}
+
+func (i *issuer) followers() ([]Follower, error) {
+	rows, err := i.tx.Bridge.Query().Where(entbridge.PropertyID(i.row.ID), entbridge.RevokedAtIsNil()).All(i.tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the bridges that follow an issuer: %w", err)
+	}
+	out := make([]Follower, len(rows))
+	for n, b := range rows {
+		out[n] = Follower{b.LastSeenAt, b.KeySetVersion}
+	}
+	return out, nil
+}
+
+// step is the next one of a rotation, if its time has come.
+type step int
+
+const (
+	wait step = iota
+	begin
+	use  // the new key signs
+	drop // the old one leaves
+)
+
+func (i *issuer) next() (step, error) {
+	held, now := i.set.Keys(), i.tx.Now()
+	if len(held) == 1 {
+		if now.Before(held[0].NotAfter.Add(-renewKeysBefore)) {
+			return wait, nil
+		}
+		return begin, nil
+	}
+	newest, err := i.newest(held)
+	if err != nil {
+		return wait, err
+	}
+	if newest.Key == held[0].Key {
+		if now.Sub(i.row.KeySetAt) < overlap {
+			return wait, nil
+		}
+		return drop, nil
+	}
+	bridges, err := i.followers()
+	if err != nil || !Followed(bridges, i.row.KeySetVersion, i.row.KeySetAt, now) {
+		return wait, err
+	}
+	return use, nil
+}
+
 // proceed takes the next step of a rotation whose time has come.
 func (i *issuer) proceed() (moved bool, err error) {
-	held, since := i.set.Keys(), i.tx.Now().Sub(i.row.KeySetAt)
-	if len(held) == 1 {
-		if i.tx.Now().Before(held[0].NotAfter.Add(-renewKeysBefore)) {
-			return false, nil
-		}
+	next, err := i.next()
+	if err != nil || next == wait {
+		return false, err
+	}
+	if next == begin {
 		_, err := Rotate(i.tx, i.keys, i.row.ID, false)
 		return true, err
 	}
@@ -101,19 +174,15 @@ func (i *issuer) proceed() (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	held := i.set.Keys()
 	newest, err := i.newest(held)
 	if err != nil {
 		return false, err
 	}
-	switch {
-	case newest.Key != held[0].Key && since >= announced:
-		err = i.replace(func() error { return i.sign(signer, newest, held[0]) })
-	case newest.Key == held[0].Key && since >= overlap:
-		err = i.replace(func() error { return i.sign(signer, newest) })
-	default:
-		return false, nil
+	if next == use {
+		return true, i.replace(func() error { return i.sign(signer, newest, held[0]) })
 	}
-	return true, err
+	return true, i.replace(func() error { return i.sign(signer, newest) })
 }
 
 // newest is the key of a set that was drawn last.

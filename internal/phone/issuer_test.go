@@ -1,0 +1,104 @@
+package phone_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/phone"
+	"latchkey.dev/internal/smartkey"
+)
+
+// verifier is a bridge as far as it follows keys and lists.
+type verifier struct {
+	d    *desk
+	keys smartkey.KeySet
+	list smartkey.List
+}
+
+func (d *desk) verifier() *verifier {
+	d.t.Helper()
+	p, err := phone.Since(d.t.Context(), d.db.Read(), house, 0, 0)
+	d.must(err)
+	if len(p.KeySets) != 1 {
+		d.t.Fatalf("a verifier without a key set is told %d", len(p.KeySets))
+	}
+	v := &verifier{d: d}
+	v.keys, err = smartkey.PinKeySet(p.KeySets[0], house)
+	d.must(err)
+	v.list, err = v.keys.OpenList(p.List)
+	d.must(err)
+	return v
+}
+
+// follow takes all that was published since.
+func (v *verifier) follow() {
+	v.d.t.Helper()
+	p, err := phone.Since(v.d.t.Context(), v.d.db.Read(), house, v.keys.Version(), v.list.Number())
+	v.d.must(err)
+	for _, raw := range p.KeySets {
+		v.keys, err = v.keys.Advance(raw)
+		v.d.must(err)
+	}
+	if len(p.List) > 0 {
+		v.list, err = v.keys.AdvanceList(v.list, p.List)
+		v.d.must(err)
+	}
+}
+
+func (v *verifier) current() string {
+	k, err := v.keys.Current()
+	v.d.must(err)
+	return k.Key.KeyID().String()
+}
+
+func TestAStolenKeyIsReplacedAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		v := d.verifier()
+		first := v.current()
+		for range 12 { // more than is told at once
+			d.change(func(tx *db.Tx) error {
+				_, err := phone.Rotate(tx, d.keys, house, true)
+				return err
+			})
+		}
+		p, err := phone.Since(t.Context(), d.db.Read(), house, v.keys.Version(), v.list.Number())
+		d.must(err)
+		if len(p.KeySets) != 8 || p.Version != 13 {
+			t.Errorf("%d key sets at once, up to %d", len(p.KeySets), p.Version)
+		}
+		for _, raw := range p.KeySets {
+			v.keys, err = v.keys.Advance(raw)
+			d.must(err)
+		}
+		v.follow()
+		if n := len(v.keys.Keys()); n != 1 || v.current() == first || v.keys.Version() != 13 {
+			t.Errorf("%d keys, version %d", n, v.keys.Version())
+		}
+	})
+}
+
+func TestListsStayYoung(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		v := d.verifier()
+		if v.list.Number() == 0 || v.list.Size() < 1024 {
+			t.Fatalf("the first list: number %d, %d indexes", v.list.Number(), v.list.Size())
+		}
+		if d.reconcile() {
+			t.Error("a list is made anew although nothing changed")
+		}
+		before := v.list.Number()
+		for range 5 {
+			d.pass(61 * time.Minute)
+			due, _, err := phone.Inspect(d.db.View(t.Context()), house)
+			d.must(err)
+			if !due || !d.reconcile() {
+				t.Error("an old list is not made anew")
+			}
+		}
+		v.follow()
+		if v.list.Number() != before+5 || !v.list.IssuedAt().Equal(d.clock.Now()) {
+			t.Errorf("list %d of %v", v.list.Number(), v.list.IssuedAt())
+		}
+	})
+}
