@@ -31,8 +31,8 @@ func TestWhatABridgeHoldsOfSmartKeysIsStored(t *testing.T) {
 		h := hello.GetHello()
 		h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber = []string{smartKeys}, 3, 7
 		b.send(hello)
-		if b.epoch = b.next().GetWelcome().GetEpoch(); b.epoch != 2 {
-			t.Fatalf("epoch %d", b.epoch)
+		if b.epoch = b.next().GetWelcome().GetEpoch(); b.epoch == 0 {
+			t.Fatal("no Welcome")
 		}
 		if h := holds(); h != (lock.HeldKeys{Version: 3, List: 7}) {
 			t.Errorf("as Hello says: %+v", h)
