@@ -74,13 +74,20 @@ func (s *Server) serve(g *errgroup.Group) {
 const last = 5 * time.Second
 
 // stop lets bridges leave spread over a window, and calls finish. What does not end is cut: neither http's Shutdown nor
-// grpc's GracefulStop returns while a stream is open.
+// grpc's GracefulStop returns while a stream is open. The bridges' listener is closed at once: a bridge that leaves finds
+// nobody here, and the next address of the same name.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()
 	s.parts.health.Shutdown()
-	s.parts.node.Drain(ctx, window)
 	var all sync.WaitGroup
+	graceful := func(server *grpc.Server) {
+		cut := context.AfterFunc(ctx, server.Stop)
+		defer cut()
+		server.GracefulStop()
+	}
+	all.Go(func() { graceful(s.parts.bridges) })
+	s.parts.node.Drain(ctx, window)
 	for _, server := range s.parts.http {
 		all.Go(func() {
 			if err := server.Shutdown(ctx); err != nil {
@@ -88,12 +95,6 @@ func (s *Server) stop(window time.Duration) {
 			}
 		})
 	}
-	for _, server := range []*grpc.Server{s.parts.grpc, s.parts.bridges} {
-		all.Go(func() {
-			cut := context.AfterFunc(ctx, server.Stop)
-			defer cut()
-			server.GracefulStop()
-		})
-	}
+	all.Go(func() { graceful(s.parts.grpc) })
 	all.Wait()
 }
