@@ -50,6 +50,9 @@ func (w *work) describe(f Facts, held []occupied) (Plan, error) {
 	if f.Shared, err = w.shared(); err != nil {
 		return Plan{}, err
 	}
+	if f.Tokens, err = w.tokens(); err != nil {
+		return Plan{}, err
+	}
 	return Describe(f), nil
 }
 

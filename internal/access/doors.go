@@ -121,7 +121,7 @@ type fitted struct {
 func (f fitted) decided(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
-		ID: f.lock.ID, ReadBack: c.ReadBack, Online: lock.Online(f.lock, f.bridge, now),
+		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now),
 		PIN: pin.Rules{
 			Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet,
 			ForbiddenPrefixes: c.ForbiddenPrefixes, ForbiddenPatterns: c.ForbiddenPatterns,

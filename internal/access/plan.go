@@ -55,11 +55,12 @@ type Facts struct {
 	Doors    []Door
 	Held     []Held // after the steps were taken
 	OwnPIN   map[string]bool
-	NoPIN    map[string]bool // doors whose lock takes no PIN we may draw
-	Moved    bool            // dates or place changed and not every lock has followed
-	Had      bool            // there is, or was, access
-	Shared   bool            // another stay holds the same private space
-	Names    map[string]Door // doors that are left, by id
+	NoPIN    map[string]bool    // doors whose lock takes no PIN we may draw
+	Moved    bool               // dates or place changed and not every lock has followed
+	Had      bool               // there is, or was, access
+	Shared   bool               // another stay holds the same private space
+	Names    map[string]Door    // doors that are left, by id
+	Tokens   map[string][]Token // of SmartKeys, by lock
 }
 
 // Describe writes the plan.
@@ -97,8 +98,11 @@ func (f Facts) door(d Door) PlannedDoor {
 	h, has := f.best(d)
 	switch {
 	case !f.Right.Open:
-		f.closed(&out, h, has)
+		f.closed(&out, d, h, has)
 	case out.Reason != "":
+		if len(f.tokensAt(d)) > 0 {
+			out.SmartKey = KeyLeft(f.tokensAt(d))
+		}
 		if has {
 			out.PIN = h.Evidence
 		}
@@ -109,12 +113,14 @@ func (f Facts) door(d Door) PlannedDoor {
 }
 
 // closed describes a door of a stay that has no right to enter now.
-func (f Facts) closed(out *PlannedDoor, h Held, has bool) {
+func (f Facts) closed(out *PlannedDoor, d Door, h Held, has bool) {
+	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
+	out.SmartKey = f.keyClosed(d, has, planned)
 	switch {
 	case has:
-		out.PIN, out.SmartKey = h.Evidence, slot.Removed
-	case out.Reason == "" && f.Right.Reason == fault.NotCheckedIn:
-		out.PIN, out.SmartKey = slot.Planned, slot.Planned
+		out.PIN = h.Evidence
+	case planned:
+		out.PIN = slot.Planned
 	}
 	if out.Reason == "" {
 		out.Reason = f.Right.Reason
@@ -123,7 +129,7 @@ func (f Facts) closed(out *PlannedDoor, h Held, has bool) {
 
 // open describes a door that the stay has a right to, and that can be locked.
 func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
-	out.SmartKey = slot.Planned
+	out.SmartKey = f.keyOpen(d)
 	switch {
 	case !has && f.NoPIN[d.ID]:
 		out.PIN, out.Reason = slot.Failed, fault.PINNotPossible
@@ -205,9 +211,9 @@ func (f Facts) left() []PlannedDoor {
 		if best.Evidence == slot.Removed && f.Right.Open {
 			continue
 		}
-		d := PlannedDoor{ID: h.DoorID, Name: f.Names[h.DoorID].Name, Kind: f.Names[h.DoorID].Kind, PIN: best.Evidence, SmartKey: slot.Removed}
+		d := PlannedDoor{ID: h.DoorID, Name: f.Names[h.DoorID].Name, Kind: f.Names[h.DoorID].Kind, PIN: best.Evidence, SmartKey: KeyLeft(f.Tokens[best.LockID])}
 		if best.Present && f.Right.Open {
-			d.SmartKey, d.Reason = slot.Planned, fault.MovingOut
+			d.Reason = fault.MovingOut
 		}
 		out = append(out, d)
 	}

@@ -72,7 +72,7 @@ func TestDescribe(t *testing.T) {
 		{"unknown space", Facts{Right: allowed, Unplaced: fault.SpaceUnknown, Had: true}, StatusNone, nil, []fault.Reason{fault.SpaceUnknown}},
 
 		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
-			[]string{"new queued planned ", "Old verified planned movingOut"}, []fault.Reason{fault.MovingOut}},
+			[]string{"new queued planned ", "Old verified removed movingOut"}, []fault.Reason{fault.MovingOut}},
 		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, Had: true, Names: map[string]Door{"old": room("Old")}},
 			StatusUpdating, []string{"new verified planned ", "Old removing removed "}, nil},
 		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,

@@ -33,6 +33,7 @@ type Lock struct {
 	Bridge   fault.Reason // why no bridge can drive it until a person acts; empty otherwise
 	Online   bool
 	ReadBack bool // what it holds can be read
+	SmartKey bool // it opens to SmartKeys
 	PIN      pin.Rules
 }
 

@@ -20,7 +20,7 @@ var (
 
 // door makes a door whose lock is named after it and can be read.
 func aDoor(id string, k Kind) Door {
-	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, ReadBack: true}}
+	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, ReadBack: true, SmartKey: true}}
 }
 
 func room(id string) Door   { return aDoor(id, Room) }

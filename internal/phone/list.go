@@ -61,8 +61,17 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 		return false, err
 	}
 	listed, err := i.publish(false)
-	if err != nil || !moved && !listed {
+	if err != nil {
 		return false, err
+	}
+	if len(ids) > 0 {
+		err := tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), entkeystatus.IDIn(ids...)).SetRevokedList(i.row.ListNumber).Exec(tx.Context())
+		if err != nil {
+			return false, fmt.Errorf("note which list revokes tokens: %w", err)
+		}
+	}
+	if !moved && !listed {
+		return false, nil
 	}
 	return true, lock.WakeKeys(tx, propertyID)
 }

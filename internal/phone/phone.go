@@ -263,20 +263,32 @@ func (i *issuer) number() (int64, error) {
 	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; tokens of a day ago free theirs").Retry(time.Hour)
 }
 
-// served notes until when tokens bear an index, and publishes a longer list where bridges' would not reach it.
+// served notes what tokens bear an index and until when, and publishes a longer list where bridges' would not reach it.
 func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	ctx := i.tx.Context()
-	if until.After(s.EndsAt) {
-		if err := i.tx.KeyStatus.UpdateOne(s).SetEndsAt(until).Exec(ctx); err != nil {
-			return fmt.Errorf("note the end of a token: %w", err)
-		}
-	}
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {
 		return fmt.Errorf("note the end of a token: %w", err)
 	}
 	listed, err := i.publish(false)
-	if err != nil || !listed {
+	if err != nil {
 		return err
+	}
+	u := i.tx.KeyStatus.UpdateOne(s).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
+	if until.After(s.EndsAt) {
+		u.SetEndsAt(until)
+	}
+	if s.ListNumber == 0 {
+		u.SetListNumber(i.row.ListNumber)
+	}
+	if err := u.Exec(ctx); err != nil {
+		return fmt.Errorf("note a token: %w", err)
+	}
+	err = i.tx.Grant.Update().Where(entgrant.ID(s.GrantID), entgrant.PropertyID(i.row.ID), entgrant.Keyed(false)).SetKeyed(true).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("note that a stay has a phone: %w", err)
+	}
+	if !listed {
+		return nil
 	}
 	return lock.WakeKeys(i.tx, i.row.ID)
 }

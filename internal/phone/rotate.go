@@ -1,6 +1,7 @@
 package phone
 
 import (
+	"crypto/ecdsa"
 	"fmt"
 	"slices"
 	"time"
@@ -53,7 +54,7 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 		return Rotation{}, err
 	}
 	if atOnce {
-		err = i.replace(func() error { return i.sign(signer, next) })
+		err = i.atOnce(signer, next)
 	} else {
 		err = i.sign(signer, held[0], next)
 	}
@@ -64,6 +65,18 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 		return Rotation{}, err
 	}
 	return i.rotation()
+}
+
+// atOnce replaces the key in one step. What was signed before counts for nothing: phones have to renew.
+func (i *issuer) atOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey) error {
+	if err := i.replace(func() error { return i.sign(signer, next) }); err != nil {
+		return err
+	}
+	var err error
+	if i.row, err = i.tx.Issuer.UpdateOne(i.row).SetLeastVersion(i.row.KeySetVersion).Save(i.tx.Context()); err != nil {
+		return fmt.Errorf("note that a key was replaced at once: %w", err)
+	}
+	return nil
 }
 
 func (i *issuer) rotation() (Rotation, error) {

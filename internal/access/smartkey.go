@@ -1,0 +1,186 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entdoorrule "latchkey.dev/ent/doorrule"
+	entissuer "latchkey.dev/ent/issuer"
+	entkeystatus "latchkey.dev/ent/keystatus"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Token is what is known of the tokens of one phone at one lock.
+type Token struct {
+	Good    bool // the phone holds one that is not over, and that this door shall open to
+	Known   bool // the lock's bridge has said that it holds the keys and the list by which it finds one good
+	Checked bool // the bridge found one good at this lock
+	Opened  bool // one opened it
+	Gone    bool // all are over, or the bridge has said that it holds the list that takes them back
+}
+
+// KeyEvidence says what is known of SmartKeys at a lock that the stay has a right to. It climbs while some phone holds a good
+// token, and begins anew without one: a phone has to renew.
+func KeyEvidence(tokens []Token) slot.Evidence {
+	e, rank := slot.Planned, 0
+	for _, t := range tokens {
+		if !t.Good {
+			continue
+		}
+		for n, of := range []struct {
+			so   bool
+			word slot.Evidence
+		}{{true, slot.Sent}, {t.Known, slot.Accepted}, {t.Checked, slot.Verified}, {t.Opened, slot.Used}} {
+			if of.so && n+1 > rank {
+				e, rank = of.word, n+1
+			}
+		}
+	}
+	return e
+}
+
+// KeyLeft says what is known of SmartKeys at a lock that the stay has no right to.
+func KeyLeft(tokens []Token) slot.Evidence {
+	if slices.ContainsFunc(tokens, func(t Token) bool { return !t.Gone }) {
+		return slot.Removing
+	}
+	return slot.Removed
+}
+
+func (f Facts) tokensAt(d Door) []Token {
+	if d.Lock == nil {
+		return nil
+	}
+	return f.Tokens[d.Lock.ID]
+}
+
+// takesKeys says whether the lock of a door opens to SmartKeys at all.
+func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
+
+// keyOpen is the evidence at a door that the stay has a right to.
+func (f Facts) keyOpen(d Door) slot.Evidence {
+	switch {
+	case !d.takesKeys():
+		return None
+	case d.Lock.Bridge != "": // nobody can tell its bridge anything
+		return slot.Planned
+	}
+	return KeyEvidence(f.tokensAt(d))
+}
+
+// keyClosed is the evidence at a door of a stay that has no right to enter now. had: a code was on the door; planned: the
+// stay is yet to be checked in.
+func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
+	tokens := f.tokensAt(d)
+	left := KeyLeft(tokens)
+	switch {
+	case len(tokens) == 0 && !d.takesKeys():
+		return None
+	case had || left == slot.Removing:
+		return left
+	case planned:
+		return slot.Planned
+	case len(tokens) > 0:
+		return left
+	}
+	return None
+}
+
+// tokens finds what phones hold of a stay, by lock. Without a phone nothing is asked.
+func (w *work) tokens() (map[string][]Token, error) {
+	ids := keyedOf(append([]*ent.Grant{w.grant}, w.older...))
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := w.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(w.property), entkeystatus.GrantIDIn(ids...)).
+		Order(entkeystatus.ByID()).All(w.ctx())
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	at, err := w.keyFacts(rows)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]Token{}
+	for _, s := range rows {
+		for _, lockID := range s.LockIds {
+			out[lockID] = append(out[lockID], at.token(s, lockID))
+		}
+	}
+	return out, nil
+}
+
+func keyedOf(grants []*ent.Grant) (ids []string) {
+	for _, g := range grants {
+		if g != nil && g.Keyed {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
+}
+
+// keyFacts is what tokens are judged by.
+type keyFacts struct {
+	w       *work
+	least   int64                  // tokens made under an older key set count for nothing
+	floors  map[string]int64       // the least generation, by lock
+	bridges map[string]*ent.Bridge // by lock
+}
+
+func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
+	f := keyFacts{w: w, floors: map[string]int64{}, bridges: map[string]*ent.Bridge{}}
+	issuer, err := w.tx.Issuer.Query().Where(entissuer.ID(w.property)).Only(w.ctx())
+	if err != nil {
+		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
+	}
+	f.least = issuer.LeastVersion
+	var ids []string
+	for _, s := range rows {
+		ids = append(ids, s.LockIds...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	rules, err := w.tx.DoorRule.Query().Where(entdoorrule.PropertyID(w.property), entdoorrule.IDIn(ids...)).All(w.ctx())
+	if err != nil {
+		return f, fmt.Errorf("load the rules of doors: %w", err)
+	}
+	for _, r := range rules {
+		f.floors[r.ID] = r.Floor
+	}
+	locks, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.property), entlock.IDIn(ids...)).All(w.ctx())
+	if err != nil {
+		return f, fmt.Errorf("load the locks of SmartKeys: %w", err)
+	}
+	var of []string
+	for _, l := range locks {
+		of = append(of, l.BridgeID)
+	}
+	bridges, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.property), entbridge.IDIn(of...)).All(w.ctx())
+	if err != nil {
+		return f, fmt.Errorf("load the bridges of SmartKeys: %w", err)
+	}
+	for _, l := range locks {
+		if i := slices.IndexFunc(bridges, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {
+			f.bridges[l.ID] = bridges[i]
+		}
+	}
+	return f, nil
+}
+
+// token judges the tokens under one index at one lock.
+func (f keyFacts) token(s *ent.KeyStatus, lockID string) Token {
+	g, now, b := f.w.grant, f.w.tx.Now(), f.bridges[lockID]
+	t := Token{
+		Good: live(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil && s.EndsAt.After(now) &&
+			s.KeySetVersion >= f.least && s.Generation >= f.floors[lockID],
+		Checked: slices.Contains(s.CheckedIds, lockID), Opened: slices.Contains(s.OpenedIds, lockID), Gone: !s.EndsAt.After(now),
+	}
+	if b != nil && b.KeySetVersion != nil {
+		t.Known = s.ListNumber > 0 && *b.KeySetVersion >= s.KeySetVersion && b.KeyListNumber >= s.ListNumber
+		t.Gone = t.Gone || s.RevokedList > 0 && b.KeyListNumber >= s.RevokedList
+	}
+	return t
+}

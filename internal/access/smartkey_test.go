@@ -1,0 +1,80 @@
+package access
+
+import (
+	"testing"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestKeyEvidence(t *testing.T) {
+	held := Token{Good: true}
+	known := Token{Good: true, Known: true}
+	checked := Token{Good: true, Known: true, Checked: true}
+	opened := Token{Good: true, Known: true, Checked: true, Opened: true}
+	over := Token{Known: true, Checked: true, Opened: true, Gone: true}
+	taken := Token{Known: true, Opened: true} // taken back, which the bridge has not heard of
+	for _, tc := range []struct {
+		what       string
+		tokens     []Token
+		open, left slot.Evidence
+	}{
+		{"no phone", nil, slot.Planned, slot.Removed},
+		{"a phone holds a token", []Token{held}, slot.Sent, slot.Removing},
+		{"and the bridge will know it", []Token{known}, slot.Accepted, slot.Removing},
+		{"and found it good", []Token{checked}, slot.Verified, slot.Removing},
+		{"and it opened the door", []Token{opened}, slot.Used, slot.Removing},
+		{"it opened, though the bridge came back older", []Token{{Good: true, Opened: true}}, slot.Used, slot.Removing},
+		{"it is over", []Token{over}, slot.Planned, slot.Removed},
+		{"it is taken back", []Token{taken}, slot.Planned, slot.Removing},
+		{"one of two is over", []Token{over, known}, slot.Accepted, slot.Removing},
+		{"the phone that knows most counts", []Token{held, checked, known}, slot.Verified, slot.Removing},
+		{"what was used and is over counts for nothing", []Token{over, taken, held}, slot.Sent, slot.Removing},
+		{"all are over", []Token{over, over}, slot.Planned, slot.Removed},
+	} {
+		if got := KeyEvidence(tc.tokens); got != tc.open {
+			t.Errorf("%s: %s at a door of the stay, want %s", tc.what, got, tc.open)
+		}
+		if got := KeyLeft(tc.tokens); got != tc.left {
+			t.Errorf("%s: %s at a door that is not, want %s", tc.what, got, tc.left)
+		}
+	}
+}
+
+func TestDescribeSmartKeys(t *testing.T) {
+	confirmed, over := Right{Reason: fault.NotCheckedIn}, Right{Reason: fault.CheckedOut}
+	at := func(door string, tokens ...Token) map[string][]Token { return map[string][]Token{"l-" + door: tokens} }
+	live, gone, lives := Token{Good: true, Known: true, Opened: true}, Token{Gone: true}, Token{}
+	mute, cut := room("a"), room("a")
+	mute.Lock.SmartKey = false
+	cut.Lock.Bridge = fault.BridgeRevoked
+	off := room("a")
+	off.Inactive = true
+	for _, tc := range []struct {
+		what  string
+		facts Facts
+		want  slot.Evidence
+	}{
+		{"open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", live)}, slot.Used},
+		{"open without a PIN", Facts{Right: allowed, Doors: []Door{room("a")}, Tokens: at("a", live)}, slot.Used},
+		{"another door's", Facts{Right: allowed, Doors: []Door{room("a")}, Tokens: at("b", live)}, slot.Planned},
+		{"a lock that takes none", Facts{Right: allowed, Doors: []Door{mute}}, None},
+		{"a lock that takes none, before", Facts{Right: confirmed, Doors: []Door{mute}}, None},
+		{"a lock that takes none, after", Facts{Right: over, Doors: []Door{mute}, Held: []Held{code("a", slot.Removing)}}, None},
+		{"a bridge that was revoked", Facts{Right: allowed, Doors: []Door{cut}, Tokens: at("a", live)}, slot.Planned},
+		{"a door that is switched off", Facts{Right: allowed, Doors: []Door{off}, Tokens: at("a", lives)}, slot.Removing},
+		{"before check-in", Facts{Right: confirmed, Doors: []Door{room("a")}}, slot.Planned},
+		{"check-in taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Tokens: at("a", lives)}, slot.Removing},
+		{"check-in taken back, and the bridge knows", Facts{Right: confirmed, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Planned},
+		{"checked out", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removed)}, Tokens: at("a", gone, lives)}, slot.Removing},
+		{"checked out, and the bridge knows", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removing)}, Tokens: at("a", gone)}, slot.Removed},
+		{"checked out, without a PIN", Facts{Right: over, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Removed},
+		{"a door that is left", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", lives)}, slot.Removing},
+		{"a door that is left, and the bridge knows", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", gone)}, slot.Removed},
+	} {
+		doors := Describe(tc.facts).Doors
+		if len(doors) != 1 || doors[0].SmartKey != tc.want {
+			t.Errorf("%s: %+v, want %s", tc.what, doors, tc.want)
+		}
+	}
+}
