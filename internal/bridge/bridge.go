@@ -57,6 +57,7 @@ type Bridge struct {
 	doorkeeper *doorkeeper
 	pace       pace
 	events     chan struct{} // holds one signal: the journal grew
+	spent      spent
 
 	skew      atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
 	leastSkew atomic.Int64                  // as far as its last greeting can have lain on the way
@@ -112,6 +113,9 @@ func (b *Bridge) load(ctx context.Context) (err error) {
 			return err
 		}
 		b.look(ctx, l)
+	}
+	if err := b.recall(); err != nil {
+		return err
 	}
 	b.doorkeeper, err = newDoorkeeper(b)
 	return err
@@ -199,15 +203,24 @@ func (b *Bridge) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case e := <-b.cfg.Driver.Events():
-			if e.Kind == driver.SlotChanged {
-				b.doubt(ctx, e)
-				continue
-			}
-			if err := b.happened(e); err != nil {
+			if err := b.take(ctx, e); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// take deals with one event of the driver's.
+func (b *Bridge) take(ctx context.Context, e driver.Event) error {
+	o := b.owners[e.Address]
+	switch {
+	case e.Kind == driver.SlotChanged:
+		b.doubt(ctx, e)
+		return nil
+	case e.Kind == driver.Opened && e.Slot != 0 && o != nil:
+		return b.entered(ctx, o, e)
+	}
+	return b.happened(e)
 }
 
 // doubt has a slot read that somebody changed, or all if it is not known which.
@@ -270,8 +283,8 @@ func (b *Bridge) look(ctx context.Context, l driver.Lock) {
 	defer cancel()
 	_, was := b.out.known(l.Address())
 	now, err := l.Status(ctx)
+	b.owners[l.Address()].trouble.looked(b.log.With("lock", l.Address()), err)
 	if err != nil {
-		b.log.Warn("a lock's status is not known", "lock", l.Address(), "error", err)
 		now = was
 		now.Online = false
 	}

@@ -49,6 +49,9 @@ type LockHealth struct {
 	ClockOffset    *time.Duration        `json:"clockOffset,omitempty"`
 	Slots          map[slot.Evidence]int `json:"slots,omitempty"` // how many of the service's slots are known how well
 	Results        map[slot.Result]int   `json:"results,omitempty"`
+	// FailedTries is how many operations have failed in a row, for reasons that may pass, and FailingSince since when.
+	FailedTries  int       `json:"failedTries,omitempty"`
+	FailingSince time.Time `json:"failingSince,omitzero"`
 }
 
 // maxWaiting is as far as waiting events are counted.
@@ -91,6 +94,7 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 			h.Results[r.Observed.Result]++
 		}
 	}
+	h.FailedTries, h.FailingSince = b.owners[address].trouble.failing()
 	return h
 }
 

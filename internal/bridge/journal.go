@@ -62,6 +62,20 @@ func (s *store) enter(tx *bbolt.Tx, o occurrence) (lost int, err error) {
 	return lost, nil
 }
 
+// entries tells all that the service has not stored, in order.
+func (s *store) entries(tell func(occurrence)) error {
+	return s.db.View(func(tx *bbolt.Tx) error {
+		return tx.Bucket(journalBucket).ForEach(func(_, v []byte) error {
+			var o occurrence
+			if err := json.Unmarshal(v, &o); err != nil {
+				return err
+			}
+			tell(o)
+			return nil
+		})
+	})
+}
+
 // pending is up to most events after a sequence, in order.
 func (s *store) pending(after uint64, most int) (out []occurrence, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {

@@ -41,6 +41,7 @@ type owner struct {
 	lifetime  time.Duration // the driver's own
 	state     slot.Lock
 	inbox     chan []slot.Event
+	entries   chan entry
 	answers   chan slot.Event // holds one
 	met       chan struct{}   // holds one signal: a session with the service has begun
 	doubted   chan struct{}   // holds one signal: any slot may have changed
@@ -48,6 +49,7 @@ type owner struct {
 	timer     *time.Timer
 	read      map[uint32]time.Time // when a slot was last read, in this run
 	restraint restraint
+	trouble   trouble
 	clock     *lockClock
 	saved     time.Duration // the applied offset of the lock's clock as it is stored
 }
@@ -55,7 +57,7 @@ type owner struct {
 // newOwner loads what is known of a lock and publishes it.
 func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 	caps := l.Capabilities()
-	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), answers: make(chan slot.Event, 1),
+	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), entries: make(chan entry), answers: make(chan slot.Event, 1),
 		met: make(chan struct{}, 1), doubted: make(chan struct{}, 1), read: map[uint32]time.Time{}, restraint: restraint{},
 		clock: &lockClock{moved: make(chan struct{}, 1)},
 	}
@@ -88,15 +90,21 @@ func (o *owner) run(ctx context.Context) error {
 	}()
 	o.timer = time.NewTimer(never)
 	defer o.timer.Stop()
-	events := []slot.Event{{Kind: slot.Booted}}
+	events := append([]slot.Event{{Kind: slot.Booted}}, o.bridge.spent.events()...)
+	var used entry
 	for {
-		if err := o.advance(ctx, events); err != nil {
+		before := o.state
+		if err := o.advance(ctx, events, used.happened()...); err != nil {
 			return fmt.Errorf("lock %s: %w", o.lock.Address(), err)
 		}
+		used.answer(before, o.state)
+		used = entry{}
 		select {
 		case <-ctx.Done():
 			return nil
 		case events = <-o.inbox:
+		case used = <-o.entries:
+			events = []slot.Event{{Kind: slot.Entered, Slot: used.slot}}
 		case ev := <-o.answers:
 			events = []slot.Event{o.heard(o.state, ev)}
 		case <-o.met:
@@ -136,20 +144,20 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 }
 
 // advance moves the lock by some events, stores the outcome in one write, and only then acts.
-func (o *owner) advance(ctx context.Context, events []slot.Event) error {
+func (o *owner) advance(ctx context.Context, events []slot.Event, happened ...occurrence) error {
 	before := o.state
-	p := pass{state: before, tell: map[uint32]slot.Observed{}}
+	p := pass{state: before, tell: map[uint32]slot.Observed{}, happened: happened}
 	if by := o.clock.take(); by != 0 {
 		p.state = reclocked(p.state, by)
 	}
 	o.move(&p, events)
 	o.glance(ctx, &p)
-	if err := o.save(before, p.state, p.drifted); err != nil {
+	if err := o.save(before, p.state, p.happened); err != nil {
 		return err
 	}
 	o.state = p.state
 	o.bridge.out.learn(o.lock.Address(), p.state.Rows(), p.tell)
-	if len(p.drifted) > 0 {
+	if len(p.happened) > 0 {
 		signal(o.bridge.events)
 	}
 	if p.start != nil {
@@ -188,10 +196,7 @@ func (o *owner) carryOut(ctx context.Context, op slot.Op, offset time.Duration) 
 		o.radio.release()
 	}
 	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter
-	if a.Result != slot.OK {
-		o.bridge.log.Info("lock operation", "lock", o.lock.Address(), "slot", op.Slot, "operation", op.Kind,
-			"generation", op.Generation, "result", a.Result)
-	}
+	o.trouble.heard(o.bridge.log.With("lock", o.lock.Address()), op, a.Result, o.bridge.clock.Now())
 	o.reached(ctx, a.Result)
 	o.answers <- ev
 }

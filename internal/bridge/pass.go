@@ -13,18 +13,20 @@ const moment = 2 * time.Millisecond
 
 // pass is what has come of some events, on its way into the store.
 type pass struct {
-	state   slot.Lock
-	start   *slot.Op // to be begun once the state is stored
-	tell    map[uint32]slot.Observed
-	drifted []occurrence
-	wake    time.Duration
+	state    slot.Lock
+	start    *slot.Op // to be begun once the state is stored
+	tell     map[uint32]slot.Observed
+	happened []occurrence // to be journaled with the state
+	wake     time.Duration
 }
 
 // move takes further events in.
 func (o *owner) move(p *pass, events []slot.Event) {
 	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
-	p.wake = never
-	for _, ev := range events {
+	if len(events) == 0 { // only a step says when to wake next
+		events = []slot.Event{{Kind: slot.Ticked}}
+	}
+	for _, ev := range o.bridge.spent.follow(events) {
 		ev.At, ev.ClockError = now, clockError
 		var actions []slot.Action
 		p.state, actions = slot.Step(p.state, ev)
@@ -36,7 +38,7 @@ func (o *owner) move(p *pass, events []slot.Event) {
 			case slot.Tell:
 				p.tell[a.Slot] = a.Observed
 			case slot.Drift:
-				p.drifted = append(p.drifted, o.bridge.occurred(driver.Event{
+				p.happened = append(p.happened, o.bridge.occurred(driver.Event{
 					Address: o.lock.Address(), Kind: driver.Tampered, Slot: a.Slot, Reason: "slotChanged", At: now,
 				}))
 			case slot.WakeAt:

@@ -155,7 +155,9 @@ func (s *session) loop(ctx context.Context, beat time.Duration, words <-chan *lo
 		case m := <-words:
 			err = s.heard(ctx, m)
 		case <-s.bridge.out.wake:
-			err = s.tell()
+			if err = s.tellEvents(); err == nil { // what led to a change is told before it
+				err = s.tell()
+			}
 		case <-s.bridge.events:
 			err = s.tellEvents()
 		case <-beats.C:

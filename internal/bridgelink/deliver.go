@@ -130,9 +130,13 @@ func (s *session) seal(w lock.Wish, address string) *lockv1.DesiredSlot {
 		s.log.Error("a code could not be sealed to its bridge", "lock", w.LockID, "slot", w.Number, "error", err)
 		return nil
 	}
+	later := make([]*lockv1.SlotWindow, d.Later.Len())
+	for i, w := range d.Later.All() {
+		later[i] = &lockv1.SlotWindow{NotBefore: stamp(w.From), NotAfter: stamp(w.To)}
+	}
 	return &lockv1.DesiredSlot{
 		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed,
-		SealedPin: sealed, NotBefore: stamp(d.NotBefore), NotAfter: stamp(d.NotAfter),
+		SealedPin: sealed, NotBefore: stamp(d.NotBefore), NotAfter: stamp(d.NotAfter), Later: later, Once: d.Once,
 	}
 }
 

@@ -190,3 +190,34 @@ func TestBackupCodesOpenWithTheServiceAwayAndAreSwapped(t *testing.T) {
 		return false, err
 	})
 }
+
+func TestACodeForOneUseOpensOnceWithTheLinkCut(t *testing.T) {
+	w, p := apart(t)
+	id, pin := made(t, w, &propertyv1.CreateCodeRequest{Kind: "oneTime", Holder: "Plumber", DoorIds: []string{w.Spaces["Room 101"], w.Spaces[front]}})
+	p.Refuse()
+	online(w, "offline")
+	if !types(t, w, "Room 101", pin) {
+		t.Fatal("the first use did not open")
+	}
+	for _, door := range []string{"Room 101", front} {
+		w.Await(door+" is rid of it, without the service", func(context.Context) (bool, error) { return !types(t, w, door, pin), nil })
+	}
+	if c := codeOf(t, w, id); c.GetData().GetState() == "ended" || c.GetPlaces()[0].GetEvidence() == "removed" {
+		t.Errorf("the service cannot know yet: %v", c)
+	}
+	p.Heal()
+	placed(t, w, id, "removed")
+	at(t, w, pin)
+	if c := codeOf(t, w, id); c.GetData().GetEndReason() != "used" || c.GetData().GetUsedAt() == nil || !c.GetData().GetRemoved() {
+		t.Errorf("after the link is back: %v", c)
+	}
+}
+
+func codeOf(t *testing.T, w *e2etest.World, id string) *propertyv1.GetCodeResponse {
+	t.Helper()
+	c, err := propertyv1.NewCodeServiceClient(w.Public).GetCode(w.Staff(t.Context()), &propertyv1.GetCodeRequest{Id: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -391,8 +391,8 @@ func (x *CodePlace) GetNotAfter() *timestamppb.Timestamp {
 // CreateCodeRequest says what the code is for, and where and when it opens.
 type CreateCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// staff or oneTime. One for one use is ended by the service when a keypad reports its use: while the bridge is cut off it
-	// opens until the link is back.
+	// staff or oneTime. One for one use is ended when a keypad reports its use: by the bridge at once on all locks that it
+	// drives, also while it is cut off, and by the service on those of other bridges.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Whose it is: 1 to 255 characters.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`

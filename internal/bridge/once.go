@@ -1,0 +1,137 @@
+package bridge
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// entry is a door that was opened with the code in a slot, on its way to the lock's owner.
+type entry struct {
+	slot uint32
+	what occurrence
+	done chan string // holds one: the code for one use that this ended, or ""
+}
+
+func (e entry) happened() []occurrence {
+	if e.done == nil {
+		return nil
+	}
+	return []occurrence{e.what}
+}
+
+// answer tells whoever waits for an entry what it came to.
+func (e entry) answer(before, after slot.Lock) {
+	if e.done == nil {
+		return
+	}
+	was, _ := before.Slot(e.slot)
+	is, _ := after.Slot(e.slot)
+	if is.Spent == was.Spent {
+		is.Spent = ""
+	}
+	e.done <- is.Spent
+}
+
+// entered has a lock's owner journal an entry, in the write that ends the code if it was for one use: a power cut leaves
+// both or neither. Then the code ends on the bridge's other locks.
+func (b *Bridge) entered(ctx context.Context, o *owner, e driver.Event) error {
+	use := entry{slot: e.Slot, what: b.occurred(e), done: make(chan string, 1)}
+	select {
+	case o.entries <- use:
+	case <-ctx.Done():
+		return b.happened(e)
+	}
+	code := ""
+	select {
+	case code = <-use.done:
+	case <-ctx.Done(): // the owner stores what it has taken
+	}
+	if code == "" {
+		return nil
+	}
+	b.spent.add(code)
+	for _, other := range b.owners {
+		if other != o {
+			other.offer(ctx, []slot.Event{{Kind: slot.Spent, Code: code}})
+		}
+	}
+	return nil
+}
+
+// recall learns which codes for one use were used: from the slots' records, and from entries in the journal, since one that
+// came while the bridge was being stopped is only there.
+func (b *Bridge) recall() error {
+	for _, o := range b.owners {
+		b.spent.learn(o.state)
+	}
+	return b.store.entries(func(e occurrence) {
+		o := b.owners[e.Address]
+		if o == nil || e.Kind != driver.Opened || e.Slot == 0 || e.Generation == 0 {
+			return
+		}
+		if row, ok := o.state.Slot(e.Slot); ok && row.Desired.Once != "" && row.Observed.Generation == e.Generation {
+			b.spent.add(row.Desired.Once)
+		}
+	})
+}
+
+// mostSpent bounds how many used codes are remembered beyond the slots that hold them.
+const mostSpent = 4096
+
+// spent are the codes for one use that were used at some lock: they open no other any more. The slots' own records are
+// what lasts.
+type spent struct {
+	mu    sync.Mutex
+	codes []string // the oldest first
+}
+
+func (s *spent) add(code string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.codes, code) {
+		return
+	}
+	if len(s.codes) == mostSpent {
+		s.codes = slices.Delete(s.codes, 0, 1)
+	}
+	s.codes = append(s.codes, code)
+}
+
+// learn takes in what a lock's record says.
+func (s *spent) learn(l slot.Lock) {
+	for _, row := range l.Slots {
+		if row.Spent != "" && row.Spent == row.Desired.Once {
+			s.add(row.Spent)
+		}
+	}
+}
+
+// events tell a lock of all codes that were used.
+func (s *spent) events() (out []slot.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, code := range s.codes {
+		out = append(out, slot.Event{Kind: slot.Spent, Code: code})
+	}
+	return out
+}
+
+// follow has a wish for a code that was used elsewhere be followed by that news.
+func (s *spent) follow(events []slot.Event) []slot.Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var news []slot.Event
+	for _, ev := range events {
+		if code := ev.Desired.Once; ev.Kind == slot.Wanted && code != "" && slices.Contains(s.codes, code) {
+			news = append(news, slot.Event{Kind: slot.Spent, Code: code})
+		}
+	}
+	if news == nil {
+		return events
+	}
+	return append(slices.Clone(events), news...)
+}
