@@ -24,6 +24,7 @@ func (t *Tx) Part(f func() error) (err error) {
 		if _, undo := t.sql.ExecContext(ctx, "RELEASE part"); undo != nil {
 			return errors.Join(err, fmt.Errorf("undo a part: %w", undo))
 		}
+		t.conn.failed.Store(false)
 		return err
 	}
 	if _, err := t.sql.ExecContext(t.ctx, "RELEASE part"); err != nil {

@@ -141,7 +141,14 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 	if err = tx.run(fn); err == nil {
 		err = raw.Commit()
 	}
-	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err)), err
+	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
+}
+
+// isHidden recognises what follows an error that nobody has seen: of rows that were closed before they were read to the
+// end. ent reads one row after each UpdateOne, and PostgreSQL may find only then that two closures do not fit together.
+func isHidden(err error) bool {
+	var e *pgconn.PgError
+	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"
 }
 
 // isSerialization recognises serialization_failure and deadlock_detected.

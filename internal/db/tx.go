@@ -87,9 +87,10 @@ var (
 // would be a transaction of its own.
 type txConn struct {
 	entsql.ExecQuerier
-	over  atomic.Bool
-	retry atomic.Bool
-	lost  atomic.Bool
+	over   atomic.Bool
+	retry  atomic.Bool
+	lost   atomic.Bool
+	failed atomic.Bool // a statement did, and was not undone as a part
 }
 
 func (c *txConn) usable() error {
@@ -123,6 +124,9 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 func (c *txConn) note(err error) {
 	if err == nil {
 		return
+	}
+	if !isHidden(err) {
+		c.failed.Store(true)
 	}
 	if isSerialization(err) {
 		c.retry.Store(true)
