@@ -90,12 +90,15 @@ func (c *convergeBench) Run(ctx context.Context, std *streams) error {
 
 type fleetBench struct {
 	shown
-	Bridges int `default:"2000" help:"Bridges to connect."`
+	Bridges int `default:"2000" help:"Bridges to connect; with --growth 1,000 and 5,000, whatever is said here."`
 	Acts    int `default:"500" help:"Acts of each round."`
 	Rounds  int `default:"5" help:"How many rounds; the median counts."`
 
-	Restart bool          `help:"Kill the server under all bridges, start it again, and see when they are back and how the API answers meanwhile. There is no floor."`
+	Restart bool          `xor:"what" help:"Kill the server under all bridges, start it again, and see when they are back and how the API answers meanwhile. There is no floor."`
 	Away    time.Duration `default:"30s" help:"With --restart: how long nobody serves."`
+	Drain   bool          `xor:"what" help:"Tell one of two servers to stop while doors are opened, and see whether any is not, and when it has ended. Needs PostgreSQL's programs. There is no floor."`
+	Unlocks int           `default:"50" help:"With --drain: unlocks a second."`
+	Growth  bool          `xor:"what" help:"See what each bridge costs among 1,000 and among 5,000. There is no floor."`
 }
 
 // Run measures.
@@ -104,12 +107,20 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	if err != nil {
 		return err
 	}
-	if c.Restart {
-		r, err := bench.Restart{Bridges: c.Bridges, Away: c.Away}.Run(ctx, l)
-		return c.print(std.out, r, err)
-	}
-	r, err := bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
+	r, err := c.measure(ctx, l)
 	return c.print(std.out, r, err)
+}
+
+func (c *fleetBench) measure(ctx context.Context, l bench.Launch) (*bench.Result, error) {
+	switch {
+	case c.Restart:
+		return bench.Restart{Bridges: c.Bridges, Away: c.Away}.Run(ctx, l)
+	case c.Drain:
+		return bench.Drain{Bridges: c.Bridges, Unlocks: c.Unlocks}.Run(ctx, l)
+	case c.Growth:
+		return bench.Growth{Few: 1000, Many: 5000, Acts: c.Acts}.Run(ctx, l)
+	}
+	return bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
 }
 
 // launch is the command line of the parts of a benchmark.

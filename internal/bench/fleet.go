@@ -262,6 +262,11 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 	if err := p.call(ctx, "Start", dir, &at); err != nil {
 		return err
 	}
+	return o.setUpAt(ctx, at, bridges)
+}
+
+// setUpAt is setUp at a server that runs.
+func (o *owner) setUpAt(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.makeProperty(ctx, at.Socket); err != nil {
 		return err
 	}

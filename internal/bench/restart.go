@@ -202,7 +202,7 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 		if err == nil {
 			f.back[n].Store(time.Now().UnixNano()<<1 | life&1)
 			wait = firstWait
-			f.ride(ctx, r)
+			ride(ctx, r)
 		}
 		select {
 		case <-time.After(rand.N(wait)):
@@ -212,7 +212,7 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 }
 
 // ride beats until the stream ends.
-func (f *returning) ride(ctx context.Context, r *rider) {
+func ride(ctx context.Context, r *rider) {
 	t := time.NewTicker(beatEvery)
 	defer t.Stop()
 	defer func() { _ = r.close() }()

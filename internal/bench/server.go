@@ -5,7 +5,9 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 
+	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/server"
 )
 
@@ -23,13 +25,35 @@ type serverPart struct {
 }
 
 // Start starts it on a directory, which may hold data of an earlier one.
-func (p *serverPart) Start(dir string, out *Addresses) error {
+func (p *serverPart) Start(dir string, out *Addresses) error { return p.start(dir, settings(dir), out) }
+
+// Node is one of several servers on one database.
+type Node struct {
+	Dir, Database, NATS, Key string
+	Drain                    time.Duration
+}
+
+// StartNode starts it as one of several.
+func (p *serverPart) StartNode(n Node, out *Addresses) error {
+	c := settings(n.Dir)
+	c.Database, c.NATS.URL, c.KeyFile, c.Drain = n.Database, n.NATS, n.Key, n.Drain
+	return p.start(n.Dir, c, out)
+}
+
+// Stop does what SIGTERM does, and returns when the server has ended.
+func (p *serverPart) Stop(None, *None) error {
+	p.stop()
+	p.run.Wait()
+	return errors.Join(p.failed, p.server.Close())
+}
+
+func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	o, log, err := options(dir)
 	if err != nil {
 		return err
 	}
 	p.log = log
-	if p.server, err = server.New(context.Background(), settings(dir), o); err != nil {
+	if p.server, err = server.New(context.Background(), c, o); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancel(context.Background())

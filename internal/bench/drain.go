@@ -1,0 +1,267 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	natsserver "github.com/nats-io/nats-server/v2/server"
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/pgtemp"
+)
+
+// Drain says how to measure a server that is told to stop while many bridges are connected to it and doors are opened,
+// with a second server on the same database for them to go to.
+type Drain struct {
+	Bridges int
+	Unlocks int // a second
+}
+
+const (
+	calm = 5 * time.Second // unlocks before the first server is told to stop, and after the last bridge has moved
+	// notice is what a load balancer takes after the first server said that it is not ready.
+	notice = 2 * time.Second
+)
+
+// Run has every bridge connected to one of two servers on a temporary PostgreSQL, and tells that one to stop as SIGTERM
+// does, with the product's own time to drain. Doors are opened at a steady pace all the while, at both servers, and at the
+// second alone once a load balancer would have noticed. No call is tried again.
+func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	if b.Bridges < 2 || b.Unlocks < 1 {
+		return nil, errors.New("fleet --drain: want at least two bridges and one unlock a second")
+	}
+	if err := filesFor(b.Bridges); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	p := &pair{}
+	defer func() { err = errors.Join(err, p.end()) }()
+	if err := p.start(ctx, l, dir); err != nil {
+		return nil, err
+	}
+	o := &owner{}
+	if err := o.setUpAt(ctx, p.at[0], b.Bridges); err != nil {
+		return nil, err
+	}
+	return b.drain(ctx, p, o)
+}
+
+func (b Drain) drain(ctx context.Context, p *pair, o *owner) (*Result, error) {
+	riding, stop := context.WithCancel(ctx)
+	m := &movers{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, home: make([]atomic.Int32, b.Bridges)}
+	k := &knocks{pair: p, owner: o, failed: map[string]int{}}
+	defer m.all.Wait()
+	defer k.all.Wait()
+	defer stop()
+	for n, t := range o.tickets {
+		m.all.Go(func() { m.live(riding, n, t) })
+	}
+	if err := m.await(ctx, 0); err != nil {
+		return nil, fmt.Errorf("before the drain: %w", err)
+	}
+	go k.watch(riding)
+	knocking, enough := context.WithCancel(ctx)
+	defer enough()
+	k.all.Go(func() { k.knock(knocking, time.Second/time.Duration(b.Unlocks)) })
+	wait(ctx, calm)
+	k.phase.Store(during)
+	m.leave.Store(true)
+	told := time.Now()
+	var moved time.Duration
+	all := make(chan error, 1)
+	go func() {
+		err := m.await(ctx, 1)
+		moved = time.Since(told)
+		all <- err
+	}()
+	err := p.part[0].call(ctx, "Stop", None{}, &None{})
+	drained := time.Since(told)
+	if err := errors.Join(err, <-all); err != nil {
+		return nil, fmt.Errorf("the drain: %w", err)
+	}
+	k.phase.Store(after)
+	wait(ctx, calm)
+	enough()
+	k.all.Wait()
+	r := k.result()
+	r.Value = drained.Seconds()
+	r.note("bridges", float64(b.Bridges), "")
+	r.note("every bridge in session with the other server, after it was told", moved.Seconds(), "s")
+	r.atMost("until the server that was told to stop has ended, s", r.Value, 30)
+	return r.finish(), ctx.Err()
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
+// pair is two servers on one database.
+type pair struct {
+	database *pgtemp.Cluster
+	bus      *natsserver.Server
+	part     [2]*part
+	at       [2]Addresses
+	front    [2]*grpc.ClientConn
+}
+
+func (p *pair) start(ctx context.Context, l Launch, dir string) (err error) {
+	if p.database, err = pgtemp.Start(ctx); err != nil {
+		return err
+	}
+	if err := p.database.Exec(ctx, "CREATE DATABASE latchkey"); err != nil {
+		return err
+	}
+	url := p.database.URL("latchkey")
+	if err := migrate(ctx, url); err != nil {
+		return err
+	}
+	if p.bus, err = natsserver.NewServer(&natsserver.Options{Host: "127.0.0.1", Port: natsserver.RANDOM_PORT, NoLog: true, NoSigs: true}); err != nil {
+		return err
+	}
+	p.bus.Start()
+	if !p.bus.ReadyForConnections(10 * time.Second) {
+		return errors.New("NATS did not start")
+	}
+	for i := range p.part {
+		own := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.Mkdir(own, 0o700); err != nil {
+			return err
+		}
+		if p.part[i], err = l.start(ctx, "server"); err != nil {
+			return err
+		}
+		n := Node{Dir: own, Database: url, NATS: p.bus.ClientURL(), Key: filepath.Join(dir, "key"), Drain: config.Default().Drain}
+		if err := p.part[i].call(ctx, "StartNode", n, &p.at[i]); err != nil {
+			return err
+		}
+		if p.front[i], err = dial(p.at[i].GRPC); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func migrate(ctx context.Context, url string) error {
+	d, err := db.Open(ctx, db.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	_, err = d.Migrate(ctx)
+	return errors.Join(err, d.Close())
+}
+
+func (p *pair) end() (err error) {
+	for i := range p.part {
+		if p.front[i] != nil {
+			err = errors.Join(err, p.front[i].Close())
+		}
+		err = errors.Join(err, p.part[i].stop())
+	}
+	if p.bus != nil {
+		p.bus.Shutdown()
+		p.bus.WaitForShutdown()
+	}
+	if p.database != nil {
+		err = errors.Join(err, p.database.Stop())
+	}
+	return err
+}
+
+// movers are bridges that go elsewhere when their server asks them to.
+type movers struct {
+	address [2]string
+	leave   atomic.Bool    // the first server was told to stop
+	home    []atomic.Int32 // 1 and up: with which server each is in session; 0: with none
+	all     sync.WaitGroup
+}
+
+// pick is the server to try. Once the first leaves, the bridges' name has a record for either, in any order, and as gRPC
+// does, the next is taken where nobody listens.
+func (m *movers) pick(ctx context.Context) int {
+	if !m.leave.Load() {
+		return 0
+	}
+	at := rand.IntN(len(m.address))
+	d := net.Dialer{Timeout: time.Second}
+	if c, err := d.DialContext(ctx, "tcp", m.address[at]); err == nil {
+		_ = c.Close()
+		return at
+	}
+	return 1 - at
+}
+
+// live keeps one bridge connected. Asked to leave it waits as it is told to, which is half a second to one; after a
+// failure as the product's bridges do.
+func (m *movers) live(ctx context.Context, n int, t ticket) {
+	for most := firstWait; ctx.Err() == nil; {
+		at := m.pick(ctx)
+		t.Address = m.address[at]
+		trying, cancel := context.WithTimeout(ctx, 15*time.Second)
+		r, err := connect(trying, t)
+		cancel()
+		pause := rand.N(most)
+		most = min(2*most, mostWait)
+		if err == nil {
+			m.home[n].Store(int32(at) + 1)
+			ride(ctx, r)
+			m.home[n].Store(0)
+			most, pause = firstWait, time.Second/2+rand.N(time.Second/2)
+		}
+		wait(ctx, pause)
+	}
+}
+
+// await waits until all are in session with one server.
+func (m *movers) await(ctx context.Context, server int) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		away := 0
+		for i := range m.home {
+			if m.home[i].Load() != int32(server)+1 {
+				away++
+			}
+		}
+		if away == 0 {
+			return nil
+		}
+		wait(ctx, 50*time.Millisecond)
+		if ctx.Err() != nil {
+			return fmt.Errorf("%d of %d bridges are not in session: %w", away, len(m.home), ctx.Err())
+		}
+	}
+}
+
+// watch takes the first server out of use once a load balancer would.
+func (k *knocks) watch(ctx context.Context) {
+	watching, enough := context.WithCancel(ctx)
+	defer enough()
+	s, err := healthv1.NewHealthClient(k.pair.front[0]).Watch(watching, &healthv1.HealthCheckRequest{})
+	for err == nil {
+		var m *healthv1.HealthCheckResponse
+		if m, err = s.Recv(); err == nil && m.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+			break
+		}
+	}
+	enough()
+	wait(ctx, notice)
+	k.away.Store(true)
+}

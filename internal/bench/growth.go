@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Growth says how to measure whether a bridge costs the same among many as among few.
+type Growth struct {
+	Few, Many int // bridges
+	Acts      int // with all connected
+}
+
+// idleSpan is how long idle bridges are watched for the CPU they take: so many beats of each.
+const idleSpan = 2 * beatEvery
+
+// grown is what a bridge costs among so many.
+type grown struct {
+	kilobyte float64
+	cpu      float64 // microseconds of the server's CPU a second, of each idle bridge
+	act      float64 // p50 of an act, milliseconds
+	acts     []float64
+}
+
+// Run has few bridges and then many connect to a server of their own each.
+func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
+	if b.Few <= warm || b.Many <= b.Few || b.Acts < 1 {
+		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, and then more than those", warm)
+	}
+	if err := filesFor(b.Many); err != nil {
+		return nil, err
+	}
+	few, err := b.measure(ctx, l, b.Few)
+	if err != nil {
+		return nil, err
+	}
+	many, err := b.measure(ctx, l, b.Many)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Name: "fleet --growth", Unit: "kB/bridge", Rounds: 1, Value: many.kilobyte}
+	r.P50, r.P99 = many.act, quantile(many.acts, 0.99)
+	for _, g := range []struct {
+		bridges int
+		grown
+	}{{b.Few, few}, {b.Many, many}} {
+		r.note(fmt.Sprintf("memory of each of %d bridges", g.bridges), g.kilobyte, "kB")
+		r.note(fmt.Sprintf("server's CPU for each of %d idle bridges, a second", g.bridges), g.cpu, "µs")
+		r.note(fmt.Sprintf("p50 of an act with %d connected", g.bridges), g.act, "ms")
+	}
+	r.note("CPU of an idle bridge among many, of among few", many.cpu/few.cpu, "times")
+	r.note("p50 of an act among many, of among few", many.act/few.act, "times")
+	r.atMost("memory of a bridge among many, of among few", many.kilobyte/few.kilobyte, 1.1)
+	return r.finish(), nil
+}
+
+// measure connects so many bridges to a server of their own and ends it.
+func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g grown, err error) {
+	dir, err := os.MkdirTemp("", "latchkey-bench-")
+	if err != nil {
+		return g, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	f, err := Fleet{Bridges: bridges}.product(ctx, l, dir)
+	if err != nil {
+		return g, err
+	}
+	defer func() { err = errors.Join(err, f.end()) }()
+	var before, after Use
+	began := time.Now()
+	if err := f.call(ctx, "Usage", None{}, &before); err != nil {
+		return g, err
+	}
+	wait(ctx, idleSpan)
+	if err := f.call(ctx, "Usage", None{}, &after); err != nil {
+		return g, err
+	}
+	g.cpu = float64((after.CPU - before.CPU).Microseconds()) / time.Since(began).Seconds() / float64(bridges)
+	for _, keep := range []bool{false, true} {
+		if err := f.measure(ctx, b.Acts, keep); err != nil {
+			return g, err
+		}
+	}
+	g.kilobyte, g.acts, g.act = f.kilobyte, f.took, quantile(f.took, 0.5)
+	return g, nil
+}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// The phases of a drain, as unlocks are counted by when they were asked for.
+const (
+	before = iota
+	during
+	after
+)
+
+// knocks are doors that are opened at a steady pace, and what came of it.
+type knocks struct {
+	pair  *pair
+	owner *owner
+	phase atomic.Int32
+	away  atomic.Bool // the first server is asked for nothing any more
+	all   sync.WaitGroup
+
+	mu     sync.Mutex
+	took   [after + 1][]float64 // milliseconds, of those that were opened, by phase
+	first  int                  // of those during the drain: how many were asked for at the server that drains
+	failed map[string]int       // by how
+}
+
+// knock asks for an unlock at each interval, whatever those before take, until ctx ends; none is asked for twice.
+func (k *knocks) knock(ctx context.Context, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		server := 1
+		if n%2 == 0 && !k.away.Load() {
+			server = 0
+		}
+		k.all.Go(func() { k.unlock(context.WithoutCancel(ctx), server) })
+	}
+}
+
+func (k *knocks) unlock(ctx context.Context, server int) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	phase, began := k.phase.Load(), time.Now()
+	locks := propertyv1.NewLockServiceClient(k.pair.front[server])
+	a, err := locks.UnlockLock(k.owner.as(ctx), &propertyv1.UnlockLockRequest{Id: k.owner.locks[rand.IntN(len(k.owner.locks))]})
+	took := milliseconds(time.Since(began))
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if phase == during && server == 0 {
+		k.first++
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "an unlock at server %d failed after %.0f ms: %v\n", server+1, took, err)
+		k.failed[status.Code(err).String()]++
+	case a.GetData().GetResult() != "opened":
+		k.failed[a.GetData().GetResult()]++
+	default:
+		k.took[phase] = append(k.took[phase], took)
+	}
+}
+
+func (k *knocks) result() *Result {
+	r := &Result{Name: "fleet --drain", Unit: "s", Rounds: 1}
+	r.P50, r.P99 = quantile(k.took[during], 0.5), quantile(k.took[during], 0.99)
+	waited := 0
+	for _, ms := range k.took[during] {
+		if ms > 250 {
+			waited++
+		}
+	}
+	failed := 0
+	for _, how := range slices.Sorted(maps.Keys(k.failed)) {
+		r.note("unlocks that ended "+how, float64(k.failed[how]), "")
+		failed += k.failed[how]
+	}
+	r.note("doors opened before", float64(len(k.took[before])), "")
+	r.note("p99 before", quantile(k.took[before], 0.99), "ms")
+	r.note("doors opened that were asked for during the drain", float64(len(k.took[during])), "")
+	r.note("asked for during the drain at the server that drains", float64(k.first), "")
+	r.note("doors opened during the drain after more than 250 ms", float64(waited), "")
+	r.note("the longest during the drain", quantile(k.took[during], 1), "ms")
+	r.note("doors opened after", float64(len(k.took[after])), "")
+	r.atMost("unlocks that failed", float64(failed), 0)
+	return r
+}
