@@ -26,7 +26,7 @@ func (s *Server) wireWork(p *parts) {
 	p.background["health"] = s.watchHealth
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
-	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}}
+	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}, Every: s.looks}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
 	p.background["work for all"] = func(ctx context.Context) error {

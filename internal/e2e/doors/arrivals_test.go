@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +13,16 @@ import (
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 )
+
+// often has arrivals looked for many times a second.
+func often(c *sandbox.Config) { c.Options.ArrivalsEvery = 50 * time.Millisecond }
+
+// ahead is a clock that runs ahead of the system's by as much as it was told.
+type ahead struct{ by atomic.Int64 }
+
+func (a *ahead) Now() time.Time { return time.Now().Add(time.Duration(a.by.Load())).UTC() }
+
+func (a *ahead) pass(d time.Duration) { a.by.Add(int64(d)) }
 
 // expects makes a reservation whose guest comes after some time, and gives its id.
 func expects(t *testing.T, w *e2etest.World, id string, in time.Duration, fields map[string]any) string {
@@ -70,9 +81,14 @@ func standing(t *testing.T, w *e2etest.World, subject string) (kinds []string) {
 func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		t.Parallel()
-		p := e2etest.NewProxy(t)
-		w := e2etest.Open(t, e2etest.Database(url), func(c *sandbox.Config) { c.Link, c.Retry = p.Link, 20*time.Millisecond })
-		const in = 50 * time.Minute
+		p, clock := e2etest.NewProxy(t), &ahead{}
+		w := e2etest.Open(t, often, e2etest.Database(url), func(c *sandbox.Config) {
+			c.Link, c.Retry, c.Options.Clock = p.Link, 20*time.Millisecond, clock
+		})
+		const (
+			in    = 50 * time.Minute
+			again = 10 * time.Second // after which an arrival that turned bad is looked at
+		)
 		id := expects(t, w, "SOON", in, room("R101"))
 		is := func(verdict string, reasons, notices []string) {
 			t.Helper()
@@ -90,11 +106,14 @@ func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
 		p.Refuse()
 		is("notReady", []string{"bridgeOffline Room 101", "bridgeOffline Front door"}, []string{"arrivalNotReady"})
 		p.Heal()
+		online(w, "online")
+		clock.pass(again)
 		is("ready", nil, nil)
 		// The PMS moves the guest to a room that nobody told us of.
 		e2etest.Push(t, w, "SOON", map[string]any{"state": "confirmed", "roomId": "R404", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
 		is("notReady", []string{"spaceUnknown "}, []string{"arrivalNotReady"})
 		e2etest.Push(t, w, "SOON", map[string]any{"state": "canceled", "fromDate": nil, "from": time.Now().Add(in).Format(time.RFC3339)})
+		clock.pass(again)
 		w.Await("nobody arrives", func(context.Context) (bool, error) {
 			told := standing(t, w, id)
 			return arrival(t, w, id, in) == nil && len(told) == 0, fmt.Errorf("staff are told %v", told)
@@ -104,7 +123,7 @@ func TestAnArrivalTurnsBadAndGoodAgain(t *testing.T) {
 
 func TestArrivalsAreLookedAtThreeTimes(t *testing.T) {
 	t.Parallel()
-	w := e2etest.Open(t)
+	w := e2etest.Open(t, often)
 	for in, minutes := range map[time.Duration]int32{30 * time.Hour: 0, 20 * time.Hour: 1440, 110 * time.Minute: 120, 14 * time.Minute: 15} {
 		id := expects(t, w, in.String(), in, room("R102"))
 		w.Await("the arrival is looked at", func(context.Context) (bool, error) {

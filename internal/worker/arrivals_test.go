@@ -1,0 +1,48 @@
+package worker
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/event"
+)
+
+func TestEventsHaveArrivalsLookedAtSoon(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		later := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
+		hear := Arrivals{DB: d}.Subscriber().Deliver
+		for _, c := range []struct {
+			name  string
+			event ent.Event
+			soon  bool
+		}{
+			{"a lock is lost", ent.Event{Kind: string(event.LockOffline), PropertyID: "prp_one", Subject: "lck_one"}, true},
+			{"an endpoint fails", ent.Event{Kind: string(event.EndpointFailing), PropertyID: "prp_one", Subject: "int_one"}, true},
+			{"another house", ent.Event{Kind: string(event.LockOffline), PropertyID: "prp_two", Subject: "lck_two"}, false},
+			{"its own code", ent.Event{Kind: string(event.AccessIssued), PropertyID: "prp_one", Subject: "rsv_one"}, true},
+			{"another stay's code", ent.Event{Kind: string(event.AccessIssued), PropertyID: "prp_one", Subject: "rsv_two"}, false},
+			{"a door that opened", ent.Event{Kind: string(event.DoorOpened), PropertyID: "prp_one", Subject: "rsv_one"}, false},
+		} {
+			write(t, d, func(tx *db.Tx) error {
+				if _, err := tx.Arrival.Delete().Exec(tx.Context()); err != nil {
+					return err
+				}
+				return tx.Arrival.Create().SetID("rsv_one").SetPropertyID("prp_one").SetFromAt(later).SetMinutes(120).SetVerdict("ready").
+					SetJudgedAt(tx.Now()).SetAgainAt(later).Exec(tx.Context())
+			})
+			if err := hear(t.Context(), []*ent.Event{&c.event}); err != nil {
+				t.Fatal(err)
+			}
+			a, err := d.Read().Arrival.Get(t.Context(), "rsv_one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if soon := a.AgainAt.Before(later); soon != c.soon {
+				t.Errorf("%s: looked at soon: %v, want %v", c.name, soon, c.soon)
+			}
+		}
+	})
+}
