@@ -45,6 +45,9 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	}
 	s.table("No door belongs to this stay.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
 	s.say("")
+	if e.GetForgotten() {
+		s.say("Older steps are no longer kept.")
+	}
 	if e.GetTruncated() {
 		s.say("There were earlier steps, which are left out.")
 	}

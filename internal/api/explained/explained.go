@@ -13,7 +13,7 @@ import (
 // Message is an explanation as it is sent.
 func Message(e explain.Explanation) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
-		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, AsOf: moment(e.AsOf),
+		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: moment(e.AsOf),
 		Sentence: e.Sentence, Advice: e.Advice,
 	}
 	for _, d := range e.Doors {

@@ -60,7 +60,7 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
 		return Facts{}, err
 	}
-	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.locks, l.names} {
+	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.kept, l.locks, l.names} {
 		if err := step(); err != nil {
 			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
 		}
@@ -145,6 +145,50 @@ func (l *loader) codes() error {
 		return nil
 	}
 	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grant...))
+}
+
+// kept finds out whether older events of the stay were swept away: they are numbered from 1, and the last of a subject
+// stays however old it is. What is known is whole from the first event on that did not stay for that reason alone.
+func (l *loader) kept() error {
+	swept := false
+	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
+		first, err := l.number(subject, entevent.BySubjectSequence())
+		if err != nil {
+			return err
+		}
+		swept = swept || first > 1
+	}
+	if !swept {
+		return nil
+	}
+	last := map[string]int64{}
+	l.f.Since = l.tx.Now()
+	for _, e := range l.rows {
+		end, known := last[e.Subject]
+		if !known {
+			var err error
+			if end, err = l.number(e.Subject, entevent.BySubjectSequence(sql.OrderDesc())); err != nil {
+				return err
+			}
+			last[e.Subject] = end
+		}
+		if e.SubjectSequence < end && e.OccurredAt.Before(l.f.Since) {
+			l.f.Since = e.OccurredAt
+		}
+	}
+	return nil
+}
+
+// number is that of the first event of a subject in an order; 0: it has none.
+func (l *loader) number(subject string, order entevent.OrderOption) (int64, error) {
+	e, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID), entevent.Subject(subject)).Order(order).First(l.tx.Context())
+	if ent.IsNotFound(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("look whether events were forgotten: %w", err)
+	}
+	return e.SubjectSequence, nil
 }
 
 // atLocks are the kinds of events of a lock that a stay may be told of although they are not about its code.

@@ -30,6 +30,7 @@ type Facts struct {
 	Doors            map[string]Door // what is known of doors beside the plan, by id
 	Happenings       []Happening     // in the order they were stored
 	More             bool            // there are older happenings, which were not loaded
+	Since            time.Time       // there were older happenings than of then, which were swept away; zero: all are kept
 }
 
 // Door is what is known of a door and its lock beside the plan.
@@ -67,6 +68,7 @@ type Explanation struct {
 	Doors            []Verdict
 	Steps            []Step
 	Truncated        bool
+	Forgotten        bool
 	AsOf             time.Time
 	Sentence, Advice string
 }
@@ -98,7 +100,7 @@ type Step struct {
 
 // Tell explains.
 func Tell(f Facts) Explanation {
-	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More}
+	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
 		e.Doors = append(e.Doors, f.judge(d))
 	}
@@ -118,6 +120,9 @@ func Tell(f Facts) Explanation {
 // steps are all that happened, by time; what happened at one time, in the order it was stored.
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Sentence: "The hotel's system announced your stay."}}
+	if !f.Since.IsZero() {
+		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "What happened before this is no longer kept."})
+	}
 	told := f.Created
 	f.Happenings = causal(f.Happenings)
 	spans, cut := f.spans(), map[string]bool{}

@@ -43,7 +43,10 @@ type Explanation struct {
 	// in the way of it.
 	Sentence string `protobuf:"bytes,7,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// What staff or the PMS can do about that. Empty: nothing.
-	Advice        string `protobuf:"bytes,8,opt,name=advice,proto3" json:"advice,omitempty"`
+	Advice string `protobuf:"bytes,8,opt,name=advice,proto3" json:"advice,omitempty"`
+	// Older steps are no longer kept: what happened is forgotten after a time. The step earlierForgotten says from when on the
+	// steps are whole.
+	Forgotten     bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -132,6 +135,13 @@ func (x *Explanation) GetAdvice() string {
 		return x.Advice
 	}
 	return ""
+}
+
+func (x *Explanation) GetForgotten() bool {
+	if x != nil {
+		return x.Forgotten
+	}
+	return false
 }
 
 // ExplainedDoor is one door of a stay, now.
@@ -457,7 +467,7 @@ var File_latchkey_partner_v1_explain_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x02\n" +
+	"!latchkey/partner/v1/explain.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x02\n" +
 	"\vExplanation\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x128\n" +
@@ -466,7 +476,8 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\ttruncated\x18\x05 \x01(\bR\ttruncated\x12/\n" +
 	"\x05as_of\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\x12\x1a\n" +
 	"\bsentence\x18\a \x01(\tR\bsentence\x12\x16\n" +
-	"\x06advice\x18\b \x01(\tR\x06advice\"\x89\x02\n" +
+	"\x06advice\x18\b \x01(\tR\x06advice\x12\x1c\n" +
+	"\tforgotten\x18\t \x01(\bR\tforgotten\"\x89\x02\n" +
 	"\rExplainedDoor\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
