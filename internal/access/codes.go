@@ -102,9 +102,9 @@ func (w Settler) doorsExist(propertyID string, doors []string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range doors {
-		if _, ok := names[d]; !ok {
-			return fault.New(fault.NotFound, fault.SpaceNotFound, "no space or gate %s at this property", d)
+	for i, d := range doors {
+		if _, ok := names[d]; !ok { // what was sent is not said again: it may be a PIN in the wrong place
+			return fault.New(fault.NotFound, fault.SpaceNotFound, "doorIds[%d] is no space or gate of this property", i)
 		}
 	}
 	return nil
@@ -136,7 +136,7 @@ func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string,
 func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	c, err := tx.Code.Query().Where(entcode.ID(codeID), entcode.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "no code %s at this property", codeID)
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "no such code at this property")
 	}
 	return c, err
 }

@@ -128,7 +128,7 @@ func doorExists(tx *db.Tx, propertyID, doorID string) error {
 	if err != nil || ok {
 		return err
 	}
-	return fault.New(fault.NotFound, fault.SpaceNotFound, "no space or gate %s at this property", doorID)
+	return fault.New(fault.NotFound, fault.SpaceNotFound, "doorId is no space or gate of this property")
 }
 
 // State is what a decision needs to know of a lock beside its row.

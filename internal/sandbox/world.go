@@ -64,6 +64,8 @@ type Config struct {
 	Retry time.Duration
 	// Driver, when set, stands between the bridge and the virtual locks.
 	Driver func(driver.Driver) driver.Driver
+	// Phones, when set, is where the bridge serves phones itself.
+	Phones *bridge.Local
 }
 
 // Build starts a world and sets it up through the public interfaces, as the people of a property would.
@@ -191,7 +193,9 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	if c.Driver != nil {
 		d = c.Driver(d)
 	}
-	b, err := bridge.New(ctx, bridge.Config{Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.Retry})
+	b, err := bridge.New(ctx, bridge.Config{
+		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.Retry, Local: c.Phones,
+	})
 	if err != nil {
 		return err
 	}
