@@ -32,8 +32,9 @@ type Options struct {
 	Clock   clock.Clock          // nil: the system's
 	Version string
 	Traces  trace.TracerProvider // nil: to where the configuration says
-	// ArrivalsEvery is how often it is looked which arrivals' time has come; 0: as often as [worker.Arrivals] does.
-	ArrivalsEvery time.Duration
+	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
+	// seconds.
+	SweepsEvery time.Duration
 	// Around runs right around each handler of a unary call, inside of everything else; nil: nothing does. A benchmark
 	// measures with it what a call costs that does nothing.
 	Around grpc.UnaryServerInterceptor
@@ -49,7 +50,7 @@ type Server struct {
 	traces  trace.Tracer
 	changes *prometheus.HistogramVec // of the database, by outcome
 	around  grpc.UnaryServerInterceptor
-	looks   time.Duration // between looks at arrivals
+	sweep   time.Duration // between looks at what time alone brings; 0: the usual
 
 	db   *db.DB
 	keys *keyring.Ring
@@ -71,7 +72,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, looks: o.ArrivalsEvery,
+		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {

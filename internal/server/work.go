@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -26,7 +27,7 @@ func (s *Server) wireWork(p *parts) {
 	p.background["health"] = s.watchHealth
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
-	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}, Every: s.looks}
+	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
 	p.background["work for all"] = func(ctx context.Context) error {
@@ -46,12 +47,13 @@ func (s *Server) lease() worker.Lease {
 const keptTokens = 30 * 24 * time.Hour
 
 func (s *Server) sweeps(p *parts) []worker.Sweep {
+	soon := cmp.Or(s.sweep, 15*time.Second)
 	return []worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
-		{Name: "windows that end", Every: 15 * time.Second, Run: s.expire},
-		{Name: "links", Every: 15 * time.Second, Run: s.lookAtLinks},
-		{Name: "codes", Every: 15 * time.Second, Run: s.settleCodes},
+		{Name: "windows that end", Every: soon, Run: s.expire},
+		{Name: "links", Every: soon, Run: s.lookAtLinks},
+		{Name: "codes", Every: soon, Run: s.settleCodes},
 		{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context) error { return s.sweepKeys(ctx) }},
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)

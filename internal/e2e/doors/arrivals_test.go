@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// often has arrivals looked for many times a second.
-func often(c *sandbox.Config) { c.Options.ArrivalsEvery = 50 * time.Millisecond }
+// often has what time alone brings looked for many times a second.
+func often(c *sandbox.Config) { c.Options.SweepsEvery = 50 * time.Millisecond }
 
 // ahead is a clock that runs ahead of the system's by as much as it was told.
 type ahead struct{ by atomic.Int64 }

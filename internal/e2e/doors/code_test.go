@@ -126,7 +126,7 @@ func TestACodeForOneUseOpensOnce(t *testing.T) {
 }
 
 func TestBackupCodesOpenWithTheServiceAwayAndAreSwapped(t *testing.T) {
-	w, p := apart(t)
+	w, p := apart(t, often)
 	staff, locks := w.Staff(t.Context()), propertyv1.NewLockServiceClient(w.Public)
 	list, err := locks.ListLocks(staff, &propertyv1.ListLocksRequest{PageSize: 200})
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 )
 
 // apart opens a world whose bridge reaches the service through a proxy only.
-func apart(t *testing.T) (*e2etest.World, *e2etest.Proxy) {
+func apart(t *testing.T, options ...e2etest.Option) (*e2etest.World, *e2etest.Proxy) {
 	t.Helper()
 	p := e2etest.NewProxy(t)
-	w := e2etest.Open(t, func(c *sandbox.Config) { c.Link, c.Retry = p.Link, 20*time.Millisecond })
-	return w, p
+	through := func(c *sandbox.Config) { c.Link, c.Retry = p.Link, 20*time.Millisecond }
+	return e2etest.Open(t, append(options, through)...), p
 }
 
 // truthful waits until a stay is settled; what the plan says of a door on the way must be so at its keypad.
