@@ -57,11 +57,15 @@ func (r *actor) start(ctx context.Context, a act) {
 	r.now[a.id] = true
 	r.wait.Go(func() {
 		rec := r.once(ctx, a)
+		r.ended(a.id) // before it is told: who asks again once it knows is answered again
 		r.bridge.out.act(rec)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.now, a.id)
 	})
+}
+
+func (r *actor) ended(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.now, id)
 }
 
 func (r *actor) underWay(id string) bool {

@@ -142,6 +142,7 @@ func (b *Bridge) work(ctx context.Context) error {
 	g.Go(func() error { return b.watch(ctx) })
 	g.Go(func() error { return b.changed(ctx) })
 	g.Go(func() error { b.lookAround(ctx); return nil })
+	g.Go(func() error { b.search(ctx); return nil })
 	err := g.Wait()
 	b.actor.wait.Wait()
 	return err

@@ -20,13 +20,16 @@ type outbox struct {
 	status map[string]driver.Status
 	stale  map[string]bool // locks whose status changed
 	acts   map[string]actRecord
-	wake   chan struct{} // holds one signal
+	// others says of slots without a code of ours whether they hold one of somebody else's; unsaid is what to tell of it.
+	others, unsaid map[string]map[uint32]bool
+	wake           chan struct{} // holds one signal
 }
 
 func newOutbox() *outbox {
 	return &outbox{
 		rows: map[string][]slot.Row{}, status: map[string]driver.Status{},
 		seen: map[string]map[uint32]slot.Observed{}, stale: map[string]bool{}, acts: map[string]actRecord{},
+		others: map[string]map[uint32]bool{}, unsaid: map[string]map[uint32]bool{},
 		wake: make(chan struct{}, 1),
 	}
 }
@@ -64,6 +67,42 @@ func (o *outbox) look(address string, s driver.Status, changed bool) {
 	}
 }
 
+// ours says whether a slot holds, or may hold, a code of the service's.
+func (o *outbox) ours(address string, number uint32) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.holds(address, number)
+}
+
+// holds is ours for who has o.mu.
+func (o *outbox) holds(address string, number uint32) bool {
+	for _, r := range o.rows[address] {
+		if r.Slot == number {
+			return r.Observed.Generation != r.Generation || r.Observed.Present || !r.Observed.Evidence.Settled()
+		}
+	}
+	return false
+}
+
+// found notes what a slot without a code of ours turned out to hold.
+func (o *outbox) found(address string, number uint32, occupied bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was, known := o.others[address][number]
+	note(o.others, address, number, occupied)
+	if o.open && (!known || was != occupied) {
+		note(o.unsaid, address, number, occupied)
+		signal(o.wake)
+	}
+}
+
+func note(in map[string]map[uint32]bool, address string, number uint32, occupied bool) {
+	if in[address] == nil {
+		in[address] = map[uint32]bool{}
+	}
+	in[address][number] = occupied
+}
+
 func (o *outbox) act(rec actRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,6 +120,17 @@ func (o *outbox) begin() {
 	clear(o.seen)
 	clear(o.stale)
 	clear(o.acts)
+	clear(o.unsaid)
+	for address, slots := range o.others {
+		for number, occupied := range slots {
+			if occupied && !o.holds(address, number) {
+				note(o.unsaid, address, number, true)
+			}
+		}
+	}
+	if len(o.unsaid) > 0 {
+		signal(o.wake)
+	}
 }
 
 func (o *outbox) end() {
@@ -120,6 +170,7 @@ type word struct {
 	address string
 	seen    map[uint32]slot.Observed
 	status  *driver.Status
+	others  map[uint32]bool // by slot: it holds somebody else's code
 }
 
 // take empties the outbox.
@@ -133,8 +184,11 @@ func (o *outbox) take() (words []word, acts []actRecord) {
 	for a := range o.stale {
 		addresses[a] = true
 	}
+	for a := range o.unsaid {
+		addresses[a] = true
+	}
 	for _, a := range slices.Sorted(maps.Keys(addresses)) {
-		w := word{address: a, seen: o.seen[a]}
+		w := word{address: a, seen: o.seen[a], others: o.unsaid[a]}
 		if o.stale[a] {
 			s := o.status[a]
 			w.status = &s
@@ -147,5 +201,6 @@ func (o *outbox) take() (words []word, acts []actRecord) {
 	clear(o.seen)
 	clear(o.stale)
 	clear(o.acts)
+	clear(o.unsaid)
 	return words, acts
 }

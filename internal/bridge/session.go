@@ -285,6 +285,12 @@ func (s *session) tell() error {
 				return err
 			}
 		}
+		if len(w.others) > 0 { // before what is said of slots of ours: it was seen before
+			m := othersOf(w.address, w.others)
+			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_UnmanagedSlots{UnmanagedSlots: m}}); err != nil {
+				return err
+			}
+		}
 		for numbers := range slices.Chunk(slices.Sorted(maps.Keys(w.seen)), slotsAtOnce) {
 			m := &lockv1.SlotReport{Address: w.address}
 			for _, n := range numbers {

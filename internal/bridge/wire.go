@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -65,6 +67,19 @@ func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 		Result: string(result), Rule: o.Rule, ObservedAt: stamp(o.At),
 		Window: uint32(o.Window), Used: o.Used,
 	}
+}
+
+// othersOf says of slots without a code of ours which hold one of somebody else's.
+func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
+	m := &lockv1.UnmanagedSlots{Address: address}
+	for _, n := range slices.Sorted(maps.Keys(slots)) {
+		if slots[n] {
+			m.Occupied = append(m.Occupied, n)
+		} else {
+			m.Empty = append(m.Empty, n)
+		}
+	}
+	return m
 }
 
 // desiredOf opens a desired slot. A PIN that does not open is left empty: the lock's rules refuse

@@ -28,6 +28,11 @@ func (s *session) take(r received) cause {
 			learned, err := lock.Report(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, seen(k.SlotReport))
 			return s.learn(tx, learned, err)
 		})
+	case *lockv1.ConnectRequest_UnmanagedSlots:
+		return s.write("unmanagedSlots", func(tx *db.Tx) error {
+			learned, err := lock.Search(tx, s.open.BridgeID, s.open.Epoch, k.UnmanagedSlots.Address, searched(k.UnmanagedSlots))
+			return s.learn(tx, learned, err)
+		})
 	case *lockv1.ConnectRequest_LockReport:
 		return s.learnLock(k.LockReport)
 	case *lockv1.ConnectRequest_ActReport:

@@ -74,6 +74,17 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 	return out
 }
 
+// searched reads what a search found: which slots hold a code that is not ours.
+func searched(m *lockv1.UnmanagedSlots) map[int]bool {
+	out := map[int]bool{}
+	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {
+		for _, n := range slots[:min(len(slots), batchMax)] {
+			out[int(min(n, math.MaxInt32))] = occupied
+		}
+	}
+	return out
+}
+
 // result reads the word of a lock or driver. That all went well is no word in the rows that both sides sum up.
 func result(word string) slot.Result {
 	if r := one[slot.Result](word, "", slot.Results()...); r != slot.OK {

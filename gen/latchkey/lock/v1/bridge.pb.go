@@ -330,6 +330,7 @@ type ConnectRequest struct {
 	//	*ConnectRequest_Heartbeat
 	//	*ConnectRequest_Greeting
 	//	*ConnectRequest_SmartkeyState
+	//	*ConnectRequest_UnmanagedSlots
 	Kind          isConnectRequest_Kind `protobuf_oneof:"kind"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -451,6 +452,15 @@ func (x *ConnectRequest) GetSmartkeyState() *SmartKeyState {
 	return nil
 }
 
+func (x *ConnectRequest) GetUnmanagedSlots() *UnmanagedSlots {
+	if x != nil {
+		if x, ok := x.Kind.(*ConnectRequest_UnmanagedSlots); ok {
+			return x.UnmanagedSlots
+		}
+	}
+	return nil
+}
+
 type isConnectRequest_Kind interface {
 	isConnectRequest_Kind()
 }
@@ -495,6 +505,11 @@ type ConnectRequest_SmartkeyState struct {
 	SmartkeyState *SmartKeyState `protobuf:"bytes,21,opt,name=smartkey_state,json=smartkeyState,proto3,oneof"`
 }
 
+type ConnectRequest_UnmanagedSlots struct {
+	// What slots without a code of the service's hold.
+	UnmanagedSlots *UnmanagedSlots `protobuf:"bytes,22,opt,name=unmanaged_slots,json=unmanagedSlots,proto3,oneof"`
+}
+
 func (*ConnectRequest_Hello) isConnectRequest_Kind() {}
 
 func (*ConnectRequest_SlotReport) isConnectRequest_Kind() {}
@@ -510,6 +525,8 @@ func (*ConnectRequest_Heartbeat) isConnectRequest_Kind() {}
 func (*ConnectRequest_Greeting) isConnectRequest_Kind() {}
 
 func (*ConnectRequest_SmartkeyState) isConnectRequest_Kind() {}
+
+func (*ConnectRequest_UnmanagedSlots) isConnectRequest_Kind() {}
 
 // ConnectResponse is what the service says. The first is Welcome. Kinds the bridge does not know are ignored.
 type ConnectResponse struct {
@@ -1707,6 +1724,71 @@ func (x *SlotReport) GetSlots() []*ObservedSlot {
 	return nil
 }
 
+// UnmanagedSlots says what was read in slots that hold no code of the service's: the bridge searches them slowly, where a lock
+// can be read, and leaves alone what it finds. Told again with each session as far as they are occupied.
+type UnmanagedSlots struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The lock.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// They hold a code that is not the service's.
+	Occupied []uint32 `protobuf:"varint,2,rep,packed,name=occupied,proto3" json:"occupied,omitempty"`
+	// They hold none.
+	Empty         []uint32 `protobuf:"varint,3,rep,packed,name=empty,proto3" json:"empty,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnmanagedSlots) Reset() {
+	*x = UnmanagedSlots{}
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnmanagedSlots) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnmanagedSlots) ProtoMessage() {}
+
+func (x *UnmanagedSlots) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnmanagedSlots.ProtoReflect.Descriptor instead.
+func (*UnmanagedSlots) Descriptor() ([]byte, []int) {
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *UnmanagedSlots) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *UnmanagedSlots) GetOccupied() []uint32 {
+	if x != nil {
+		return x.Occupied
+	}
+	return nil
+}
+
+func (x *UnmanagedSlots) GetEmpty() []uint32 {
+	if x != nil {
+		return x.Empty
+	}
+	return nil
+}
+
 // ObservedSlot is what was seen of one slot.
 type ObservedSlot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1735,7 +1817,7 @@ type ObservedSlot struct {
 
 func (x *ObservedSlot) Reset() {
 	*x = ObservedSlot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1747,7 +1829,7 @@ func (x *ObservedSlot) String() string {
 func (*ObservedSlot) ProtoMessage() {}
 
 func (x *ObservedSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1760,7 +1842,7 @@ func (x *ObservedSlot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObservedSlot.ProtoReflect.Descriptor instead.
 func (*ObservedSlot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ObservedSlot) GetSlot() uint32 {
@@ -1843,7 +1925,7 @@ type LockReport struct {
 
 func (x *LockReport) Reset() {
 	*x = LockReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1855,7 +1937,7 @@ func (x *LockReport) String() string {
 func (*LockReport) ProtoMessage() {}
 
 func (x *LockReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1868,7 +1950,7 @@ func (x *LockReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LockReport.ProtoReflect.Descriptor instead.
 func (*LockReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LockReport) GetAddress() string {
@@ -1920,7 +2002,7 @@ type Act struct {
 
 func (x *Act) Reset() {
 	*x = Act{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2014,7 @@ func (x *Act) String() string {
 func (*Act) ProtoMessage() {}
 
 func (x *Act) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,7 +2027,7 @@ func (x *Act) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Act.ProtoReflect.Descriptor instead.
 func (*Act) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Act) GetId() string {
@@ -2013,7 +2095,7 @@ type ActReport struct {
 
 func (x *ActReport) Reset() {
 	*x = ActReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2025,7 +2107,7 @@ func (x *ActReport) String() string {
 func (*ActReport) ProtoMessage() {}
 
 func (x *ActReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2038,7 +2120,7 @@ func (x *ActReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActReport.ProtoReflect.Descriptor instead.
 func (*ActReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ActReport) GetId() string {
@@ -2101,7 +2183,7 @@ type GreetingWanted struct {
 
 func (x *GreetingWanted) Reset() {
 	*x = GreetingWanted{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2113,7 +2195,7 @@ func (x *GreetingWanted) String() string {
 func (*GreetingWanted) ProtoMessage() {}
 
 func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2126,7 +2208,7 @@ func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GreetingWanted.ProtoReflect.Descriptor instead.
 func (*GreetingWanted) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GreetingWanted) GetId() string {
@@ -2149,7 +2231,7 @@ type Greeting struct {
 
 func (x *Greeting) Reset() {
 	*x = Greeting{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2243,7 @@ func (x *Greeting) String() string {
 func (*Greeting) ProtoMessage() {}
 
 func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2256,7 @@ func (x *Greeting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
 func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Greeting) GetId() string {
@@ -2206,7 +2288,7 @@ type SmartKeyState struct {
 
 func (x *SmartKeyState) Reset() {
 	*x = SmartKeyState{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2300,7 @@ func (x *SmartKeyState) String() string {
 func (*SmartKeyState) ProtoMessage() {}
 
 func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2313,7 @@ func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SmartKeyState.ProtoReflect.Descriptor instead.
 func (*SmartKeyState) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *SmartKeyState) GetKeySetVersion() uint64 {
@@ -2266,7 +2348,7 @@ type IssuerKeySets struct {
 
 func (x *IssuerKeySets) Reset() {
 	*x = IssuerKeySets{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2278,7 +2360,7 @@ func (x *IssuerKeySets) String() string {
 func (*IssuerKeySets) ProtoMessage() {}
 
 func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2291,7 +2373,7 @@ func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuerKeySets.ProtoReflect.Descriptor instead.
 func (*IssuerKeySets) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *IssuerKeySets) GetKeySets() [][]byte {
@@ -2312,7 +2394,7 @@ type StatusList struct {
 
 func (x *StatusList) Reset() {
 	*x = StatusList{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2324,7 +2406,7 @@ func (x *StatusList) String() string {
 func (*StatusList) ProtoMessage() {}
 
 func (x *StatusList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2337,7 +2419,7 @@ func (x *StatusList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusList.ProtoReflect.Descriptor instead.
 func (*StatusList) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StatusList) GetList() []byte {
@@ -2358,7 +2440,7 @@ type DoorRules struct {
 
 func (x *DoorRules) Reset() {
 	*x = DoorRules{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2452,7 @@ func (x *DoorRules) String() string {
 func (*DoorRules) ProtoMessage() {}
 
 func (x *DoorRules) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2465,7 @@ func (x *DoorRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoorRules.ProtoReflect.Descriptor instead.
 func (*DoorRules) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DoorRules) GetRules() []*DoorRule {
@@ -2406,7 +2488,7 @@ type DoorRule struct {
 
 func (x *DoorRule) Reset() {
 	*x = DoorRule{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2418,7 +2500,7 @@ func (x *DoorRule) String() string {
 func (*DoorRule) ProtoMessage() {}
 
 func (x *DoorRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2431,7 +2513,7 @@ func (x *DoorRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DoorRule.ProtoReflect.Descriptor instead.
 func (*DoorRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DoorRule) GetAddress() string {
@@ -2475,7 +2557,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2487,7 +2569,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2500,7 +2582,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Event) GetSequence() uint64 {
@@ -2577,7 +2659,7 @@ type EventBatch struct {
 
 func (x *EventBatch) Reset() {
 	*x = EventBatch{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2589,7 +2671,7 @@ func (x *EventBatch) String() string {
 func (*EventBatch) ProtoMessage() {}
 
 func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2602,7 +2684,7 @@ func (x *EventBatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
 func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EventBatch) GetEvents() []*Event {
@@ -2623,7 +2705,7 @@ type EventAck struct {
 
 func (x *EventAck) Reset() {
 	*x = EventAck{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2717,7 @@ func (x *EventAck) String() string {
 func (*EventAck) ProtoMessage() {}
 
 func (x *EventAck) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2648,7 +2730,7 @@ func (x *EventAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventAck.ProtoReflect.Descriptor instead.
 func (*EventAck) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EventAck) GetSequence() uint64 {
@@ -2669,7 +2751,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2681,7 +2763,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2694,7 +2776,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
@@ -2715,7 +2797,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2727,7 +2809,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2740,7 +2822,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Drain) GetReconnectAfterMs() uint32 {
@@ -2761,7 +2843,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2773,7 +2855,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2786,7 +2868,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{32}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Goodbye) GetCause() string {
@@ -2824,7 +2906,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x13certificate_request\x18\x01 \x01(\fB\n" +
 	"\xbaH\az\x05\x10\x01\x18\x80@R\x12certificateRequest\"<\n" +
 	"\x18RenewCertificateResponse\x12 \n" +
-	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\x98\x04\n" +
+	"\vcertificate\x18\x01 \x01(\fR\vcertificate\"\xe5\x04\n" +
 	"\x0eConnectRequest\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12/\n" +
 	"\x05hello\x18\x02 \x01(\v2\x17.latchkey.lock.v1.HelloH\x00R\x05hello\x12?\n" +
@@ -2837,7 +2919,8 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\x06events\x18\x06 \x01(\v2\x1c.latchkey.lock.v1.EventBatchH\x00R\x06events\x12;\n" +
 	"\theartbeat\x18\a \x01(\v2\x1b.latchkey.lock.v1.HeartbeatH\x00R\theartbeat\x128\n" +
 	"\bgreeting\x18\x14 \x01(\v2\x1a.latchkey.lock.v1.GreetingH\x00R\bgreeting\x12H\n" +
-	"\x0esmartkey_state\x18\x15 \x01(\v2\x1f.latchkey.lock.v1.SmartKeyStateH\x00R\rsmartkeyStateB\x06\n" +
+	"\x0esmartkey_state\x18\x15 \x01(\v2\x1f.latchkey.lock.v1.SmartKeyStateH\x00R\rsmartkeyState\x12K\n" +
+	"\x0funmanaged_slots\x18\x16 \x01(\v2 .latchkey.lock.v1.UnmanagedSlotsH\x00R\x0eunmanagedSlotsB\x06\n" +
 	"\x04kind\"\x8d\x06\n" +
 	"\x0fConnectResponse\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x125\n" +
@@ -2945,7 +3028,11 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
 	"SlotReport\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x124\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.lock.v1.ObservedSlotR\x05slots\"\x8d\x02\n" +
+	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.lock.v1.ObservedSlotR\x05slots\"r\n" +
+	"\x0eUnmanagedSlots\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12%\n" +
+	"\boccupied\x18\x02 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\boccupied\x12\x1f\n" +
+	"\x05empty\x18\x03 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05empty\"\x8d\x02\n" +
 	"\fObservedSlot\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
 	"\n" +
@@ -3044,7 +3131,7 @@ func file_latchkey_lock_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_latchkey_lock_v1_bridge_proto_rawDescData
 }
 
-var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*EnrollRequest)(nil),            // 0: latchkey.lock.v1.EnrollRequest
 	(*EnrollResponse)(nil),           // 1: latchkey.lock.v1.EnrollResponse
@@ -3062,83 +3149,85 @@ var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*LockSnapshot)(nil),             // 13: latchkey.lock.v1.LockSnapshot
 	(*LockDelta)(nil),                // 14: latchkey.lock.v1.LockDelta
 	(*SlotReport)(nil),               // 15: latchkey.lock.v1.SlotReport
-	(*ObservedSlot)(nil),             // 16: latchkey.lock.v1.ObservedSlot
-	(*LockReport)(nil),               // 17: latchkey.lock.v1.LockReport
-	(*Act)(nil),                      // 18: latchkey.lock.v1.Act
-	(*ActReport)(nil),                // 19: latchkey.lock.v1.ActReport
-	(*GreetingWanted)(nil),           // 20: latchkey.lock.v1.GreetingWanted
-	(*Greeting)(nil),                 // 21: latchkey.lock.v1.Greeting
-	(*SmartKeyState)(nil),            // 22: latchkey.lock.v1.SmartKeyState
-	(*IssuerKeySets)(nil),            // 23: latchkey.lock.v1.IssuerKeySets
-	(*StatusList)(nil),               // 24: latchkey.lock.v1.StatusList
-	(*DoorRules)(nil),                // 25: latchkey.lock.v1.DoorRules
-	(*DoorRule)(nil),                 // 26: latchkey.lock.v1.DoorRule
-	(*Event)(nil),                    // 27: latchkey.lock.v1.Event
-	(*EventBatch)(nil),               // 28: latchkey.lock.v1.EventBatch
-	(*EventAck)(nil),                 // 29: latchkey.lock.v1.EventAck
-	(*Heartbeat)(nil),                // 30: latchkey.lock.v1.Heartbeat
-	(*Drain)(nil),                    // 31: latchkey.lock.v1.Drain
-	(*Goodbye)(nil),                  // 32: latchkey.lock.v1.Goodbye
-	(*timestamppb.Timestamp)(nil),    // 33: google.protobuf.Timestamp
+	(*UnmanagedSlots)(nil),           // 16: latchkey.lock.v1.UnmanagedSlots
+	(*ObservedSlot)(nil),             // 17: latchkey.lock.v1.ObservedSlot
+	(*LockReport)(nil),               // 18: latchkey.lock.v1.LockReport
+	(*Act)(nil),                      // 19: latchkey.lock.v1.Act
+	(*ActReport)(nil),                // 20: latchkey.lock.v1.ActReport
+	(*GreetingWanted)(nil),           // 21: latchkey.lock.v1.GreetingWanted
+	(*Greeting)(nil),                 // 22: latchkey.lock.v1.Greeting
+	(*SmartKeyState)(nil),            // 23: latchkey.lock.v1.SmartKeyState
+	(*IssuerKeySets)(nil),            // 24: latchkey.lock.v1.IssuerKeySets
+	(*StatusList)(nil),               // 25: latchkey.lock.v1.StatusList
+	(*DoorRules)(nil),                // 26: latchkey.lock.v1.DoorRules
+	(*DoorRule)(nil),                 // 27: latchkey.lock.v1.DoorRule
+	(*Event)(nil),                    // 28: latchkey.lock.v1.Event
+	(*EventBatch)(nil),               // 29: latchkey.lock.v1.EventBatch
+	(*EventAck)(nil),                 // 30: latchkey.lock.v1.EventAck
+	(*Heartbeat)(nil),                // 31: latchkey.lock.v1.Heartbeat
+	(*Drain)(nil),                    // 32: latchkey.lock.v1.Drain
+	(*Goodbye)(nil),                  // 33: latchkey.lock.v1.Goodbye
+	(*timestamppb.Timestamp)(nil),    // 34: google.protobuf.Timestamp
 }
 var file_latchkey_lock_v1_bridge_proto_depIdxs = []int32{
 	6,  // 0: latchkey.lock.v1.ConnectRequest.hello:type_name -> latchkey.lock.v1.Hello
 	15, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
-	17, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
-	19, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
-	28, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
-	30, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	21, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
-	22, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
-	10, // 8: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
-	13, // 9: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
-	14, // 10: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
-	18, // 11: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
-	29, // 12: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
-	30, // 13: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	31, // 14: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
-	32, // 15: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
-	23, // 16: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
-	24, // 17: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
-	25, // 18: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
-	20, // 19: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
-	7,  // 20: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
-	33, // 21: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
-	8,  // 22: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 23: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
-	33, // 24: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
-	33, // 25: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	33, // 26: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	33, // 27: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
-	29, // 28: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
-	33, // 29: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
-	33, // 30: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
-	12, // 31: latchkey.lock.v1.DesiredSlot.later:type_name -> latchkey.lock.v1.SlotWindow
-	33, // 32: latchkey.lock.v1.SlotWindow.not_before:type_name -> google.protobuf.Timestamp
-	33, // 33: latchkey.lock.v1.SlotWindow.not_after:type_name -> google.protobuf.Timestamp
-	11, // 34: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	11, // 35: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	16, // 36: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
-	33, // 37: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
-	8,  // 38: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 39: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	33, // 40: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	33, // 41: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
-	26, // 42: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
-	33, // 43: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	27, // 44: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	33, // 45: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
-	0,  // 46: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
-	4,  // 47: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
-	2,  // 48: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
-	1,  // 49: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
-	5,  // 50: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
-	3,  // 51: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
-	49, // [49:52] is the sub-list for method output_type
-	46, // [46:49] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	18, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
+	20, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
+	29, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
+	31, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	22, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
+	23, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
+	16, // 8: latchkey.lock.v1.ConnectRequest.unmanaged_slots:type_name -> latchkey.lock.v1.UnmanagedSlots
+	10, // 9: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
+	13, // 10: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
+	14, // 11: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
+	19, // 12: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
+	30, // 13: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
+	31, // 14: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	32, // 15: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
+	33, // 16: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
+	24, // 17: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
+	25, // 18: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
+	26, // 19: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
+	21, // 20: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
+	7,  // 21: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
+	34, // 22: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
+	8,  // 23: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	9,  // 24: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
+	34, // 25: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
+	34, // 26: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
+	34, // 27: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
+	34, // 28: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
+	30, // 29: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
+	34, // 30: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
+	34, // 31: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
+	12, // 32: latchkey.lock.v1.DesiredSlot.later:type_name -> latchkey.lock.v1.SlotWindow
+	34, // 33: latchkey.lock.v1.SlotWindow.not_before:type_name -> google.protobuf.Timestamp
+	34, // 34: latchkey.lock.v1.SlotWindow.not_after:type_name -> google.protobuf.Timestamp
+	11, // 35: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	11, // 36: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
+	17, // 37: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
+	34, // 38: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
+	8,  // 39: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	9,  // 40: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
+	34, // 41: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	34, // 42: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
+	27, // 43: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
+	34, // 44: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
+	28, // 45: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
+	34, // 46: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
+	0,  // 47: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
+	4,  // 48: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
+	2,  // 49: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
+	1,  // 50: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
+	5,  // 51: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
+	3,  // 52: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
+	50, // [50:53] is the sub-list for method output_type
+	47, // [47:50] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_bridge_proto_init() }
@@ -3155,6 +3244,7 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 		(*ConnectRequest_Heartbeat)(nil),
 		(*ConnectRequest_Greeting)(nil),
 		(*ConnectRequest_SmartkeyState)(nil),
+		(*ConnectRequest_UnmanagedSlots)(nil),
 	}
 	file_latchkey_lock_v1_bridge_proto_msgTypes[5].OneofWrappers = []any{
 		(*ConnectResponse_Welcome)(nil),
@@ -3177,7 +3267,7 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_lock_v1_bridge_proto_rawDesc), len(file_latchkey_lock_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,0 +1,65 @@
+package lock_test
+
+import (
+	"errors"
+	"testing"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		found := func(what map[int]bool) (freed []lock.Learned) {
+			s.change(func(tx *db.Tx) (err error) {
+				freed, err = lock.Search(tx, s.bridge.ID, s.epoch, "front", what)
+				return err
+			})
+			return freed
+		}
+		unmanaged := func() (out []int) {
+			slots, err := s.db.Read().Slot.Query().All(t.Context())
+			s.must(err)
+			for _, row := range slots {
+				if row.Foreign {
+					out = append(out, row.Number)
+				}
+			}
+			return out
+		}
+		mine := s.mustPut(lk, "grt_a", "123456")
+		if freed := found(map[int]bool{1: true, 2: true, 3: false, 0: true, 4: true}); len(freed) != 0 {
+			t.Errorf("free: %v", freed)
+		}
+		if got := unmanaged(); len(got) != 1 || got[0] != 2 {
+			t.Fatalf("unmanaged: %v, want slot 2 of three: 1 is ours, and there are no others", got)
+		}
+		s.evidence(mine.ID, slot.Queued)
+		if row := s.mustPut(lk, "grt_b", "123457"); row.Number != 3 {
+			t.Errorf("a code was put into slot %d", row.Number)
+		}
+		if _, err := s.put(lk, "grt_c", "123458"); !errors.Is(err, lock.ErrSlotsFull) {
+			t.Errorf("with two codes of ours and one of somebody else's: %v", err)
+		}
+		s.clock.Advance(1e9)
+		open := s.connect("front")
+		if len(open.Stale) != 1 {
+			t.Errorf("%d locks differ", len(open.Stale))
+		}
+		if freed := found(map[int]bool{1: false, 2: false}); len(freed) != 1 || freed[0].Slot.Number != 2 {
+			t.Errorf("free: %v, want slot 2", freed)
+		}
+		if row := s.mustPut(lk, "grt_c", "123458"); row.Number != 2 || row.Generation == 0 {
+			t.Errorf("put into slot %d as generation %d", row.Number, row.Generation)
+		}
+		s.epoch--
+		if err := s.db.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := lock.Search(tx, s.bridge.ID, s.epoch, "front", map[int]bool{2: true})
+			return err
+		}); !errors.Is(err, lock.ErrSuperseded) {
+			t.Errorf("of an older session: %v", err)
+		}
+	})
+}
