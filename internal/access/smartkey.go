@@ -125,6 +125,7 @@ func keyedOf(grants []*ent.Grant) (ids []string) {
 // keyFacts is what tokens are judged by.
 type keyFacts struct {
 	w       *work
+	issuer  *ent.Issuer
 	least   int64                  // tokens made under an older key set count for nothing
 	floors  map[string]int64       // the least generation, by lock
 	bridges map[string]*ent.Bridge // by lock
@@ -136,7 +137,7 @@ func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
 	if err != nil {
 		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
 	}
-	f.least = issuer.LeastVersion
+	f.issuer, f.least = issuer, issuer.LeastVersion
 	var ids []string
 	for _, s := range rows {
 		ids = append(ids, s.LockIds...)
@@ -172,15 +173,24 @@ func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
 
 // token judges the tokens under one index at one lock.
 func (f keyFacts) token(s *ent.KeyStatus, lockID string) Token {
-	g, now, b := f.w.grant, f.w.tx.Now(), f.bridges[lockID]
+	g, now := f.w.grant, f.w.tx.Now()
 	t := Token{
 		Good: live(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil && s.EndsAt.After(now) &&
 			s.KeySetVersion >= f.least && s.Generation >= f.floors[lockID],
 		Checked: slices.Contains(s.CheckedIds, lockID), Opened: slices.Contains(s.OpenedIds, lockID), Gone: !s.EndsAt.After(now),
 	}
-	if b != nil && b.KeySetVersion != nil {
-		t.Known = s.ListNumber > 0 && *b.KeySetVersion >= s.KeySetVersion && b.KeyListNumber >= s.ListNumber
-		t.Gone = t.Gone || s.RevokedList > 0 && b.KeyListNumber >= s.RevokedList
-	}
+	known, revoked := told(f.issuer, f.bridges[lockID], s)
+	t.Known, t.Gone = known, t.Gone || revoked
 	return t
+}
+
+// told says whether a lock's bridge has said that it holds the keys and the list by which it finds an index good, and the list
+// that revokes it. Numbers above the issuer's own are of keys and lists that are not known here (the database was restored from
+// an older copy), and prove nothing.
+func told(issuer *ent.Issuer, b *ent.Bridge, s *ent.KeyStatus) (known, revoked bool) {
+	if b == nil || b.KeySetVersion == nil || *b.KeySetVersion > issuer.KeySetVersion || b.KeyListNumber > issuer.ListNumber {
+		return false, false
+	}
+	known = s.ListNumber > 0 && *b.KeySetVersion >= s.KeySetVersion && b.KeyListNumber >= s.ListNumber
+	return known, s.RevokedList > 0 && b.KeyListNumber >= s.RevokedList
 }

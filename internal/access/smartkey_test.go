@@ -3,6 +3,7 @@ package access
 import (
 	"testing"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -75,6 +76,35 @@ func TestDescribeSmartKeys(t *testing.T) {
 		doors := Describe(tc.facts).Doors
 		if len(doors) != 1 || doors[0].SmartKey != tc.want {
 			t.Errorf("%s: %+v, want %s", tc.what, doors, tc.want)
+		}
+	}
+}
+
+// TestABridgesWordOfKeysCounts has the issuer at key set 2 and list 500, and an index of list 400, revoked in 490.
+func TestABridgesWordOfKeysCounts(t *testing.T) {
+	issuer := &ent.Issuer{KeySetVersion: 2, ListNumber: 500}
+	index := &ent.KeyStatus{KeySetVersion: 2, ListNumber: 400, RevokedList: 490}
+	said := func(version, list int64) *ent.Bridge {
+		return &ent.Bridge{KeySetVersion: &version, KeyListNumber: list}
+	}
+	for _, tc := range []struct {
+		what           string
+		bridge         *ent.Bridge
+		known, revoked bool
+	}{
+		{"no bridge", nil, false, false},
+		{"it has said nothing", &ent.Bridge{KeyListNumber: 500}, false, false},
+		{"it knows no SmartKeys", said(-1, 0), false, false},
+		{"older keys", said(1, 489), false, false},
+		{"an older list", said(2, 399), false, false},
+		{"all but the revocation", said(2, 489), true, false},
+		{"the list that revokes it", said(2, 490), true, true},
+		{"all", said(2, 500), true, true},
+		{"a list that was never made here", said(2, 600), false, false},
+		{"keys that were never made here", said(4, 500), false, false},
+	} {
+		if known, revoked := told(issuer, tc.bridge, index); known != tc.known || revoked != tc.revoked {
+			t.Errorf("%s: known %v, revoked %v", tc.what, known, revoked)
 		}
 	}
 }

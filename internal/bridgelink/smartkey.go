@@ -36,6 +36,8 @@ type keysHeld struct {
 	understood      bool
 	version, number uint64
 	stored          lock.HeldKeys // what the bridge said last that it holds
+	newest          lock.HeldKeys // what was published when the bridge was told last
+	ahead           lock.HeldKeys // of what the bridge said it holds, the last that was more than was published
 }
 
 // heldKeys is what the bridge said in Hello that it holds.
@@ -77,6 +79,9 @@ func (s *session) tellKeys() bool {
 	if p.Version == 0 {
 		return true
 	}
+	if s.keys.newest = said(p.Version, p.ListNumber); !s.overtake() {
+		return false
+	}
 	if len(p.KeySets) > 0 {
 		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_IssuerKeySets{IssuerKeySets: &lockv1.IssuerKeySets{KeySets: p.KeySets}}})
 	}
@@ -97,6 +102,31 @@ func (s *session) tellKeys() bool {
 	return true
 }
 
+// exceed says that the bridge holds more than was published, as far as that is known.
+func (k keysHeld) exceed() bool {
+	return k.stored.Version > k.newest.Version || k.stored.List > k.newest.List
+}
+
+// overtake has a newer status list made where the bridge holds one of a greater number than was ever published: it would take
+// no other. false: it could not be made.
+func (s *session) overtake() bool {
+	k := s.keys
+	if !k.exceed() || k.stored == k.ahead {
+		return true
+	}
+	s.log.Warn("a bridge holds newer issuer keys or a newer status list than this service ever published: was its database restored from an older copy? Should the bridge refuse what it is told from now on, enrol it anew",
+		"keySet", k.stored.Version, "list", k.stored.List, "publishedKeySet", k.newest.Version, "publishedList", k.newest.List)
+	err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
+		return phone.Overtake(tx, s.node.cfg.Keys, s.open.PropertyID, k.stored.List)
+	})
+	if err != nil {
+		s.log.Warn("making a newer status list than a bridge holds failed; trying again", "error", err)
+		return false
+	}
+	s.keys.ahead = k.stored
+	return true
+}
+
 // keysTaken hears how new the key set and the list are that the bridge holds now: a rotation waits for it, and a plan says by
 // it what a door opens to.
 func (s *session) keysTaken(r *lockv1.SmartKeyState) cause {
@@ -111,6 +141,9 @@ func (s *session) keysTaken(r *lockv1.SmartKeyState) cause {
 		return ""
 	}
 	s.keys.stored = now
+	if s.keys.exceed() {
+		s.box.touch(lock.Keys)
+	}
 	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.NoteKeys(tx, s.open.BridgeID, s.open.Epoch, now) })
 }
 

@@ -1,9 +1,11 @@
 package phone_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	entkeystatus "latchkey.dev/ent/keystatus"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/phone"
 	"latchkey.dev/internal/smartkey"
@@ -99,6 +101,48 @@ func TestListsStayYoung(t *testing.T) {
 		v.follow()
 		if v.list.Number() != before+5 || !v.list.IssuedAt().Equal(d.clock.Now()) {
 			t.Errorf("list %d of %v", v.list.Number(), v.list.IssuedAt())
+		}
+	})
+}
+
+// TestListsOvertakeWhatABridgeHolds has the database restored to list 1 while a bridge holds list 600: no list up to 600 would
+// be taken, and none says by its number what a bridge holds.
+func TestListsOvertakeWhatABridgeHolds(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		v := d.verifier()
+		own := int64(v.list.Number())
+		holds := func(id string, number, listed, revoked int64) {
+			d.change(func(tx *db.Tx) error {
+				return tx.KeyStatus.Create().SetID(id).SetPropertyID(house).SetNumber(number).SetPhoneID("phn_1").SetGrantID("grt_1").SetKeyGeneration(1).
+					SetLockIds([]string{"lck_1"}).SetEndsAt(start.Add(time.Hour)).SetListNumber(listed).SetRevokedList(revoked).Exec(tx.Context())
+			})
+		}
+		holds("kst_good", 1, own, 0)
+		holds("kst_gone", 2, own, own)
+		holds("kst_new", 3, 0, 0)
+		hears := func(held int64) {
+			d.change(func(tx *db.Tx) error { return phone.Overtake(tx, d.keys, house, held) })
+			v.follow()
+		}
+		for _, held := range []int64{0, own, 1 << 53} { // the last is beyond belief
+			if hears(held); int64(v.list.Number()) != own {
+				t.Fatalf("a bridge holds %d: list %d", held, v.list.Number())
+			}
+		}
+		if hears(600); v.list.Number() != 601 {
+			t.Errorf("list %d", v.list.Number())
+		}
+		var got [][2]int64
+		for _, s := range d.db.Read().KeyStatus.Query().Order(entkeystatus.ByID()).AllX(t.Context()) {
+			got = append(got, [2]int64{s.ListNumber, s.RevokedList})
+		}
+		if want := [][2]int64{{601, 601}, {601, 0}, {0, 0}}; !slices.Equal(got, want) {
+			t.Errorf("waits for %v, want %v", got, want)
+		}
+		d.pass(61 * time.Minute)
+		d.reconcile()
+		if v.follow(); v.list.Number() != 602 {
+			t.Errorf("the next list: %d", v.list.Number())
 		}
 	})
 }

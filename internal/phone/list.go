@@ -162,6 +162,37 @@ func (i *issuer) publish(forced bool) (bool, error) {
 	return true, nil
 }
 
+// mostAhead bounds how far one word of a bridge moves the numbers of lists: ten years of one list every five minutes.
+const mostAhead = 1 << 20
+
+// Overtake publishes a status list whose number is greater than one that a bridge holds and that was never given here: the
+// database was restored from an older copy, and the bridge would refuse every list up to that number. Numbers given since the
+// restore may say other things to bridges than they say here, so what waits for a list waits for this one. Nothing is done for
+// a number that is no greater, or beyond belief.
+func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
+	i, err := load(tx, keys, propertyID)
+	if err != nil || i == nil || held <= i.row.ListNumber || held-i.row.ListNumber > mostAhead {
+		return err
+	}
+	ctx := tx.Context()
+	if i.row, err = tx.Issuer.UpdateOne(i.row).SetListNumber(held).Save(ctx); err != nil {
+		return fmt.Errorf("raise the number of a status list: %w", err)
+	}
+	if _, err := i.publish(true); err != nil {
+		return err
+	}
+	of := func(more predicate.KeyStatus) *ent.KeyStatusUpdate {
+		return tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), more)
+	}
+	if err := of(entkeystatus.ListNumberGT(0)).SetListNumber(i.row.ListNumber).Exec(ctx); err != nil {
+		return fmt.Errorf("note which list reaches tokens: %w", err)
+	}
+	if err := of(entkeystatus.RevokedListGT(0)).SetRevokedList(i.row.ListNumber).Exec(ctx); err != nil {
+		return fmt.Errorf("note which list revokes tokens: %w", err)
+	}
+	return lock.WakeKeys(tx, propertyID)
+}
+
 // content is what the next list says, and the digest of what does not change by itself.
 func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
 	ctx, now := i.tx.Context(), i.tx.Now()

@@ -111,7 +111,8 @@ type Follower struct {
 
 // Followed says whether a key that was announced with a version may sign: every bridge of the property has said that it knows
 // it, but for those that know no SmartKeys, never connected (they get the newest keys at enrolment, and the others as they
-// connect), or are away for so long that nobody waits for them.
+// connect), or are away for so long that nobody waits for them. A greater version than any that was made here is of keys that
+// are not known here, as after a restore of an older database, and not of the new one.
 func Followed(bridges []Follower, version int64, announced, now time.Time) bool {
 	if now.Sub(announced) >= longestAway {
 		return true
@@ -119,7 +120,7 @@ func Followed(bridges []Follower, version int64, announced, now time.Time) bool 
 	for _, b := range bridges {
 		switch {
 		case b.Seen == nil, now.Sub(*b.Seen) >= longestAway, b.Version != nil && *b.Version < 0:
-		case b.Version == nil, *b.Version < version:
+		case b.Version == nil, *b.Version != version:
 			return false
 		}
 	}

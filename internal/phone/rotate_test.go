@@ -97,7 +97,9 @@ func TestANewKeyWaitsForBridges(t *testing.T) {
 		want    bool
 	}{
 		{"no bridge", nil, 0, true},
-		{"all have said so", []phone.Follower{{seen(0), version(2)}, {seen(0), version(3)}}, time.Second, true},
+		{"all have said so", []phone.Follower{{seen(0), version(2)}, {seen(0), version(2)}}, time.Second, true},
+		{"one holds more than was ever made", []phone.Follower{{seen(0), version(2)}, {seen(0), version(4)}}, time.Second, false},
+		{"one holds more, for four days", []phone.Follower{{seen(96 * hour), version(4)}}, 96 * hour, true},
 		{"one has not", []phone.Follower{{seen(0), version(2)}, {seen(hour), version(1)}}, hour, false},
 		{"one has said nothing", []phone.Follower{{seen(0), nil}}, hour, false},
 		{"one has no keys yet", []phone.Follower{{seen(0), version(0)}}, hour, false},
