@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -68,7 +69,7 @@ func (b *Bridge) recall() error {
 	for _, o := range b.owners {
 		b.spent.learn(o.state)
 	}
-	return b.store.entries(func(e occurrence) {
+	err := b.store.entries(func(e occurrence) {
 		o := b.owners[e.Address]
 		if o == nil || e.Kind != driver.Opened || e.Slot == 0 || e.Generation == 0 {
 			return
@@ -77,6 +78,26 @@ func (b *Bridge) recall() error {
 			b.spent.add(row.Desired.Once)
 		}
 	})
+	for address, o := range b.owners {
+		if err == nil {
+			err = o.recall(b.spent.all())
+		}
+		if err != nil {
+			return fmt.Errorf("lock %s: recall which codes were used: %w", address, err)
+		}
+	}
+	return err
+}
+
+// recall stores, before anything is started, that codes in the lock's slots were used.
+func (o *owner) recall(used []string) error {
+	state := slot.Recall(o.state, used)
+	changed := changedSlots(o.state, state)
+	if len(changed) == 0 {
+		return nil
+	}
+	o.state = state
+	return o.bridge.store.writeLock(o.lock.Address(), state, changed, o.saved)
 }
 
 // mostSpent bounds how many used codes are remembered beyond the slots that hold them.
@@ -101,37 +122,31 @@ func (s *spent) add(code string) {
 	s.codes = append(s.codes, code)
 }
 
-// learn takes in what a lock's record says.
+// learn takes in what a lock's record says, also of codes that it shall not hold any more: others still may.
 func (s *spent) learn(l slot.Lock) {
 	for _, row := range l.Slots {
-		if row.Spent != "" && row.Spent == row.Desired.Once {
+		if row.Spent != "" {
 			s.add(row.Spent)
 		}
 	}
 }
 
-// events tell a lock of all codes that were used.
-func (s *spent) events() (out []slot.Event) {
+// all lists the codes that were used.
+func (s *spent) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, code := range s.codes {
-		out = append(out, slot.Event{Kind: slot.Spent, Code: code})
-	}
-	return out
+	return slices.Clone(s.codes)
 }
 
-// follow has a wish for a code that was used elsewhere be followed by that news.
-func (s *spent) follow(events []slot.Event) []slot.Event {
+// mark has a wish for a code that was used elsewhere say so. It does not change its argument.
+func (s *spent) mark(events []slot.Event) []slot.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var news []slot.Event
-	for _, ev := range events {
+	events = slices.Clone(events)
+	for i, ev := range events {
 		if code := ev.Desired.Once; ev.Kind == slot.Wanted && code != "" && slices.Contains(s.codes, code) {
-			news = append(news, slot.Event{Kind: slot.Spent, Code: code})
+			events[i].Code = code
 		}
 	}
-	if news == nil {
-		return events
-	}
-	return append(slices.Clone(events), news...)
+	return events
 }

@@ -1,6 +1,8 @@
 package bridge
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,4 +105,159 @@ func TestWhatASlotHoldsNextIsNotSpent(t *testing.T) {
 			}
 		}
 	})
+}
+
+// setter counts how often each lock is told to take a code.
+type setter struct {
+	driver.Driver
+	mu   sync.Mutex
+	sets map[string]int
+}
+
+func (c *setter) Locks(ctx context.Context) ([]driver.Lock, error) {
+	locks, err := c.Driver.Locks(ctx)
+	for i := range locks {
+		locks[i] = setCounted{locks[i], c}
+	}
+	return locks, err
+}
+
+func (c *setter) of(address string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sets[address]
+}
+
+type setCounted struct {
+	driver.Lock
+	by *setter
+}
+
+func (l setCounted) Set(ctx context.Context, s driver.Setting) driver.Answer {
+	l.by.mu.Lock()
+	l.by.sets[l.Address()]++
+	l.by.mu.Unlock()
+	return l.Lock.Set(ctx, s)
+}
+
+// forget takes from what is stored of a lock that a code was used elsewhere, as if the power had gone before that write.
+func (s *site) forget(address string, number uint32) {
+	s.t.Helper()
+	st, err := openStore(s.dir)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	l, offset, _, err := st.loadLock(address, slot.Capabilities{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range l.Slots {
+		if row := &l.Slots[i]; row.Number == number {
+			row.Spent, row.Observed = "", slot.Observed{Generation: row.Desired.Generation, Evidence: slot.Sent}
+		}
+	}
+	if err := st.writeLock(address, l, l.Slots, offset); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
+	later := plumber
+	later.NotBefore = time.Date(2000, 1, 1, 2, 0, 0, 0, time.UTC) // two hours into the bubble's time
+	for _, tt := range []struct {
+		name   string
+		before func(s *site)
+		then   func(s *site) // after it was used at front
+	}{
+		{
+			name:   "the other lock is added",
+			before: func(*site) {},
+			then:   func(s *site) { s.want("back", 1, plumber) },
+		},
+		{
+			name:   "its dates change",
+			before: func(s *site) { s.want("back", 1, plumber); s.pass(time.Minute) },
+			then: func(s *site) {
+				changed := plumber
+				changed.NotAfter = time.Now().Add(time.Hour)
+				s.want("back", 1, changed)
+			},
+		},
+		{
+			name:   "its dates change while the other lock is out of reach",
+			before: func(s *site) { s.want("back", 1, plumber); s.pass(time.Minute); s.house.SetOffline("back", true) },
+			then: func(s *site) {
+				changed := plumber
+				changed.NotAfter = time.Now().Add(time.Hour)
+				s.want("back", 1, changed)
+				s.pass(time.Minute)
+				s.house.SetOffline("back", false)
+			},
+		},
+		{
+			name:   "an older code of another bridge may be there",
+			before: func(*site) {},
+			then: func(s *site) {
+				claimed := plumber
+				claimed.Claimed = true
+				s.want("back", 1, claimed)
+			},
+		},
+		{
+			name:   "the power goes before the other lock hears of it",
+			before: func(s *site) { s.want("back", 1, later); s.pass(time.Minute) },
+			then: func(s *site) {
+				s.kill()
+				s.forget("back", 1)
+				s.pass(3 * time.Hour)
+				s.start()
+			},
+		},
+		{
+			name:   "the power goes, and the first lock holds another code by then",
+			before: func(s *site) { s.want("back", 1, later); s.pass(time.Minute) },
+			then: func(s *site) {
+				s.want("front", 1, gone)
+				s.pass(time.Minute)
+				s.kill()
+				s.forget("back", 1)
+				s.pass(3 * time.Hour)
+				s.start()
+			},
+		},
+	} {
+		for profile := range sim.Profiles() {
+			t.Run(tt.name+"/"+profile, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t, sim.Spec{Address: "front", Profile: profile}, sim.Spec{Address: "back", Profile: profile})
+					s.kill()
+					count := &setter{Driver: s.house.Driver(), sets: map[string]int{}}
+					s.drv = count
+					s.start()
+					s.want("front", 1, plumber)
+					s.pass(time.Minute)
+					tt.before(s)
+					sets := count.of("back")
+					if !s.opens("front", plumber.PIN) {
+						t.Fatal("the first use does not open")
+					}
+					s.pass(time.Second)
+					tt.then(s)
+					s.pass(10 * time.Minute)
+					if n := count.of("back") - sets; n != 0 {
+						t.Errorf("set at the other lock %d times after its use", n)
+					}
+					if s.opens("back", plumber.PIN) {
+						t.Error("opens the other lock")
+					}
+					if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Settled() {
+						t.Errorf("back: %+v, want it used and gone", o)
+					}
+				})
+			})
+		}
+	}
 }

@@ -90,7 +90,7 @@ func (o *owner) run(ctx context.Context) error {
 	}()
 	o.timer = time.NewTimer(never)
 	defer o.timer.Stop()
-	events := append([]slot.Event{{Kind: slot.Booted}}, o.bridge.spent.events()...)
+	events := []slot.Event{{Kind: slot.Booted}}
 	var used entry
 	for {
 		before := o.state

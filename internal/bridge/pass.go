@@ -26,7 +26,7 @@ func (o *owner) move(p *pass, events []slot.Event) {
 	if len(events) == 0 { // only a step says when to wake next
 		events = []slot.Event{{Kind: slot.Ticked}}
 	}
-	for _, ev := range o.bridge.spent.follow(events) {
+	for _, ev := range o.bridge.spent.mark(events) {
 		ev.At, ev.ClockError = now, clockError
 		var actions []slot.Action
 		p.state, actions = slot.Step(p.state, ev)

@@ -46,6 +46,8 @@ func scenarios() []scenario {
 		{name: "windows that follow, by a wrong clock", slots: 1, caps: blindLock, windows: 4, weekly: 1, margin: 1, most: budget{edits: 1}},
 		{name: "codes for one use, the link cut", slots: 1, caps: blindLock, once: true, most: budget{edits: 2, cuts: 1}},
 		{name: "codes for one use, with kills", slots: 1, caps: clearLock, once: true, direct: true, grants: "ab", most: budget{edits: 2, kills: 1}},
+		{name: "codes for one use, used at another lock", slots: 1, caps: blindLock, once: true, beside: true, most: budget{edits: 2, cuts: 1}},
+		{name: "codes for one use, used at another lock, with kills", slots: 1, caps: blindLock, once: true, beside: true, direct: true, windows: 1, most: budget{edits: 2, kills: 1}},
 		{name: "two slots", slots: 2, caps: blindLock, most: budget{edits: 2, kills: 1}},
 		{name: "two slots, refusals", slots: 2, caps: blindLock, held: 1, lossy: true, direct: true, most: budget{edits: 3}},
 		{name: "two slots after an outage", slots: 2, caps: blindLock, held: 2, outage: true, most: budget{edits: 2, cuts: 1}},

@@ -55,6 +55,8 @@ var needed = []broke{
 	{name: "stored before the radio hears", around: storeFirst, scenario: "blind lock, cut and kill", property: 1, ignore: []int{5}},
 	{name: "claimed before the bridge hears", around: claimFirst, scenario: "masked lock, replaced bridge", property: 1},
 	{name: "journaled with what was seen", around: journalFirst, scenario: "changes by hand are entered, kills", property: 10},
+	{name: "used, known with the wish", around: usedWithWish, scenario: "codes for one use, used at another lock", property: 3},
+	{name: "used, known before anything starts", around: usedRecalled, scenario: "codes for one use, used at another lock, with kills", property: 3},
 	{name: "sequence", around: sequenceOnce, scenario: "changes by hand are entered, cuts", property: 12},
 }
 

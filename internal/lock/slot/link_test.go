@@ -41,12 +41,12 @@ func (c *scenario) arrivals(w world, add adder) {
 	if len(w.down) > 0 {
 		t, m := w, w.down[0]
 		t.down = w.down[1:]
-		add(c.step(t, int(w.session-1), Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}), "desired arrives", false)
+		add(c.wish(t, int(w.session-1), m), "desired arrives", false)
 	}
 	if len(w.late) > 0 && w.peers[atLock].alive {
 		t, m := w, w.late[0]
 		t.late = nil
-		add(c.step(t, atLock, Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}), "old session's desired arrives", true)
+		add(c.wish(t, atLock, m), "old session's desired arrives", true)
 	}
 	if len(w.reports) > 0 {
 		t := w
@@ -61,6 +61,19 @@ func (c *scenario) arrivals(w world, add adder) {
 		t.hear(c, w.old[k], 0)
 		add(t, "old session's report arrives", true)
 	}
+}
+
+// wish brings a bridge a desired state, and with it that its code was used, if it was.
+func (c *scenario) wish(w world, p int, m letter) world {
+	ev := Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}
+	if m.d.Once == "" || m.d.Once != w.used[m.slot] {
+		return c.step(w, p, ev)
+	}
+	if c.off&usedWithWish == 0 {
+		ev.Code = m.d.Once
+		return c.step(w, p, ev)
+	}
+	return c.step(c.step(w, p, ev), p, Event{Kind: Spent, Code: m.d.Once})
 }
 
 // connect is Hello, Welcome and the snapshot, as bridge and service do it. An older session of the
@@ -122,7 +135,7 @@ func (c *scenario) push(w *world, i int) {
 		w.srv[i] = claimed
 	}
 	if c.direct {
-		*w = c.step(*w, int(w.session-1), Event{Kind: Wanted, Slot: uint32(i + 1), Desired: d})
+		*w = c.wish(*w, int(w.session-1), letter{i, d})
 		return
 	}
 	w.down = append(slices.Clip(w.down), letter{i, d})

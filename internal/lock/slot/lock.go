@@ -138,7 +138,7 @@ type Event struct {
 
 	Slot    uint32
 	Desired Desired
-	Code    string // Desired.Once of the code that was used
+	Code    string // Desired.Once of the code that was used; with Wanted, if Desired is known to be such a one
 
 	Seq        uint64
 	Result     Result

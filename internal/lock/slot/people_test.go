@@ -19,6 +19,14 @@ func (c *scenario) people(w world, add adder) {
 			t.used[i] = string(w.who[i][min(in.gen, 7)])
 			add(c.step(t, atLock, Event{Kind: Entered, Slot: uint32(i + 1)}), "somebody uses the code", true)
 		}
+		if c.beside && w.used[i] == "" && w.peers[atLock].alive {
+			t := w
+			t.used[i] = "a"
+			add(c.step(t, atLock, Event{Kind: Spent, Code: "a"}), "somebody uses the code at another lock", true)
+			if t.left.kills > 0 {
+				add(c.killed(t), "somebody uses the code at another lock, bridge killed before this one hears of it", true)
+			}
+		}
 		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.ReadAt.IsZero() && c.idle(w) {
 			add(c.step(w, atLock, Event{Kind: Doubted, Slot: uint32(i + 1)}), "read-back due", false)
 		}
@@ -86,6 +94,10 @@ func (c *scenario) choices(grant byte) []Desired {
 	if grant == 'b' {
 		pin = "2"
 	}
+	once := ""
+	if c.once {
+		once = string(grant)
+	}
 	if c.windows > 0 {
 		at := func(n int) time.Time { return epoch0.Add(time.Duration(n) * unit) }
 		later := func(from int) Windows {
@@ -97,14 +109,10 @@ func (c *scenario) choices(grant byte) []Desired {
 			return Pack(all...)
 		}
 		return []Desired{
-			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows), Later: later(1)},
-			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows), Later: later(0)},
+			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows), Later: later(1), Once: once},
+			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows), Later: later(0), Once: once},
 			{Intent: Absent},
 		}
-	}
-	once := ""
-	if c.once {
-		once = string(grant)
 	}
 	out := []Desired{{Intent: Present, PIN: pin, Once: once}, {Intent: Absent}}
 	if c.pins {

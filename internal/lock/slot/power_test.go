@@ -8,27 +8,12 @@ var unset time.Time
 func (c *scenario) power(w world, add adder) {
 	p := w.peers[atLock]
 	if p.alive && w.left.kills > 0 {
-		t := w
-		t.left.kills--
-		if t.session == 1+atLock {
-			t.cut(c)
-		}
-		t.zombie = false
-		t.peers[atLock].alive, t.peers[atLock].wake = false, unset
-		if c.off&storeFirst != 0 {
-			t.peers[atLock].lock.Op = Op{}
-		}
-		if c.off&journalFirst != 0 {
-			t.stored = 0
-		}
-		add(t, "bridge killed", true)
+		add(c.killed(w), "bridge killed", true)
 	}
 	if p.alive {
 		return
 	}
-	t := w
-	t.peers[atLock].alive = true
-	add(c.step(t, atLock, Event{Kind: Booted}), "bridge restarted", false)
+	add(c.restarted(w), "bridge restarted", false)
 	if w.left.swaps > 0 {
 		t := w
 		t.left.swaps--
@@ -49,6 +34,36 @@ func (c *scenario) power(w world, add adder) {
 		t.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
 		add(c.step(t, atLock, Event{Kind: Booted}), "bridge restored from its first image", true)
 	}
+}
+
+func (c *scenario) killed(w world) world {
+	w.left.kills--
+	if w.session == 1+atLock {
+		w.cut(c)
+	}
+	w.zombie = false
+	w.peers[atLock].alive, w.peers[atLock].wake = false, unset
+	if c.off&storeFirst != 0 {
+		w.peers[atLock].lock.Op = Op{}
+	}
+	if c.off&journalFirst != 0 {
+		w.stored = 0
+	}
+	return w
+}
+
+// restarted lets the bridge at the lock find what the run before stored, also about the other lock.
+func (c *scenario) restarted(w world) world {
+	w.peers[atLock].alive = true
+	if c.off&usedRecalled == 0 {
+		w.peers[atLock].lock = Recall(w.peers[atLock].lock, w.used[:])
+		return c.step(w, atLock, Event{Kind: Booted})
+	}
+	w = c.step(w, atLock, Event{Kind: Booted})
+	for _, code := range w.used {
+		w = c.step(w, atLock, Event{Kind: Spent, Code: code})
+	}
+	return w
 }
 
 // step runs the real step function, stores its result at once, and starts what it asks for.

@@ -19,6 +19,7 @@ func step(l Lock, ev Event, r rules) (Lock, []Action) {
 	switch ev.Kind {
 	case Wanted:
 		m.wanted()
+		m.end(m.ev.Code)
 	case Answered:
 		m.answered()
 	case Booted:
@@ -28,7 +29,7 @@ func step(l Lock, ev Event, r rules) (Lock, []Action) {
 	case Entered:
 		m.entered()
 	case Spent:
-		m.spentElsewhere()
+		m.end(m.ev.Code)
 	}
 	m.expire()
 	m.observeAll()
@@ -95,13 +96,25 @@ func (m *machine) entered() {
 	}
 }
 
-// spentElsewhere ends a code for one use that was used on another lock.
-func (m *machine) spentElsewhere() {
+// end ends a code for one use that was used, here or on another lock. A wish that brings a used code ends it in its own
+// step: in a later one the code would be on its way to the lock already.
+func (m *machine) end(code string) {
 	for i := range m.lock.Slots {
-		if s := &m.lock.Slots[i]; m.ev.Code != "" && s.Desired.Once == m.ev.Code {
-			s.Spent = m.ev.Code
+		if s := &m.lock.Slots[i]; code != "" && s.Desired.Once == code {
+			s.Spent = code
 		}
 	}
+}
+
+// Recall ends codes for one use that were used on other locks, before Booted: the run before may have ended between the
+// writes of two locks. It never changes its argument.
+func Recall(l Lock, used []string) Lock {
+	m := machine{lock: l}
+	m.lock.Slots = slices.Clone(l.Slots)
+	for _, code := range used {
+		m.end(code)
+	}
+	return m.lock
 }
 
 // booted forgets nothing but trusts no clock of the run before: whatever was in the air may still

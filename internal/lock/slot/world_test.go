@@ -130,6 +130,7 @@ type scenario struct {
 	windows int    // 0: codes without end; else how many units a window lasts
 	weekly  int    // more windows follow, each a unit after the one before
 	once    bool   // codes serve once, and somebody uses them
+	beside  bool   // a's code for one use is on another lock of the bridge as well, and somebody uses it there
 	held    int    // so many slots start with a's code, known to all
 	foreign bool   // slot 1 starts with a stranger's code
 	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory
@@ -154,6 +155,8 @@ const (
 	claimFirst                     // a claim is stored before the bridge is told
 	journalFirst                   // a change by hand is journaled with the state that saw it
 	sequenceOnce                   // the server counts the sequence of what it stored
+	usedWithWish                   // that a wanted code was used is known in the step that takes the wish
+	usedRecalled                   // what was used is known before a bridge starts anything
 )
 
 // modelRules are production's with the waits taken out, so that time costs few states.
