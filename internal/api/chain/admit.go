@@ -11,8 +11,8 @@ import (
 
 // admission is what every call, unary or stream, must pass before its handler sees it.
 var admission = []func(*Chain, context.Context, *Call) (context.Context, error){
-	(*Chain).route,
 	(*Chain).address,
+	(*Chain).route,
 	(*Chain).authenticate,
 	(*Chain).limit,
 	(*Chain).authorize,
@@ -29,11 +29,26 @@ func (c *Chain) admit(ctx context.Context, call *Call) (context.Context, error) 
 	return ctx, nil
 }
 
+// route refuses methods that nobody offers. Whoever asks for them is counted by address: nobody asked for a credential yet.
 func (c *Chain) route(ctx context.Context, call *Call) (context.Context, error) {
-	if call.method == nobody {
-		return ctx, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", strings.ToValidUTF8(call.Method, "\uFFFD"))
+	if call.method != nobody {
+		return ctx, nil
 	}
-	return ctx, nil
+	if _, err := c.limit(ctx, call); err != nil {
+		return ctx, err
+	}
+	return ctx, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", call.Method)
+}
+
+// maxMethod is how many bytes are kept of the name of a method that nobody offers: it is logged and said back.
+const maxMethod = 200
+
+// shown is a name of a caller's own making as it may be written down.
+func shown(method string) string {
+	if len(method) <= maxMethod {
+		return strings.ToValidUTF8(method, "\uFFFD")
+	}
+	return strings.ToValidUTF8(method[:maxMethod], "\uFFFD") + "…"
 }
 
 func (c *Chain) address(ctx context.Context, call *Call) (context.Context, error) {

@@ -75,7 +75,7 @@ type Credentials struct {
 // Call is what the chain knows of one call.
 type Call struct {
 	RequestID      string
-	Method         string
+	Method         string // of one that nobody offers, the beginning
 	Protocol       Protocol
 	IdempotencyKey string     // "" when none was sent
 	Client         netip.Addr // as far as trusted proxies say; zero over a Unix socket
@@ -140,6 +140,9 @@ func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, 
 		RequestID: NewRequestID(one(md, HeaderRequestID)),
 		Method:    fullMethod, Protocol: GRPC,
 		chain: c, method: c.method(fullMethod), started: time.Now(), md: md,
+	}
+	if call.method == nobody {
+		call.Method = shown(fullMethod)
 	}
 	if p, ok := ctx.Value(protocolKey{}).(Protocol); ok {
 		call.Protocol = p
