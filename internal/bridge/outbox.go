@@ -46,6 +46,12 @@ func (o *outbox) learn(address string, rows []slot.Row, tell map[uint32]slot.Obs
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.rows[address] = rows
+	for number := range o.others[address] {
+		if o.holds(address, number) { // what was there before says nothing of what will be there after it
+			delete(o.others[address], number)
+			delete(o.unsaid[address], number)
+		}
+	}
 	if !o.open || len(tell) == 0 {
 		return
 	}
@@ -112,7 +118,8 @@ func (o *outbox) act(rec actRecord) {
 	}
 }
 
-// begin opens the outbox for a session. What is learned from here on is collected.
+// begin opens the outbox for a session. What is learned from here on is collected. What was found in slots without a code
+// of ours is told anew, empty ones too: nobody knows whether the service stored what it was told before.
 func (o *outbox) begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -123,8 +130,8 @@ func (o *outbox) begin() {
 	clear(o.unsaid)
 	for address, slots := range o.others {
 		for number, occupied := range slots {
-			if occupied && !o.holds(address, number) {
-				note(o.unsaid, address, number, true)
+			if !o.holds(address, number) {
+				note(o.unsaid, address, number, occupied)
 			}
 		}
 	}
@@ -184,8 +191,10 @@ func (o *outbox) take() (words []word, acts []actRecord) {
 	for a := range o.stale {
 		addresses[a] = true
 	}
-	for a := range o.unsaid {
-		addresses[a] = true
+	for a, slots := range o.unsaid {
+		if len(slots) > 0 {
+			addresses[a] = true
+		}
 	}
 	for _, a := range slices.Sorted(maps.Keys(addresses)) {
 		w := word{address: a, seen: o.seen[a], others: o.unsaid[a]}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -60,8 +61,8 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 			t.Errorf("what was found was touched by %d operations", n)
 		}
 		s.bridge.out.begin()
-		if again := s.told("front"); !maps.Equal(again, map[uint32]bool{5: true}) {
-			t.Errorf("the next session is told %v, want what is occupied", again)
+		if again := s.told("front"); len(again) != slots-1 || !again[5] || again[6] {
+			t.Errorf("the next session is told %v, want all %d slots, 5 occupied", again, slots-1)
 		}
 		if err := s.house.Meddle("front", 5, ""); err != nil {
 			t.Fatal(err)
@@ -71,4 +72,87 @@ func TestCodesOfOthersAreSearchedAndLeftAlone(t *testing.T) {
 			t.Errorf("after it was removed: %v", gone)
 		}
 	})
+}
+
+func TestWhatWasFoundReachesTheService(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		then func(s *site, round func()) // a code was found in slot 5, and told
+		want map[uint32]bool             // what the next session is told of slot 5, if anything
+	}{
+		{
+			name: "it is there still",
+			then: func(*site, func()) {},
+			want: map[uint32]bool{5: true},
+		},
+		{
+			name: "seen empty between two sessions",
+			then: func(s *site, round func()) {
+				s.bridge.out.end()
+				_ = s.house.Meddle("front", 5, "")
+				round()
+			},
+			want: map[uint32]bool{5: false},
+		},
+		{
+			name: "seen empty, and the word is lost with its session",
+			then: func(s *site, round func()) {
+				_ = s.house.Meddle("front", 5, "")
+				round()
+				s.told("front")
+				s.bridge.out.end()
+			},
+			want: map[uint32]bool{5: false},
+		},
+		{
+			name: "the slot was ours since, and is free again",
+			then: func(s *site, _ func()) {
+				_ = s.house.Meddle("front", 5, "")
+				s.want("front", 5, slot.Desired{Intent: slot.Present, PIN: "456782"})
+				s.pass(time.Minute)
+				s.want("front", 5, gone)
+				s.pass(time.Minute)
+			},
+			want: map[uint32]bool{},
+		},
+		{
+			name: "the slot was ours since, and holds another's code again",
+			then: func(s *site, round func()) {
+				_ = s.house.Meddle("front", 5, "")
+				s.want("front", 5, slot.Desired{Intent: slot.Present, PIN: "456782"})
+				s.pass(time.Minute)
+				s.want("front", 5, gone)
+				s.pass(time.Minute)
+				s.told("front")
+				_ = s.house.Meddle("front", 5, "864209")
+				round()
+				if got := s.told("front"); !got[5] {
+					s.t.Errorf("the session is told %v", got)
+				}
+			},
+			want: map[uint32]bool{5: true},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+				_ = s.house.Meddle("front", 5, "864209")
+				round := func() {
+					s.pass(searchRest + searchPause*time.Duration(s.bridge.owners["front"].lock.Capabilities().Slots+2))
+				}
+				s.bridge.out.begin()
+				round()
+				if got := s.told("front"); !got[5] {
+					t.Fatalf("the code in slot 5 was not found: %v", got)
+				}
+				tt.then(s, round)
+				s.bridge.out.begin()
+				got := s.told("front")
+				maps.DeleteFunc(got, func(n uint32, _ bool) bool { return n != 5 })
+				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
+					t.Errorf("the next session is told %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
 }

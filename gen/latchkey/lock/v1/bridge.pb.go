@@ -1725,7 +1725,7 @@ func (x *SlotReport) GetSlots() []*ObservedSlot {
 }
 
 // UnmanagedSlots says what was read in slots that hold no code of the service's: the bridge searches them slowly, where a lock
-// can be read, and leaves alone what it finds. Told again with each session as far as they are occupied.
+// can be read, and leaves alone what it finds. Told again with each session.
 type UnmanagedSlots struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
