@@ -29,6 +29,8 @@ type Queue struct {
 	add  inserter
 	bell chan struct{} // rings in this process when a job was stored; SQLite only
 	look time.Duration // between looks for jobs whose wake-up was lost
+	// bears is for how long starts may fail although the database is there.
+	bears time.Duration
 
 	once    sync.Once
 	started chan struct{}
@@ -41,7 +43,7 @@ type inserter interface {
 
 // Open makes the queue of a database whose schema is right.
 func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
-	q := &Queue{d: d, log: log, bell: make(chan struct{}, 1), look: time.Second, started: make(chan struct{})}
+	q := &Queue{d: d, log: log, bell: make(chan struct{}, 1), look: time.Second, bears: startFault, started: make(chan struct{})}
 	// River tells workers at most once per cooldown, and what comes up within it waits for the next look.
 	settings := &river.Config{Logger: slog.New(warnings{log.Handler()}), FetchCooldown: time.Millisecond}
 	var err error

@@ -18,10 +18,14 @@ const (
 	startFirst = 100 * time.Millisecond // after a first attempt that failed
 	startMost  = 5 * time.Second        // between attempts, however many failed
 	startTime  = 15 * time.Second       // of one attempt
+	startAsk   = 2 * time.Second        // for asking whether the database is there
+	startFault = time.Minute            // of failures while it is: a failover may take as long, and a defect does not mend
 )
 
-// run does jobs on a database that may be away when it begins.
+// run does jobs on a database that may be away when it begins. A start that keeps failing although the database is there ends it
+// with an error.
 func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdriver.Driver[T]) error {
+	var faulty time.Time // since when starts fail although the database is there
 	for wait := startFirst; ; wait = min(2*wait, startMost) {
 		client, err := river.NewClient(d, settings)
 		if err != nil {
@@ -36,6 +40,14 @@ func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdr
 		if ctx.Err() != nil {
 			return nil
 		}
+		switch {
+		case !there(ctx, d):
+			faulty = time.Time{}
+		case faulty.IsZero():
+			faulty = time.Now()
+		case time.Since(faulty) >= q.bears:
+			return fmt.Errorf("the job queue cannot start although its database is there: %w", err)
+		}
 		q.log.Warn("the job queue cannot start, and tries again", "error", err, "in", wait)
 		select {
 		case <-ctx.Done():
@@ -43,6 +55,13 @@ func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdr
 		case <-time.After(wait):
 		}
 	}
+}
+
+// there asks whether the database answers.
+func there[T any](ctx context.Context, d riverdriver.Driver[T]) bool {
+	ctx, cancel := context.WithTimeout(ctx, startAsk)
+	defer cancel()
+	return d.GetExecutor().Exec(ctx, "SELECT 1") == nil
 }
 
 // begin starts a client that runs until it is told to stop: the end of ctx would cut jobs at once that need a moment

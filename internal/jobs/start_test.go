@@ -126,6 +126,19 @@ func TestAQueueThatNeverStartsCanBeStopped(t *testing.T) {
 	})
 }
 
+// TestAQueueThatCannotStartSaysSo has a defect that no waiting mends: there is nobody to do any job.
+func TestAQueueThatCannotStartSaysSo(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		q := open(t, d)
+		q.bears = 50 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := failing(ctx, q, river.NewWorkers(), 2, 0); err == nil || !strings.Contains(err.Error(), "Worker") {
+			t.Errorf("ended with %v", err)
+		}
+	})
+}
+
 // lines passes on what is written.
 type lines chan<- string
 
