@@ -16,12 +16,17 @@ const (
 	// journal while the service is away. Whoever is near may ask as often as the local interface lets anybody.
 	refusalsAtOnce    = 20
 	refusalsPerMinute = 1
+
+	// And at all doors of a bridge together: a day of refusals without end is a seventh of what the journal keeps.
+	allRefusalsAtOnce    = 100
+	allRefusalsPerMinute = 5
 )
 
-// refusals bounds what is told of refusals, by door.
+// refusals bounds what is told of refusals, by door and in all.
 type refusals struct {
 	mu   sync.Mutex
 	left map[string]*budget // by address, of locks only
+	all  *budget
 }
 
 // tell says whether one more is told at a door.
@@ -31,12 +36,13 @@ func (r *refusals) tell(address string, now time.Time) bool {
 	b := r.left[address]
 	if b == nil {
 		if r.left == nil {
-			r.left = map[string]*budget{}
+			r.left, r.all = map[string]*budget{}, &budget{left: allRefusalsAtOnce, at: now}
 		}
 		b = &budget{left: refusalsAtOnce, at: now}
 		r.left[address] = b
 	}
-	return b.take(now, refusalsAtOnce, refusalsPerMinute)
+	// The door's first: what one door may not tell takes nothing from the others.
+	return b.take(now, refusalsAtOnce, refusalsPerMinute) && r.all.take(now, allRefusalsAtOnce, allRefusalsPerMinute)
 }
 
 // refusedKey tells that a SmartKey was refused at a door of ours, whichever way it came. Where a presentation names no door

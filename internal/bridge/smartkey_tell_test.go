@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -107,5 +108,30 @@ func TestRefusalsDoNotFillTheJournal(t *testing.T) {
 	}
 	if n := count("front", now.Add(5*time.Minute)); n != 5*refusalsPerMinute {
 		t.Errorf("five minutes later: %d", n)
+	}
+}
+
+// TestRefusalsAtManyDoorsDoNotFillTheJournal has somebody refused without end at all doors of a bridge, for a day.
+func TestRefusalsAtManyDoorsDoNotFillTheJournal(t *testing.T) {
+	var l refusals
+	noon, told := time.Now(), 0
+	for minute := range 24 * 60 {
+		for door := range 30 {
+			for range 3 {
+				if l.tell(strconv.Itoa(door), noon.Add(time.Duration(minute)*time.Minute)) {
+					told++
+				}
+			}
+		}
+	}
+	if least, most := 7000, 7300; told < least || told > most {
+		t.Errorf("%d refusals of a day are told, want %d to %d of the %d that the journal keeps", told, least, most, journalSize)
+	}
+	other := refusals{}
+	for range 10000 {
+		other.tell("front", noon)
+	}
+	if !other.tell("back", noon) {
+		t.Error("one door takes what is told of the others")
 	}
 }
