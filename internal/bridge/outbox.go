@@ -165,8 +165,8 @@ func (o *outbox) generation(address string, number uint32) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, r := range o.rows[address] {
-		if r.Slot == number && r.Observed.Present {
-			return r.Observed.Generation
+		if o := r.Observed; r.Slot == number && o.Present && (o.Evidence.Settled() || o.Window > 0) { // else it may be an older one's
+			return o.Generation
 		}
 	}
 	return 0

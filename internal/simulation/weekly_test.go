@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -114,4 +115,56 @@ func (s *site) staffed(specs []sim.Spec, zone *time.Location) {
 			}
 		}
 	}
+}
+
+// A lock that is too busy as the hours end keeps the code; that new hours are handed meanwhile makes the door no safer.
+func TestHoursHandedAnewSayNothingOfTheCodeThatIsThereStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		honolulu, err := time.LoadLocation("Pacific/Honolulu")
+		if err != nil {
+			t.Fatal(err)
+		}
+		day := time.Now().Truncate(48 * time.Hour).Add(4 * 24 * time.Hour) // handed anew at 14:00 in Honolulu
+		clerk := shift{slot: 1, pin: "345671", hours: []access.Hours{{Days: []int{1, 2, 3, 4, 5, 6, 7}, From: "09:00", To: "13:30"}}}
+		time.Sleep(time.Until(day.Add(-4 * time.Hour)))
+		var specs []sim.Spec
+		for name, p := range sim.Profiles() {
+			if p.Capabilities.Schedule != slot.ScheduleWindow {
+				specs = append(specs, sim.Spec{Address: name, Profile: name, Latency: 100 * time.Millisecond})
+			}
+		}
+		s := newSite(t, specs)
+		s.pass(time.Minute)
+		wishes := func() {
+			for _, l := range specs {
+				s.service.want(l.Address, clerk.slot, "code 1", clerk.desired(honolulu))
+			}
+		}
+		called := func(when string, want ...slot.Evidence) {
+			t.Helper()
+			for _, l := range specs {
+				if got := s.service.status(l.Address, clerk.slot); !slices.Contains(want, got) {
+					t.Errorf("%s: %s it is called %s, want %v", l.Address, when, got, want)
+				}
+			}
+		}
+		wishes()
+		s.pass(time.Until(day.Add(-2 * time.Hour)))
+		called("within the hours", slot.Accepted, slot.Verified)
+		s.house.SetOdds(sim.Odds{Busy: 1})
+		s.pass(time.Until(day.Add(-time.Minute)))
+		called("after the hours", slot.Removing)
+		s.pass(2 * time.Minute)
+		wishes()
+		s.pass(time.Minute)
+		called("handed anew", slot.Removing)
+		s.house.SetOdds(sim.Odds{})
+		s.pass(10 * time.Minute)
+		called("once the lock is back", slot.Sent, slot.Accepted, slot.Verified)
+		for _, l := range specs {
+			if s.opens(l.Address, clerk.pin) {
+				t.Errorf("%s: opens outside the hours", l.Address)
+			}
+		}
+	})
 }

@@ -136,7 +136,7 @@ func (m *machine) observed(s *Slot) Observed {
 		o.Evidence, o.Result = Unconfirmed, s.Code
 	default:
 		o.Evidence, o.Result = Sent, s.Code
-		o.Present = t.waiting && t.window > 0 && s.Held.Is == Ours // the window before left it there
+		o.Present = t.waiting && s.Held.Is == Ours // the window before left it there, also one of an older generation
 	}
 	return o
 }

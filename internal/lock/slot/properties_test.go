@@ -91,6 +91,12 @@ func falseConvergence(c *scenario, w *world, i int) string {
 		if in.ours() {
 			return "called removed and is on the lock"
 		}
+	case Sent:
+		if b, _ := w.peers[atLock].lock.Slot(uint32(i + 1)); c.direct && w.session == 1+atLock && in.ours() && b.Held.Is == Ours {
+			if _, window, _ := s.Desired.at(epoch0, 0); epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
+				return "called sent, and an older window's code is on the lock"
+			}
+		}
 	case Failed:
 		if s.Observed.Result != Occupied && w.refused[i] != s.Desired.Generation {
 			return "called failed and was not refused"

@@ -128,7 +128,7 @@ func (s Server) Free() bool { return s.Grant == "" && !s.Foreign }
 
 // Status is the word for the slot at now: Queued, Sent, Accepted, Verified, Unconfirmed, Failed,
 // Removing or Removed. Accepted and Verified are never said of a window that has ended, nor of one in which nothing was
-// seen yet: between two windows what was there is being removed, and in the next the bridge has what it needs.
+// seen yet: before a window what is there yet is being removed, and in the next the bridge has what it needs.
 func (s Server) Status(now time.Time) Evidence { return status(s, now, production) }
 
 func status(s Server, now time.Time, rule rules) Evidence {
@@ -153,7 +153,7 @@ func status(s Server, now time.Time, rule rules) Evidence {
 		return Removing
 	case !o.Present || (o.Window >= n && o.Evidence.Settled()) || !rule.keeps(ownWindow):
 		return o.Evidence
-	case o.Window > n || (n > 0 && now.Before(w.From)):
+	case o.Window > n || now.Before(w.From):
 		return Removing
 	}
 	return Sent

@@ -106,8 +106,8 @@ func (d Desired) LogValue() slog.Value { return slog.StringValue(d.String()) }
 type Observed struct {
 	Generation uint64
 	Present    bool // the credential of Generation is on the lock
-	// Window counts the window that is spoken of, from 0: the present one, else the next. Present between two windows
-	// says that the code should be off, and is not yet.
+	// Window counts the window that is spoken of, from 0: the present one, else the next. Present before it, and not
+	// settled, says that a code of ours should be off, and is not yet: this one, or that of an older generation.
 	Window   int
 	Used     bool // the code was for one use, and was used
 	Evidence Evidence
