@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -138,6 +139,83 @@ func TestActOfABridgeThatDoesNotComeBackFails(t *testing.T) {
 		}
 		if len(b.messages) > 0 {
 			t.Errorf("sent %v", b.next())
+		}
+	})
+}
+
+type welcomed struct {
+	greeting []byte
+	err      error
+}
+
+func (s *site) greeting(n *Node, node, bridgeID string) <-chan welcomed {
+	done := make(chan welcomed, 1)
+	go func() {
+		raw, err := n.Greet(context.Background(), s.house, node, bridgeID)
+		done <- welcomed{raw, err}
+	}()
+	return done
+}
+
+// connectKeyed opens a session of software that knows SmartKeys.
+func (b *bridge) connectKeyed(address string) {
+	b.s.t.Helper()
+	b.open(address)
+	hello := b.hello()
+	hello.GetHello().Capabilities = []string{smartKeys}
+	b.send(hello)
+	if b.epoch = b.next().GetWelcome().GetEpoch(); b.epoch == 0 {
+		b.s.t.Fatal("no Welcome")
+	}
+}
+
+// A greeting asked for while its bridge is on its way from a node that drains to another comes from there.
+func TestGreetingGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		here, address := s.node("nod_a")
+		there, next := s.node("nod_b")
+		b := s.enrol("front")
+		b.connectKeyed(address)
+		early := s.greeting(there, "nod_a", b.id) // the session ends before the bridge answers
+		if b.next().GetGreetingWanted() == nil {
+			t.Fatal("no greeting was asked for")
+		}
+		s.draining(here, 0)
+		b.left()
+		waiting := map[string]<-chan welcomed{
+			"asked before": early, "at the node that drains": s.greeting(here, "nod_a", b.id), "at the other": s.greeting(there, "nod_a", b.id),
+			"known to be on its way": s.greeting(there, "", b.id),
+		}
+		b.connectKeyed(next)
+		for range waiting {
+			w := b.next().GetGreetingWanted()
+			if w == nil {
+				t.Fatal("no greeting was asked for")
+			}
+			b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Greeting{Greeting: &lockv1.Greeting{Id: w.Id, Greeting: []byte("hello")}}})
+		}
+		for how, done := range waiting {
+			if r := <-done; r.err != nil || string(r.greeting) != "hello" {
+				t.Errorf("%s: %q, %v", how, r.greeting, r.err)
+			}
+		}
+	})
+}
+
+// A bridge that does not come back gives no greeting, and one that is nowhere is not waited for.
+func TestGreetingOfABridgeThatDoesNotComeBackFails(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		s.pace.moving = 100 * time.Millisecond
+		here, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connectKeyed(address)
+		s.draining(here, 0)
+		b.left()
+		if r := <-s.greeting(here, "", b.id); !fault.Has(r.err, fault.BridgeOffline) {
+			t.Errorf("nobody came: %v", r.err)
+		}
+		if r := <-s.greeting(here, "nod_gone", s.enrol("back").id); !fault.Has(r.err, fault.BridgeOffline) {
+			t.Errorf("a bridge that never came: %v", r.err)
 		}
 	})
 }

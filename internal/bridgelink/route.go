@@ -113,7 +113,7 @@ func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
 		n.cutOlder(c.BridgeID, c.Epoch)
 		return json.Marshal(answer{Done: true})
 	case "greet":
-		return json.Marshal(greetingAnswer(n.greet(ctx, c.BridgeID)))
+		return json.Marshal(n.greetHere(ctx, c.BridgeID))
 	case "act":
 		return json.Marshal(n.place(ctx, c, nil))
 	}

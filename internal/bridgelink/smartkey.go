@@ -2,8 +2,6 @@ package bridgelink
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -11,7 +9,6 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
-	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -288,59 +285,6 @@ func (n *Node) greet(ctx context.Context, bridgeID string) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, errLate
 	}
-}
-
-// Greet asks a bridge for a greeting, on whichever node holds it.
-func (n *Node) Greet(ctx context.Context, node, bridgeID string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, greetingWait+time.Second)
-	defer cancel()
-	if node == n.cfg.Name {
-		return n.greet(ctx, bridgeID)
-	}
-	raw, err := json.Marshal(call{Verb: "greet", BridgeID: bridgeID})
-	if err != nil {
-		return nil, err
-	}
-	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
-	switch {
-	case errors.Is(err, bus.ErrNoResponder):
-		return nil, lock.ErrBridgeOffline
-	case err != nil:
-		return nil, errLate
-	}
-	var a answer
-	if err := json.Unmarshal(reply, &a); err != nil {
-		return nil, err
-	}
-	switch {
-	case a.Done:
-		return a.Greeting, nil
-	case a.Why == busy:
-		return nil, errBusy
-	case a.Why == unsupported:
-		return nil, errNoSmartKeys
-	case a.Why == refused:
-		return nil, errLate
-	}
-	return nil, lock.ErrBridgeOffline
-}
-
-// unsupported is why a bridge's node sends no greeting.
-const unsupported = "unsupported"
-
-// greeting answers another node.
-func greetingAnswer(raw []byte, err error) answer {
-	switch {
-	case err == nil:
-		return answer{Done: true, Greeting: raw}
-	case errors.Is(err, errBusy):
-		return answer{Why: busy}
-	case errors.Is(err, errNoSmartKeys):
-		return answer{Why: unsupported}
-	case errors.Is(err, errLate):
-		return answer{Why: refused}
-	}
-	return answer{Why: notHere}
 }
 
 // judged is the bridge's word on an act's result: for a SmartKey that it refused, why.

@@ -23,8 +23,8 @@ type SmartKeys struct {
 	Keys *keyring.Ring
 	// Wake has changes under a context wake the bridges that they concern.
 	Wake func(context.Context) context.Context
-	// Greet asks a bridge, which a node of ours holds, for a greeting.
-	Greeting func(ctx context.Context, node, bridgeID string) ([]byte, error)
+	// Greeting asks a bridge for a greeting, which a node of ours holds; no node: it is on its way to one.
+	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act has an act carried out that is stored, and waits for what becomes of it.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
 }
@@ -103,14 +103,14 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	br, err := lock.GetBridge(ctx, view.Client, bearer.Property, lk.BridgeID)
+	at, err := lock.FindBridge(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
 	if err != nil {
 		return nil, err
 	}
-	if !lock.BridgeOnline(br, view.Now()) {
+	if at.Node == "" && !at.Moving {
 		return nil, lock.ErrBridgeOffline
 	}
-	greeting, err := s.Greeting(ctx, br.Node, br.ID)
+	greeting, err := s.Greeting(ctx, bearer.Property, at.Node, lk.BridgeID)
 	if err != nil {
 		return nil, err
 	}
