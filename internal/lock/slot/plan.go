@@ -173,7 +173,7 @@ func (m *machine) start() {
 	m.actions = append(m.actions, Action{Kind: Start, Slot: op.Slot, Op: op})
 }
 
-// order ranks ready operations: whoever was overtaken too often, then revocations, then settings,
+// order ranks ready operations: whoever was overtaken too often, then revocations and what closes like one, then settings,
 // then readings; the earliest due first among equals.
 type order struct {
 	passed uint8 // only when at the limit
@@ -208,7 +208,7 @@ func (m *machine) next(s *Slot) (Op, order, bool) {
 	if !t.present || (s.Cured && s.Held.Is == Unsure) {
 		return Op{Kind: OpClear, Replace: true}, k, true
 	}
-	if m.rules.keeps(revokeFirst) {
+	if m.rules.keeps(revokeFirst) && !m.closes(s, t) {
 		k.class = 1
 	}
 	theirs := s.Held.Is == Empty || (s.Held.Is == Unknown && !s.Desired.Claimed) // if anything is there
@@ -217,6 +217,15 @@ func (m *machine) next(s *Slot) (Op, order, bool) {
 	}
 	replace := s.Held.Is == Ours || s.Held.Is == Unsure || (s.Held.Is == Unknown && s.Desired.Claimed) || !m.rules.keeps(notReplacing)
 	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
+}
+
+// closes reports whether setting the target also takes off what should not open now: on a lock that keeps windows the next
+// one takes the place of one that has ended. That is as urgent as a removal.
+func (m *machine) closes(s *Slot, t target) bool {
+	if !t.present || !m.ev.At.Before(t.due) || t.met(s) {
+		return false
+	}
+	return s.Held.Is == Ours || (s.Held.Is == Unsure && t.window > 0)
 }
 
 // wake asks for a tick when time alone will make a difference.

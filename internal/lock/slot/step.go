@@ -220,7 +220,11 @@ func (m *machine) retry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
 	}
-	wait := max(m.rules.retry(op.Kind, s.Attempts), m.ev.RetryAfter)
+	kind := op.Kind
+	if kind == OpSet && m.closes(s, m.want(s)) {
+		kind = OpClear
+	}
+	wait := max(m.rules.retry(kind, s.Attempts), m.ev.RetryAfter)
 	s.Code, s.RetryAt, s.Looked = m.ev.Result, m.ev.At.Add(wait), false
 	s.Attempts = min(s.Attempts+1, m.rules.attempts)
 }

@@ -66,3 +66,41 @@ func TestWindowsOfALockThatKeepsWholeHours(t *testing.T) {
 	b.pass(30*time.Minute + 10*time.Second)
 	b.inFlight(OpClear, 1)
 }
+
+// On a lock that keeps windows the next window takes the place of the one that has ended: no less urgently than a removal.
+func TestTheEndOfAWindowIsUrgentOnALockThatKeepsWindows(t *testing.T) {
+	for _, result := range []Result{Busy, Timeout} {
+		t.Run(string(result), func(t *testing.T) {
+			caps := realLock()
+			caps.Schedule, caps.ReadBack, caps.Readable = ScheduleWindow, false, ReadableNone
+			end, next := noon.Add(time.Hour), noon.Add(21*time.Hour)
+			b := newBench(t, caps)
+			b.want(2, Desired{Intent: Present, PIN: "0451", NotBefore: noon, NotAfter: end, Later: Pack(Window{next, next.Add(4 * time.Hour)})})
+			b.answer(OK)
+			b.pass(time.Hour - time.Second)
+			b.want(3, Desired{Intent: Present, PIN: "0452"})
+			b.want(1, Desired{Intent: Present, PIN: "0453"})
+			b.inFlight(OpSet, 3)
+			b.pass(time.Second)
+			b.answer(OK)
+			b.inFlight(OpSet, 2)
+			if op := b.lock.Op; !op.NotBefore.Equal(next) {
+				t.Fatalf("set from %v, want the next window", op.NotBefore)
+			}
+			for range 20 {
+				b.answer(result)
+				for b.lock.Op.Slot != 2 {
+					if b.lock.Op.Kind != "" {
+						b.answer(OK)
+						continue
+					}
+					wait := b.wake()
+					if wait < 0 || wait > production.retryClear {
+						t.Fatalf("tried again in %v, want within %v", wait, production.retryClear)
+					}
+					b.pass(wait)
+				}
+			}
+		})
+	}
+}
