@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entdoorrule "latchkey.dev/ent/doorrule"
 	entgrant "latchkey.dev/ent/grant"
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entphone "latchkey.dev/ent/phone"
@@ -273,7 +274,12 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	if err != nil {
 		return err
 	}
-	u := i.tx.KeyStatus.UpdateOne(s).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
+	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.IDIn(s.LockIds...), entdoorrule.FloorGT(s.Generation)).IDs(ctx)
+	if err != nil {
+		return fmt.Errorf("look for doors that started anew: %w", err)
+	}
+	checked, opened := stillProven(s, i.row.LeastVersion, rules, i.tx.Now())
+	u := i.tx.KeyStatus.UpdateOne(s).SetCheckedIds(checked).SetOpenedIds(opened).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
 	if until.After(s.EndsAt) {
 		u.SetEndsAt(until)
 	}
@@ -291,6 +297,17 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 		return nil
 	}
 	return lock.WakeKeys(i.tx, i.row.ID)
+}
+
+// stillProven is what the next token under an index inherits of what was noted of those before: at which locks one was found good,
+// and which one opened. Nothing, if the phone held none that was good any more, and nothing at locks that started anew since: it
+// proves nothing of the new token. least is the least version of a key set whose tokens count.
+func stillProven(s *ent.KeyStatus, least int64, anew []string, now time.Time) (checked, opened []string) {
+	if !s.EndsAt.After(now) || s.KeySetVersion < least {
+		return nil, nil
+	}
+	gone := func(lockID string) bool { return slices.Contains(anew, lockID) }
+	return slices.DeleteFunc(slices.Clone(s.CheckedIds), gone), slices.DeleteFunc(slices.Clone(s.OpenedIds), gone)
 }
 
 // List is the phones of a stay, oldest first.
