@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -158,15 +159,19 @@ func run(t *testing.T, env []string, name string, args ...string) {
 	}
 }
 
-// ports finds free ones. They are given back before they are used, so that a killed server finds its own again.
+// ports finds free ones. They are given back before they are used, and again while the server is dead, so that they lie below
+// those that systems give to whoever asks for any.
 func ports(t *testing.T, n int) []string {
 	t.Helper()
 	var out []string
 	var all []io.Closer
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for tries := 0; len(out) < n; tries++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
 		if err != nil {
-			t.Fatal(err)
+			if tries > 1000 {
+				t.Fatal(err)
+			}
+			continue
 		}
 		all = append(all, l)
 		out = append(out, l.Addr().String())
