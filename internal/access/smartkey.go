@@ -22,24 +22,32 @@ type Token struct {
 	Gone    bool // all are over, or the bridge has said that it holds the list that takes them back
 }
 
+// climb are the words for SmartKeys at a lock that the stay has a right to, each saying more than the one before.
+var climb = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
+
+// reached is how far the tokens of a phone have come on the way that climb is.
+func (t Token) reached() int {
+	switch {
+	case !t.Good:
+		return 0
+	case t.Opened:
+		return 4
+	case t.Checked:
+		return 3
+	case t.Known:
+		return 2
+	}
+	return 1
+}
+
 // KeyEvidence says what is known of SmartKeys at a lock that the stay has a right to. It climbs while some phone holds a good
 // token, and begins anew without one: a phone has to renew.
 func KeyEvidence(tokens []Token) slot.Evidence {
-	e, rank := slot.Planned, 0
+	most := 0
 	for _, t := range tokens {
-		if !t.Good {
-			continue
-		}
-		for n, of := range []struct {
-			so   bool
-			word slot.Evidence
-		}{{true, slot.Sent}, {t.Known, slot.Accepted}, {t.Checked, slot.Verified}, {t.Opened, slot.Used}} {
-			if of.so && n+1 > rank {
-				e, rank = of.word, n+1
-			}
-		}
+		most = max(most, t.reached())
 	}
-	return e
+	return climb[most]
 }
 
 // KeyLeft says what is known of SmartKeys at a lock that the stay has no right to.

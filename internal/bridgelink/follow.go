@@ -2,7 +2,6 @@ package bridgelink
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -88,7 +87,7 @@ func (n *Node) unclaim(ctx context.Context, o *lock.Order) error {
 }
 
 // ask has the node that holds a bridge carry an act out; this one needs no bus for it.
-func (n *Node) ask(ctx context.Context, o lock.Order) (a answer, err error) {
+func (n *Node) ask(ctx context.Context, o lock.Order) (answer, error) {
 	c := call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
 	switch o.Node {
 	case "":
@@ -99,15 +98,7 @@ func (n *Node) ask(ctx context.Context, o lock.Order) (a answer, err error) {
 		}
 		return n.place(ctx, c, nil), nil
 	}
-	raw, err := json.Marshal(c)
-	if err != nil {
-		return a, err
-	}
-	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+o.Node, raw)
-	if err != nil {
-		return a, err
-	}
-	return a, json.Unmarshal(reply, &a)
+	return n.tell(ctx, o.Node, c)
 }
 
 // drop ends an act that was not sent. If it was claimed after all, its state is the answer.

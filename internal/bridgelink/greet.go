@@ -2,7 +2,6 @@ package bridgelink
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
@@ -36,22 +35,14 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 }
 
 // greetAt has the node that holds a bridge ask it; this one needs no bus for it.
-func (n *Node) greetAt(ctx context.Context, to lock.Order) (a answer, err error) {
+func (n *Node) greetAt(ctx context.Context, to lock.Order) (answer, error) {
 	switch to.Node {
 	case "":
 		return answer{Why: leaving}, nil
 	case n.cfg.Name:
 		return n.greetHere(ctx, to.BridgeID), nil
 	}
-	raw, err := json.Marshal(call{Verb: "greet", BridgeID: to.BridgeID})
-	if err != nil {
-		return a, err
-	}
-	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+to.Node, raw)
-	if err != nil {
-		return a, err
-	}
-	return a, json.Unmarshal(reply, &a)
+	return n.tell(ctx, to.Node, call{Verb: "greet", BridgeID: to.BridgeID})
 }
 
 // greetHere asks a bridge whose session is here. Where it is not, and the node has its bridges leave, it is on its way.

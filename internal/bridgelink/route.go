@@ -170,14 +170,23 @@ func (n *Node) current(bridgeID string) *session {
 	return best
 }
 
+// tell calls another node and waits for its answer.
+func (n *Node) tell(ctx context.Context, node string, c call) (a answer, err error) {
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return a, err
+	}
+	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(reply, &a)
+}
+
 func (n *Node) cutElsewhere(node, bridgeID string, epoch int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.pace.takeover)
 	defer cancel()
-	raw, err := json.Marshal(call{Verb: "cut", BridgeID: bridgeID, Epoch: epoch})
-	if err != nil {
-		return
-	}
-	if _, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw); err != nil {
+	if _, err := n.tell(ctx, node, call{Verb: "cut", BridgeID: bridgeID, Epoch: epoch}); err != nil {
 		n.log.Info("the node that held a bridge before does not answer", "bridge", bridgeID, "node", node)
 	}
 }

@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,37 +155,53 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	if err != nil {
 		return nil, fmt.Errorf("seal the code of lock %s slot %d: %w", lk.ID, s.Number, err)
 	}
-	from, to := moment(p.NotBefore), moment(p.NotAfter)
-	if s.ID == "" {
-		s, err = tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(s.Number).
-			SetGeneration(generation).SetPresent(true).SetGrantID(p.GrantID).SetPinID(p.PINID).SetDoorID(p.DoorID).SetStaySpaceID(p.StaySpaceID).SetPinID(p.PINID).
-			SetPin(sealed).SetNillableNotBefore(from).SetNillableNotAfter(to).SetLater(laterOf(p.Later)).SetOnce(p.Once).SetClaimant(next.Claimant).
-			SetEvidence(string(slot.Queued)).SetChangedAt(tx.Now()).Save(ctx)
-		if err == nil {
-			wake(tx, lk.BridgeID, lk.ID)
-		}
-		return s, err
-	}
 	row := *s
 	row.Generation, row.Present, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID = generation, true, p.GrantID, p.PINID, p.DoorID, p.StaySpaceID
-	row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited = sealed, from, to, next.Claimant, next.Inherited
-	row.Later, row.Once = laterOf(p.Later), p.Once
-	later, err := stored(row.Later)
+	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, moment(p.NotBefore), moment(p.NotAfter), laterOf(p.Later), p.Once
+	row.Claimant, row.Inherited = next.Claimant, next.Inherited
+	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
+	if s.ID == "" {
+		err = addSlot(tx, &row)
+	} else {
+		err = changeSlot(tx, s, &row)
+	}
 	if err != nil {
 		return nil, err
 	}
-	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
-	done, err := tx.ExecContext(ctx, placed, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
-		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once,
-		s.ID, s.PropertyID, s.Generation)
-	if err != nil {
-		return nil, fmt.Errorf("store the code of lock %s slot %d: %w", lk.ID, s.Number, err)
-	}
-	if n, err := done.RowsAffected(); err != nil || n == 0 {
-		return nil, cmp.Or(err, error(errSlotMoved))
-	}
 	wake(tx, lk.BridgeID, lk.ID)
 	return &row, nil
+}
+
+// addSlot stores a slot that was never used, and gives it its id.
+func addSlot(tx *db.Tx, row *ent.Slot) error {
+	row.ID = id.New(id.Slot)
+	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
+		SetGeneration(row.Generation).SetPresent(row.Present).SetGrantID(row.GrantID).SetPinID(row.PinID).SetDoorID(row.DoorID).SetStaySpaceID(row.StaySpaceID).
+		SetPin(row.Pin).SetNillableNotBefore(row.NotBefore).SetNillableNotAfter(row.NotAfter).SetLater(row.Later).SetOnce(row.Once).
+		SetClaimant(row.Claimant).SetInherited(row.Inherited).SetEvidence(row.Evidence).SetChangedAt(row.ChangedAt).Exec(tx.Brief())
+	if err != nil {
+		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
+	}
+	return nil
+}
+
+// changeSlot stores what a slot that was used before shall hold now, unless it was changed since it was read.
+func changeSlot(tx *db.Tx, was, row *ent.Slot) error {
+	later, err := stored(row.Later)
+	if err != nil {
+		return err
+	}
+	done, err := tx.ExecContext(tx.Brief(), placed, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
+		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once,
+		was.ID, was.PropertyID, was.Generation)
+	if err != nil {
+		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
+	}
+	n, err := done.RowsAffected()
+	if err == nil && n == 0 {
+		return errSlotMoved
+	}
+	return err
 }
 
 // placed is ent's update without its second look at the row: a check-in does it for each door.

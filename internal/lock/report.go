@@ -23,32 +23,40 @@ type Learned struct {
 	Before, After slot.Evidence // the words for partners
 }
 
-// Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
-// we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
-func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
-	ctx := tx.Context()
+// spoken finds the lock that a bridge's current session speaks of, nil if we do not know it, and its slots, by number.
+func spoken(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
 	br, err := current(tx, bridgeID, epoch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lk, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.Address(address)).Only(ctx)
+	lk, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.Address(address)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	numbers := make([]int, len(seen))
-	for i, s := range seen {
-		numbers[i] = s.Number
-	}
-	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(br.PropertyID), entslot.NumberIn(numbers...)).All(ctx)
+	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(br.PropertyID), entslot.NumberIn(numbers...)).All(tx.Context())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	by := make(map[int]*ent.Slot, len(rows))
 	for _, row := range rows {
 		by[row.Number] = row
+	}
+	return lk, by, nil
+}
+
+// Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
+// we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
+func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
+	numbers := make([]int, len(seen))
+	for i, s := range seen {
+		numbers[i] = s.Number
+	}
+	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
+	if err != nil || lk == nil {
+		return nil, err
 	}
 	var changes []Learned
 	for _, s := range seen {

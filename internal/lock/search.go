@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	"latchkey.dev/ent"
-	entlock "latchkey.dev/ent/lock"
-	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
@@ -17,29 +15,16 @@ import (
 // a slot is listed and given to nobody, until it is seen empty. What is said of a slot that is somebody's by now is too old
 // to count. It returns the slots that became free.
 func Search(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]Learned, error) {
-	ctx := tx.Context()
-	br, err := current(tx, bridgeID, epoch)
-	if err != nil {
+	numbers := slices.Sorted(maps.Keys(found))
+	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
+	if err != nil || lk == nil {
 		return nil, err
-	}
-	lk, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.Address(address)).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	numbers := slices.DeleteFunc(slices.Sorted(maps.Keys(found)), func(n int) bool { return n < 1 || n > lk.Capabilities.Slots })
-	rows, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(br.PropertyID), entslot.NumberIn(numbers...)).All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	by := make(map[int]*ent.Slot, len(rows))
-	for _, row := range rows {
-		by[row.Number] = row
 	}
 	var learned []Learned
 	for _, n := range numbers {
+		if n < 1 || n > lk.Capabilities.Slots {
+			continue
+		}
 		row, err := searched(tx, lk, by[n], n, found[n])
 		if err != nil {
 			return nil, fmt.Errorf("note what slot %d of lock %s holds: %w", n, lk.ID, err)
