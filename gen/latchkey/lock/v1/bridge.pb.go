@@ -903,405 +903,6 @@ func (x *Hello) GetSmartkeyListNumber() uint64 {
 	return 0
 }
 
-// LockHello says what the bridge holds of one lock.
-type LockHello struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The address under which the driver knows the lock; unique on the bridge.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Digest of (slot, generation, observed) over all slots; slot.Digest.
-	Digest []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
-	// What the lock can do.
-	Capabilities *LockCapabilities `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	// How it does.
-	Status *LockStatus `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
-	// The maker and model, for people.
-	Model         string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LockHello) Reset() {
-	*x = LockHello{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockHello) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockHello) ProtoMessage() {}
-
-func (x *LockHello) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockHello.ProtoReflect.Descriptor instead.
-func (*LockHello) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{7}
-}
-
-func (x *LockHello) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *LockHello) GetDigest() []byte {
-	if x != nil {
-		return x.Digest
-	}
-	return nil
-}
-
-func (x *LockHello) GetCapabilities() *LockCapabilities {
-	if x != nil {
-		return x.Capabilities
-	}
-	return nil
-}
-
-func (x *LockHello) GetStatus() *LockStatus {
-	if x != nil {
-		return x.Status
-	}
-	return nil
-}
-
-func (x *LockHello) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-// LockCapabilities is what a lock can do, as its driver knows.
-type LockCapabilities struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Shortest PIN.
-	PinMinLength uint32 `protobuf:"varint,1,opt,name=pin_min_length,json=pinMinLength,proto3" json:"pin_min_length,omitempty"`
-	// Longest PIN.
-	PinMaxLength uint32 `protobuf:"varint,2,opt,name=pin_max_length,json=pinMaxLength,proto3" json:"pin_max_length,omitempty"`
-	// The characters a PIN may have; empty: 0123456789.
-	PinAlphabet string `protobuf:"bytes,3,opt,name=pin_alphabet,json=pinAlphabet,proto3" json:"pin_alphabet,omitempty"`
-	// A PIN must not begin with any of these.
-	PinForbiddenPrefixes []string `protobuf:"bytes,4,rep,name=pin_forbidden_prefixes,json=pinForbiddenPrefixes,proto3" json:"pin_forbidden_prefixes,omitempty"`
-	// A PIN must not match any of these RE2 expressions.
-	PinForbiddenPatterns []string `protobuf:"bytes,5,rep,name=pin_forbidden_patterns,json=pinForbiddenPatterns,proto3" json:"pin_forbidden_patterns,omitempty"`
-	// Slots, numbered from 1.
-	SlotsTotal uint32 `protobuf:"varint,6,opt,name=slots_total,json=slotsTotal,proto3" json:"slots_total,omitempty"`
-	// none, masked or clear.
-	PinReadable string `protobuf:"bytes,7,opt,name=pin_readable,json=pinReadable,proto3" json:"pin_readable,omitempty"`
-	// The occupancy of slots can be read.
-	ReadBack bool `protobuf:"varint,8,opt,name=read_back,json=readBack,proto3" json:"read_back,omitempty"`
-	// none, window or weekly.
-	NativeSchedule string `protobuf:"bytes,9,opt,name=native_schedule,json=nativeSchedule,proto3" json:"native_schedule,omitempty"`
-	// The step of a native schedule, in seconds.
-	ScheduleGranularitySeconds uint32 `protobuf:"varint,10,opt,name=schedule_granularity_seconds,json=scheduleGranularitySeconds,proto3" json:"schedule_granularity_seconds,omitempty"`
-	// utc or local: the time base of a native schedule.
-	ScheduleTimeBase string `protobuf:"bytes,11,opt,name=schedule_time_base,json=scheduleTimeBase,proto3" json:"schedule_time_base,omitempty"`
-	// Codes that serve once.
-	OneTimeCodes bool `protobuf:"varint,12,opt,name=one_time_codes,json=oneTimeCodes,proto3" json:"one_time_codes,omitempty"`
-	// Can be opened from afar.
-	RemoteUnlock bool `protobuf:"varint,13,opt,name=remote_unlock,json=remoteUnlock,proto3" json:"remote_unlock,omitempty"`
-	// Knows whether the door is open.
-	DoorSensor bool `protobuf:"varint,14,opt,name=door_sensor,json=doorSensor,proto3" json:"door_sensor,omitempty"`
-	// Tells what happened at the keypad.
-	EventLog bool `protobuf:"varint,15,opt,name=event_log,json=eventLog,proto3" json:"event_log,omitempty"`
-	// pin, fob, fingerprint...
-	CredentialKinds []string `protobuf:"bytes,16,rep,name=credential_kinds,json=credentialKinds,proto3" json:"credential_kinds,omitempty"`
-	// After this many milliseconds a sent operation can no longer take effect: the fence.
-	OperationLifetimeMs uint32 `protobuf:"varint,17,opt,name=operation_lifetime_ms,json=operationLifetimeMs,proto3" json:"operation_lifetime_ms,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
-}
-
-func (x *LockCapabilities) Reset() {
-	*x = LockCapabilities{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[8]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockCapabilities) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockCapabilities) ProtoMessage() {}
-
-func (x *LockCapabilities) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[8]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockCapabilities.ProtoReflect.Descriptor instead.
-func (*LockCapabilities) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{8}
-}
-
-func (x *LockCapabilities) GetPinMinLength() uint32 {
-	if x != nil {
-		return x.PinMinLength
-	}
-	return 0
-}
-
-func (x *LockCapabilities) GetPinMaxLength() uint32 {
-	if x != nil {
-		return x.PinMaxLength
-	}
-	return 0
-}
-
-func (x *LockCapabilities) GetPinAlphabet() string {
-	if x != nil {
-		return x.PinAlphabet
-	}
-	return ""
-}
-
-func (x *LockCapabilities) GetPinForbiddenPrefixes() []string {
-	if x != nil {
-		return x.PinForbiddenPrefixes
-	}
-	return nil
-}
-
-func (x *LockCapabilities) GetPinForbiddenPatterns() []string {
-	if x != nil {
-		return x.PinForbiddenPatterns
-	}
-	return nil
-}
-
-func (x *LockCapabilities) GetSlotsTotal() uint32 {
-	if x != nil {
-		return x.SlotsTotal
-	}
-	return 0
-}
-
-func (x *LockCapabilities) GetPinReadable() string {
-	if x != nil {
-		return x.PinReadable
-	}
-	return ""
-}
-
-func (x *LockCapabilities) GetReadBack() bool {
-	if x != nil {
-		return x.ReadBack
-	}
-	return false
-}
-
-func (x *LockCapabilities) GetNativeSchedule() string {
-	if x != nil {
-		return x.NativeSchedule
-	}
-	return ""
-}
-
-func (x *LockCapabilities) GetScheduleGranularitySeconds() uint32 {
-	if x != nil {
-		return x.ScheduleGranularitySeconds
-	}
-	return 0
-}
-
-func (x *LockCapabilities) GetScheduleTimeBase() string {
-	if x != nil {
-		return x.ScheduleTimeBase
-	}
-	return ""
-}
-
-func (x *LockCapabilities) GetOneTimeCodes() bool {
-	if x != nil {
-		return x.OneTimeCodes
-	}
-	return false
-}
-
-func (x *LockCapabilities) GetRemoteUnlock() bool {
-	if x != nil {
-		return x.RemoteUnlock
-	}
-	return false
-}
-
-func (x *LockCapabilities) GetDoorSensor() bool {
-	if x != nil {
-		return x.DoorSensor
-	}
-	return false
-}
-
-func (x *LockCapabilities) GetEventLog() bool {
-	if x != nil {
-		return x.EventLog
-	}
-	return false
-}
-
-func (x *LockCapabilities) GetCredentialKinds() []string {
-	if x != nil {
-		return x.CredentialKinds
-	}
-	return nil
-}
-
-func (x *LockCapabilities) GetOperationLifetimeMs() uint32 {
-	if x != nil {
-		return x.OperationLifetimeMs
-	}
-	return 0
-}
-
-// LockStatus is how a lock does.
-type LockStatus struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// locked, unlocked, notFullyLocked, jammed or unknown.
-	Bolt string `protobuf:"bytes,1,opt,name=bolt,proto3" json:"bolt,omitempty"`
-	// open, closed or unknown.
-	Door string `protobuf:"bytes,2,opt,name=door,proto3" json:"door,omitempty"`
-	// 0 to 100.
-	BatteryPercent *uint32 `protobuf:"varint,3,opt,name=battery_percent,json=batteryPercent,proto3,oneof" json:"battery_percent,omitempty"`
-	// When the battery was looked at.
-	BatteryObservedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=battery_observed_at,json=batteryObservedAt,proto3" json:"battery_observed_at,omitempty"`
-	// The bridge reaches the lock.
-	Online bool `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`
-	// dBm.
-	Rssi *int32 `protobuf:"varint,6,opt,name=rssi,proto3,oneof" json:"rssi,omitempty"`
-	// When the lock was last heard.
-	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
-	// The lock's clock minus the bridge's, in milliseconds.
-	ClockOffsetMs *int64 `protobuf:"varint,8,opt,name=clock_offset_ms,json=clockOffsetMs,proto3,oneof" json:"clock_offset_ms,omitempty"`
-	// When the clock was looked at.
-	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
-	// The lock's firmware.
-	Firmware      string `protobuf:"bytes,10,opt,name=firmware,proto3" json:"firmware,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LockStatus) Reset() {
-	*x = LockStatus{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[9]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockStatus) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockStatus) ProtoMessage() {}
-
-func (x *LockStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[9]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockStatus.ProtoReflect.Descriptor instead.
-func (*LockStatus) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{9}
-}
-
-func (x *LockStatus) GetBolt() string {
-	if x != nil {
-		return x.Bolt
-	}
-	return ""
-}
-
-func (x *LockStatus) GetDoor() string {
-	if x != nil {
-		return x.Door
-	}
-	return ""
-}
-
-func (x *LockStatus) GetBatteryPercent() uint32 {
-	if x != nil && x.BatteryPercent != nil {
-		return *x.BatteryPercent
-	}
-	return 0
-}
-
-func (x *LockStatus) GetBatteryObservedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.BatteryObservedAt
-	}
-	return nil
-}
-
-func (x *LockStatus) GetOnline() bool {
-	if x != nil {
-		return x.Online
-	}
-	return false
-}
-
-func (x *LockStatus) GetRssi() int32 {
-	if x != nil && x.Rssi != nil {
-		return *x.Rssi
-	}
-	return 0
-}
-
-func (x *LockStatus) GetLastSeenAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.LastSeenAt
-	}
-	return nil
-}
-
-func (x *LockStatus) GetClockOffsetMs() int64 {
-	if x != nil && x.ClockOffsetMs != nil {
-		return *x.ClockOffsetMs
-	}
-	return 0
-}
-
-func (x *LockStatus) GetClockObservedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ClockObservedAt
-	}
-	return nil
-}
-
-func (x *LockStatus) GetFirmware() string {
-	if x != nil {
-		return x.Firmware
-	}
-	return ""
-}
-
 // Welcome accepts a session.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1321,7 +922,7 @@ type Welcome struct {
 
 func (x *Welcome) Reset() {
 	*x = Welcome{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[10]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +934,7 @@ func (x *Welcome) String() string {
 func (*Welcome) ProtoMessage() {}
 
 func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[10]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +947,7 @@ func (x *Welcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
 func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Welcome) GetEpoch() uint64 {
@@ -1384,1362 +985,6 @@ func (x *Welcome) GetRenewCertificate() bool {
 	return false
 }
 
-// DesiredSlot is what shall sit in one slot.
-type DesiredSlot struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// From 1.
-	Slot uint32 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// Grows with each change, for ever.
-	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// A code shall be there; otherwise none of ours.
-	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
-	// The PIN, sealed to the bridge's HPKE key: encapsulated key followed by ciphertext; info: "latchkey pin/1", the length of
-	// the lock's address as a uvarint, the address, slot and generation as 64 bits each, big endian; no associated data.
-	SealedPin []byte `protobuf:"bytes,4,opt,name=sealed_pin,json=sealedPin,proto3" json:"sealed_pin,omitempty"`
-	// Opens from here.
-	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
-	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
-	// Another bridge, or this one before it was enrolled anew, was once given a code for this slot: what is there may be ours.
-	Claimed bool `protobuf:"varint,7,opt,name=claimed,proto3" json:"claimed,omitempty"`
-	// The windows that follow not_before to not_after: between two the code is off the lock. Each ends before the next begins.
-	Later []*SlotWindow `protobuf:"bytes,8,rep,name=later,proto3" json:"later,omitempty"`
-	// Names a code that serves once, the same on each lock that has it. The bridge that sees it used takes it off by itself.
-	// Empty: the code serves on.
-	Once          string `protobuf:"bytes,9,opt,name=once,proto3" json:"once,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DesiredSlot) Reset() {
-	*x = DesiredSlot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DesiredSlot) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DesiredSlot) ProtoMessage() {}
-
-func (x *DesiredSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DesiredSlot.ProtoReflect.Descriptor instead.
-func (*DesiredSlot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *DesiredSlot) GetSlot() uint32 {
-	if x != nil {
-		return x.Slot
-	}
-	return 0
-}
-
-func (x *DesiredSlot) GetGeneration() uint64 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
-}
-
-func (x *DesiredSlot) GetPresent() bool {
-	if x != nil {
-		return x.Present
-	}
-	return false
-}
-
-func (x *DesiredSlot) GetSealedPin() []byte {
-	if x != nil {
-		return x.SealedPin
-	}
-	return nil
-}
-
-func (x *DesiredSlot) GetNotBefore() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NotBefore
-	}
-	return nil
-}
-
-func (x *DesiredSlot) GetNotAfter() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NotAfter
-	}
-	return nil
-}
-
-func (x *DesiredSlot) GetClaimed() bool {
-	if x != nil {
-		return x.Claimed
-	}
-	return false
-}
-
-func (x *DesiredSlot) GetLater() []*SlotWindow {
-	if x != nil {
-		return x.Later
-	}
-	return nil
-}
-
-func (x *DesiredSlot) GetOnce() string {
-	if x != nil {
-		return x.Once
-	}
-	return ""
-}
-
-// SlotWindow is a time in which a code opens.
-type SlotWindow struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Opens from here.
-	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
-	NotAfter      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SlotWindow) Reset() {
-	*x = SlotWindow{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SlotWindow) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SlotWindow) ProtoMessage() {}
-
-func (x *SlotWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SlotWindow.ProtoReflect.Descriptor instead.
-func (*SlotWindow) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *SlotWindow) GetNotBefore() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NotBefore
-	}
-	return nil
-}
-
-func (x *SlotWindow) GetNotAfter() *timestamppb.Timestamp {
-	if x != nil {
-		return x.NotAfter
-	}
-	return nil
-}
-
-// LockSnapshot is the whole of one lock: a slot of ours that it does not name is unknown to the service and left alone.
-type LockSnapshot struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Every slot the service ever used, also those that shall be empty.
-	Slots         []*DesiredSlot `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LockSnapshot) Reset() {
-	*x = LockSnapshot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockSnapshot) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockSnapshot) ProtoMessage() {}
-
-func (x *LockSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockSnapshot.ProtoReflect.Descriptor instead.
-func (*LockSnapshot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *LockSnapshot) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *LockSnapshot) GetSlots() []*DesiredSlot {
-	if x != nil {
-		return x.Slots
-	}
-	return nil
-}
-
-// LockDelta is a change of some slots.
-type LockDelta struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// The changed slots.
-	Slots         []*DesiredSlot `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LockDelta) Reset() {
-	*x = LockDelta{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockDelta) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockDelta) ProtoMessage() {}
-
-func (x *LockDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockDelta.ProtoReflect.Descriptor instead.
-func (*LockDelta) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *LockDelta) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *LockDelta) GetSlots() []*DesiredSlot {
-	if x != nil {
-		return x.Slots
-	}
-	return nil
-}
-
-// SlotReport is what a bridge observed of slots of one lock.
-type SlotReport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// The slots.
-	Slots         []*ObservedSlot `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SlotReport) Reset() {
-	*x = SlotReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SlotReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SlotReport) ProtoMessage() {}
-
-func (x *SlotReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SlotReport.ProtoReflect.Descriptor instead.
-func (*SlotReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *SlotReport) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *SlotReport) GetSlots() []*ObservedSlot {
-	if x != nil {
-		return x.Slots
-	}
-	return nil
-}
-
-// UnmanagedSlots says what was read in slots that hold no code of the service's: the bridge searches them slowly, where a lock
-// can be read, and leaves alone what it finds. Told again with each session.
-type UnmanagedSlots struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// They hold a code that is not the service's.
-	Occupied []uint32 `protobuf:"varint,2,rep,packed,name=occupied,proto3" json:"occupied,omitempty"`
-	// They hold none.
-	Empty         []uint32 `protobuf:"varint,3,rep,packed,name=empty,proto3" json:"empty,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UnmanagedSlots) Reset() {
-	*x = UnmanagedSlots{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UnmanagedSlots) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UnmanagedSlots) ProtoMessage() {}
-
-func (x *UnmanagedSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UnmanagedSlots.ProtoReflect.Descriptor instead.
-func (*UnmanagedSlots) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *UnmanagedSlots) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *UnmanagedSlots) GetOccupied() []uint32 {
-	if x != nil {
-		return x.Occupied
-	}
-	return nil
-}
-
-func (x *UnmanagedSlots) GetEmpty() []uint32 {
-	if x != nil {
-		return x.Empty
-	}
-	return nil
-}
-
-// ObservedSlot is what was seen of one slot.
-type ObservedSlot struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// From 1.
-	Slot uint32 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// The generation that was carried out, or tried.
-	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// A code of this generation is there.
-	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
-	// sent, accepted (the lock said yes), verified (read back), unconfirmed or failed.
-	Evidence string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// ok, unconfirmed, duplicate, occupied, slotsFull, invalidFormat, unsupported, lockOffline, busy, timeout,
-	// clockUntrusted, lowPower or jammed.
-	Result string `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
-	// The rule of the lock that an invalidFormat broke.
-	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
-	// When, by the bridge's clock.
-	ObservedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=observed_at,json=observedAt,proto3" json:"observed_at,omitempty"`
-	// Which window of the generation is spoken of, from 0: the present one, else the next.
-	Window uint32 `protobuf:"varint,8,opt,name=window,proto3" json:"window,omitempty"`
-	// The code was for one use, and was used, on this lock or on another of the bridge's.
-	Used          bool `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ObservedSlot) Reset() {
-	*x = ObservedSlot{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ObservedSlot) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ObservedSlot) ProtoMessage() {}
-
-func (x *ObservedSlot) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ObservedSlot.ProtoReflect.Descriptor instead.
-func (*ObservedSlot) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *ObservedSlot) GetSlot() uint32 {
-	if x != nil {
-		return x.Slot
-	}
-	return 0
-}
-
-func (x *ObservedSlot) GetGeneration() uint64 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
-}
-
-func (x *ObservedSlot) GetPresent() bool {
-	if x != nil {
-		return x.Present
-	}
-	return false
-}
-
-func (x *ObservedSlot) GetEvidence() string {
-	if x != nil {
-		return x.Evidence
-	}
-	return ""
-}
-
-func (x *ObservedSlot) GetResult() string {
-	if x != nil {
-		return x.Result
-	}
-	return ""
-}
-
-func (x *ObservedSlot) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *ObservedSlot) GetObservedAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.ObservedAt
-	}
-	return nil
-}
-
-func (x *ObservedSlot) GetWindow() uint32 {
-	if x != nil {
-		return x.Window
-	}
-	return 0
-}
-
-func (x *ObservedSlot) GetUsed() bool {
-	if x != nil {
-		return x.Used
-	}
-	return false
-}
-
-// LockReport is sent when a lock appears, or its capabilities or status change.
-type LockReport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// What it can do; absent: as before.
-	Capabilities *LockCapabilities `protobuf:"bytes,2,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	// How it does; absent: as before.
-	Status *LockStatus `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
-	// The maker and model, for people.
-	Model         string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LockReport) Reset() {
-	*x = LockReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LockReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LockReport) ProtoMessage() {}
-
-func (x *LockReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LockReport.ProtoReflect.Descriptor instead.
-func (*LockReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *LockReport) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *LockReport) GetCapabilities() *LockCapabilities {
-	if x != nil {
-		return x.Capabilities
-	}
-	return nil
-}
-
-func (x *LockReport) GetStatus() *LockStatus {
-	if x != nil {
-		return x.Status
-	}
-	return nil
-}
-
-func (x *LockReport) GetModel() string {
-	if x != nil {
-		return x.Model
-	}
-	return ""
-}
-
-// Act is carried out at once or not at all.
-type Act struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id; an id that was seen before is not carried out again.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The lock.
-	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// unlock, smartkeyUnlock or smartkeyCheck (verify and move nothing).
-	Operation string `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
-	// Not after this much time since it was received, in milliseconds; at most 10000.
-	DeadlineMs uint32 `protobuf:"varint,4,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
-	// Nor after this, by the service's clock: it may have lain on the way.
-	Deadline *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	// For smartkeyUnlock and smartkeyCheck: a presentation of docs/smartkey.md. The bridge verifies it and decides.
-	SmartkeyPresentation []byte `protobuf:"bytes,20,opt,name=smartkey_presentation,json=smartkeyPresentation,proto3" json:"smartkey_presentation,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
-}
-
-func (x *Act) Reset() {
-	*x = Act{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Act) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Act) ProtoMessage() {}
-
-func (x *Act) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Act.ProtoReflect.Descriptor instead.
-func (*Act) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *Act) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Act) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *Act) GetOperation() string {
-	if x != nil {
-		return x.Operation
-	}
-	return ""
-}
-
-func (x *Act) GetDeadlineMs() uint32 {
-	if x != nil {
-		return x.DeadlineMs
-	}
-	return 0
-}
-
-func (x *Act) GetDeadline() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Deadline
-	}
-	return nil
-}
-
-func (x *Act) GetSmartkeyPresentation() []byte {
-	if x != nil {
-		return x.SmartkeyPresentation
-	}
-	return nil
-}
-
-// ActReport says what became of an act.
-type ActReport struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The act.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// done, failed, expired (not carried out) or unknown.
-	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// As in ObservedSlot.
-	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
-	// When, by the bridge's clock.
-	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
-	// Of a presentation: ok, or why it was refused; a word of docs/smartkey.md.
-	SmartkeyReason string `protobuf:"bytes,20,opt,name=smartkey_reason,json=smartkeyReason,proto3" json:"smartkey_reason,omitempty"`
-	// The cti of its token, in hexadecimal, where the issuer's signature holds.
-	SmartkeyTokenId string `protobuf:"bytes,21,opt,name=smartkey_token_id,json=smartkeyTokenId,proto3" json:"smartkey_token_id,omitempty"`
-	// The number of the status list by which it was judged.
-	SmartkeyListNumber uint64 `protobuf:"varint,22,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
-}
-
-func (x *ActReport) Reset() {
-	*x = ActReport{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ActReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ActReport) ProtoMessage() {}
-
-func (x *ActReport) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ActReport.ProtoReflect.Descriptor instead.
-func (*ActReport) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *ActReport) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *ActReport) GetOutcome() string {
-	if x != nil {
-		return x.Outcome
-	}
-	return ""
-}
-
-func (x *ActReport) GetResult() string {
-	if x != nil {
-		return x.Result
-	}
-	return ""
-}
-
-func (x *ActReport) GetOccurredAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.OccurredAt
-	}
-	return nil
-}
-
-func (x *ActReport) GetSmartkeyReason() string {
-	if x != nil {
-		return x.SmartkeyReason
-	}
-	return ""
-}
-
-func (x *ActReport) GetSmartkeyTokenId() string {
-	if x != nil {
-		return x.SmartkeyTokenId
-	}
-	return ""
-}
-
-func (x *ActReport) GetSmartkeyListNumber() uint64 {
-	if x != nil {
-		return x.SmartkeyListNumber
-	}
-	return 0
-}
-
-// GreetingWanted asks for a nonce.
-type GreetingWanted struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id of the question.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GreetingWanted) Reset() {
-	*x = GreetingWanted{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GreetingWanted) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GreetingWanted) ProtoMessage() {}
-
-func (x *GreetingWanted) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GreetingWanted.ProtoReflect.Descriptor instead.
-func (*GreetingWanted) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *GreetingWanted) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-// Greeting answers GreetingWanted.
-type Greeting struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question.
-	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// A greeting of docs/smartkey.md.
-	Greeting      []byte `protobuf:"bytes,2,opt,name=greeting,proto3" json:"greeting,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Greeting) Reset() {
-	*x = Greeting{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Greeting) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Greeting) ProtoMessage() {}
-
-func (x *Greeting) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Greeting.ProtoReflect.Descriptor instead.
-func (*Greeting) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *Greeting) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Greeting) GetGreeting() []byte {
-	if x != nil {
-		return x.Greeting
-	}
-	return nil
-}
-
-// SmartKeyState is sent when the bridge has taken, or refused, what it was sent.
-type SmartKeyState struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version of the key set that the bridge pinned.
-	KeySetVersion uint64 `protobuf:"varint,1,opt,name=key_set_version,json=keySetVersion,proto3" json:"key_set_version,omitempty"`
-	// The number of the status list that it holds.
-	ListNumber uint64 `protobuf:"varint,2,opt,name=list_number,json=listNumber,proto3" json:"list_number,omitempty"`
-	// Why it refused what it was sent last: a word of docs/smartkey.md; empty: it did not.
-	Refused       string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SmartKeyState) Reset() {
-	*x = SmartKeyState{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SmartKeyState) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SmartKeyState) ProtoMessage() {}
-
-func (x *SmartKeyState) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SmartKeyState.ProtoReflect.Descriptor instead.
-func (*SmartKeyState) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *SmartKeyState) GetKeySetVersion() uint64 {
-	if x != nil {
-		return x.KeySetVersion
-	}
-	return 0
-}
-
-func (x *SmartKeyState) GetListNumber() uint64 {
-	if x != nil {
-		return x.ListNumber
-	}
-	return 0
-}
-
-func (x *SmartKeyState) GetRefused() string {
-	if x != nil {
-		return x.Refused
-	}
-	return ""
-}
-
-// IssuerKeySets are key sets of docs/smartkey.md, each signed by the current key of the one before.
-type IssuerKeySets struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By growing version.
-	KeySets       [][]byte `protobuf:"bytes,1,rep,name=key_sets,json=keySets,proto3" json:"key_sets,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *IssuerKeySets) Reset() {
-	*x = IssuerKeySets{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *IssuerKeySets) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*IssuerKeySets) ProtoMessage() {}
-
-func (x *IssuerKeySets) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use IssuerKeySets.ProtoReflect.Descriptor instead.
-func (*IssuerKeySets) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *IssuerKeySets) GetKeySets() [][]byte {
-	if x != nil {
-		return x.KeySets
-	}
-	return nil
-}
-
-// StatusList is a status list of docs/smartkey.md.
-type StatusList struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The signed list.
-	List          []byte `protobuf:"bytes,1,opt,name=list,proto3" json:"list,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *StatusList) Reset() {
-	*x = StatusList{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *StatusList) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*StatusList) ProtoMessage() {}
-
-func (x *StatusList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use StatusList.ProtoReflect.Descriptor instead.
-func (*StatusList) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *StatusList) GetList() []byte {
-	if x != nil {
-		return x.List
-	}
-	return nil
-}
-
-// DoorRules are all rules of a bridge's doors; a door that is not named has none of its own.
-type DoorRules struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rules.
-	Rules         []*DoorRule `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DoorRules) Reset() {
-	*x = DoorRules{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DoorRules) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DoorRules) ProtoMessage() {}
-
-func (x *DoorRules) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DoorRules.ProtoReflect.Descriptor instead.
-func (*DoorRules) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *DoorRules) GetRules() []*DoorRule {
-	if x != nil {
-		return x.Rules
-	}
-	return nil
-}
-
-// DoorRule is what one door asks of the status list.
-type DoorRule struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The lock.
-	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// The age that a list may have, in seconds; beyond 96 hours it has no effect.
-	MaxListAgeSeconds uint32 `protobuf:"varint,2,opt,name=max_list_age_seconds,json=maxListAgeSeconds,proto3" json:"max_list_age_seconds,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
-}
-
-func (x *DoorRule) Reset() {
-	*x = DoorRule{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DoorRule) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DoorRule) ProtoMessage() {}
-
-func (x *DoorRule) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DoorRule.ProtoReflect.Descriptor instead.
-func (*DoorRule) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *DoorRule) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *DoorRule) GetMaxListAgeSeconds() uint32 {
-	if x != nil {
-		return x.MaxListAgeSeconds
-	}
-	return 0
-}
-
-// Event happened at a lock.
-type Event struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Grows by one with each event of the bridge's, across restarts.
-	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The lock.
-	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered.
-	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The slot whose code was used; 0: none of ours, or not known.
-	Slot uint32 `protobuf:"varint,4,opt,name=slot,proto3" json:"slot,omitempty"`
-	// The generation that sat there; 0: not known.
-	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Why it was denied; of a SmartKey, "smartkey:" and a word of docs/smartkey.md. Of one that opened: smartkey.
-	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
-	// When, by the bridge's clock.
-	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
-	// synchronized, drifting or untrusted: the clock that occurred_at was read from.
-	ClockQuality string `protobuf:"bytes,8,opt,name=clock_quality,json=clockQuality,proto3" json:"clock_quality,omitempty"`
-	// Of a SmartKey: the key id of the phone, in hexadecimal, where the signatures of token and proof hold.
-	SmartkeyPhone string `protobuf:"bytes,20,opt,name=smartkey_phone,json=smartkeyPhone,proto3" json:"smartkey_phone,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Event) Reset() {
-	*x = Event{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Event) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Event) ProtoMessage() {}
-
-func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Event.ProtoReflect.Descriptor instead.
-func (*Event) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *Event) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
-func (x *Event) GetAddress() string {
-	if x != nil {
-		return x.Address
-	}
-	return ""
-}
-
-func (x *Event) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *Event) GetSlot() uint32 {
-	if x != nil {
-		return x.Slot
-	}
-	return 0
-}
-
-func (x *Event) GetGeneration() uint64 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
-}
-
-func (x *Event) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *Event) GetOccurredAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.OccurredAt
-	}
-	return nil
-}
-
-func (x *Event) GetClockQuality() string {
-	if x != nil {
-		return x.ClockQuality
-	}
-	return ""
-}
-
-func (x *Event) GetSmartkeyPhone() string {
-	if x != nil {
-		return x.SmartkeyPhone
-	}
-	return ""
-}
-
-// EventBatch is delivered in order, again until acknowledged.
-type EventBatch struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// By growing sequence.
-	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EventBatch) Reset() {
-	*x = EventBatch{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EventBatch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EventBatch) ProtoMessage() {}
-
-func (x *EventBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EventBatch.ProtoReflect.Descriptor instead.
-func (*EventBatch) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *EventBatch) GetEvents() []*Event {
-	if x != nil {
-		return x.Events
-	}
-	return nil
-}
-
-// EventAck says how far events are stored.
-type EventAck struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Events up to here are stored.
-	Sequence      uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EventAck) Reset() {
-	*x = EventAck{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EventAck) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EventAck) ProtoMessage() {}
-
-func (x *EventAck) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EventAck.ProtoReflect.Descriptor instead.
-func (*EventAck) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *EventAck) GetSequence() uint64 {
-	if x != nil {
-		return x.Sequence
-	}
-	return 0
-}
-
 // Heartbeat says: still here.
 type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2751,7 +996,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2763,7 +1008,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[31]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2776,7 +1021,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{31}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
@@ -2797,7 +1042,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2809,7 +1054,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[32]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2822,7 +1067,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{32}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Drain) GetReconnectAfterMs() uint32 {
@@ -2843,7 +1088,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[33]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +1100,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[33]
+	mi := &file_latchkey_lock_v1_bridge_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +1113,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{33}
+	return file_latchkey_lock_v1_bridge_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Goodbye) GetCause() string {
@@ -2882,7 +1127,7 @@ var File_latchkey_lock_v1_bridge_proto protoreflect.FileDescriptor
 
 const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
-	"\x1dlatchkey/lock/v1/bridge.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\x01\n" +
+	"\x1dlatchkey/lock/v1/bridge.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1alatchkey/lock/v1/act.proto\x1a\x1clatchkey/lock/v1/event.proto\x1a\x1blatchkey/lock/v1/lock.proto\x1a\x1blatchkey/lock/v1/slot.proto\x1a\x1flatchkey/lock/v1/smartkey.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\x01\n" +
 	"\rEnrollRequest\x12'\n" +
 	"\tjoin_code\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\x80\x02R\bjoinCode\x12;\n" +
@@ -2948,165 +1193,14 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x120\n" +
 	"\x05clock\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\x127\n" +
 	"\x18smartkey_key_set_version\x18\x14 \x01(\x04R\x15smartkeyKeySetVersion\x120\n" +
-	"\x14smartkey_list_number\x18\x15 \x01(\x04R\x12smartkeyListNumber\"\xd1\x01\n" +
-	"\tLockHello\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\fR\x06digest\x12F\n" +
-	"\fcapabilities\x18\x03 \x01(\v2\".latchkey.lock.v1.LockCapabilitiesR\fcapabilities\x124\n" +
-	"\x06status\x18\x04 \x01(\v2\x1c.latchkey.lock.v1.LockStatusR\x06status\x12\x14\n" +
-	"\x05model\x18\x05 \x01(\tR\x05model\"\xcf\x05\n" +
-	"\x10LockCapabilities\x12$\n" +
-	"\x0epin_min_length\x18\x01 \x01(\rR\fpinMinLength\x12$\n" +
-	"\x0epin_max_length\x18\x02 \x01(\rR\fpinMaxLength\x12!\n" +
-	"\fpin_alphabet\x18\x03 \x01(\tR\vpinAlphabet\x124\n" +
-	"\x16pin_forbidden_prefixes\x18\x04 \x03(\tR\x14pinForbiddenPrefixes\x124\n" +
-	"\x16pin_forbidden_patterns\x18\x05 \x03(\tR\x14pinForbiddenPatterns\x12\x1f\n" +
-	"\vslots_total\x18\x06 \x01(\rR\n" +
-	"slotsTotal\x12!\n" +
-	"\fpin_readable\x18\a \x01(\tR\vpinReadable\x12\x1b\n" +
-	"\tread_back\x18\b \x01(\bR\breadBack\x12'\n" +
-	"\x0fnative_schedule\x18\t \x01(\tR\x0enativeSchedule\x12@\n" +
-	"\x1cschedule_granularity_seconds\x18\n" +
-	" \x01(\rR\x1ascheduleGranularitySeconds\x12,\n" +
-	"\x12schedule_time_base\x18\v \x01(\tR\x10scheduleTimeBase\x12$\n" +
-	"\x0eone_time_codes\x18\f \x01(\bR\foneTimeCodes\x12#\n" +
-	"\rremote_unlock\x18\r \x01(\bR\fremoteUnlock\x12\x1f\n" +
-	"\vdoor_sensor\x18\x0e \x01(\bR\n" +
-	"doorSensor\x12\x1b\n" +
-	"\tevent_log\x18\x0f \x01(\bR\beventLog\x12)\n" +
-	"\x10credential_kinds\x18\x10 \x03(\tR\x0fcredentialKinds\x122\n" +
-	"\x15operation_lifetime_ms\x18\x11 \x01(\rR\x13operationLifetimeMs\"\xdf\x03\n" +
-	"\n" +
-	"LockStatus\x12\x12\n" +
-	"\x04bolt\x18\x01 \x01(\tR\x04bolt\x12\x12\n" +
-	"\x04door\x18\x02 \x01(\tR\x04door\x12,\n" +
-	"\x0fbattery_percent\x18\x03 \x01(\rH\x00R\x0ebatteryPercent\x88\x01\x01\x12J\n" +
-	"\x13battery_observed_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x11batteryObservedAt\x12\x16\n" +
-	"\x06online\x18\x05 \x01(\bR\x06online\x12\x17\n" +
-	"\x04rssi\x18\x06 \x01(\x05H\x01R\x04rssi\x88\x01\x01\x12<\n" +
-	"\flast_seen_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"lastSeenAt\x12+\n" +
-	"\x0fclock_offset_ms\x18\b \x01(\x03H\x02R\rclockOffsetMs\x88\x01\x01\x12F\n" +
-	"\x11clock_observed_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0fclockObservedAt\x12\x1a\n" +
-	"\bfirmware\x18\n" +
-	" \x01(\tR\bfirmwareB\x12\n" +
-	"\x10_battery_percentB\a\n" +
-	"\x05_rssiB\x12\n" +
-	"\x10_clock_offset_ms\"\xef\x01\n" +
+	"\x14smartkey_list_number\x18\x15 \x01(\x04R\x12smartkeyListNumber\"\xef\x01\n" +
 	"\aWelcome\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"serverTime\x12+\n" +
 	"\x11heartbeat_seconds\x18\x03 \x01(\rR\x10heartbeatSeconds\x127\n" +
 	"\tevent_ack\x18\x04 \x01(\v2\x1a.latchkey.lock.v1.EventAckR\beventAck\x12+\n" +
-	"\x11renew_certificate\x18\x05 \x01(\bR\x10renewCertificate\"\xe4\x02\n" +
-	"\vDesiredSlot\x12\x12\n" +
-	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
-	"\n" +
-	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\x12\x18\n" +
-	"\apresent\x18\x03 \x01(\bR\apresent\x12\x1d\n" +
-	"\n" +
-	"sealed_pin\x18\x04 \x01(\fR\tsealedPin\x129\n" +
-	"\n" +
-	"not_before\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
-	"\tnot_after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x12\x18\n" +
-	"\aclaimed\x18\a \x01(\bR\aclaimed\x12=\n" +
-	"\x05later\x18\b \x03(\v2\x1c.latchkey.lock.v1.SlotWindowB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05later\x12\x1b\n" +
-	"\x04once\x18\t \x01(\tB\a\xbaH\x04r\x02\x18@R\x04once\"\x80\x01\n" +
-	"\n" +
-	"SlotWindow\x129\n" +
-	"\n" +
-	"not_before\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
-	"\tnot_after\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\"]\n" +
-	"\fLockSnapshot\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x123\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1d.latchkey.lock.v1.DesiredSlotR\x05slots\"Z\n" +
-	"\tLockDelta\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x123\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1d.latchkey.lock.v1.DesiredSlotR\x05slots\"\\\n" +
-	"\n" +
-	"SlotReport\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x124\n" +
-	"\x05slots\x18\x02 \x03(\v2\x1e.latchkey.lock.v1.ObservedSlotR\x05slots\"r\n" +
-	"\x0eUnmanagedSlots\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12%\n" +
-	"\boccupied\x18\x02 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\boccupied\x12\x1f\n" +
-	"\x05empty\x18\x03 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05empty\"\x8d\x02\n" +
-	"\fObservedSlot\x12\x12\n" +
-	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
-	"\n" +
-	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\x12\x18\n" +
-	"\apresent\x18\x03 \x01(\bR\apresent\x12\x1a\n" +
-	"\bevidence\x18\x04 \x01(\tR\bevidence\x12\x16\n" +
-	"\x06result\x18\x05 \x01(\tR\x06result\x12\x12\n" +
-	"\x04rule\x18\x06 \x01(\tR\x04rule\x12;\n" +
-	"\vobserved_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"observedAt\x12\x16\n" +
-	"\x06window\x18\b \x01(\rR\x06window\x12\x12\n" +
-	"\x04used\x18\t \x01(\bR\x04used\"\xba\x01\n" +
-	"\n" +
-	"LockReport\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12F\n" +
-	"\fcapabilities\x18\x02 \x01(\v2\".latchkey.lock.v1.LockCapabilitiesR\fcapabilities\x124\n" +
-	"\x06status\x18\x03 \x01(\v2\x1c.latchkey.lock.v1.LockStatusR\x06status\x12\x14\n" +
-	"\x05model\x18\x04 \x01(\tR\x05model\"\xdb\x01\n" +
-	"\x03Act\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1c\n" +
-	"\toperation\x18\x03 \x01(\tR\toperation\x12\x1f\n" +
-	"\vdeadline_ms\x18\x04 \x01(\rR\n" +
-	"deadlineMs\x126\n" +
-	"\bdeadline\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\bdeadline\x123\n" +
-	"\x15smartkey_presentation\x18\x14 \x01(\fR\x14smartkeyPresentation\"\x91\x02\n" +
-	"\tActReport\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\aoutcome\x18\x02 \x01(\tR\aoutcome\x12\x16\n" +
-	"\x06result\x18\x03 \x01(\tR\x06result\x12;\n" +
-	"\voccurred_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"occurredAt\x12'\n" +
-	"\x0fsmartkey_reason\x18\x14 \x01(\tR\x0esmartkeyReason\x12*\n" +
-	"\x11smartkey_token_id\x18\x15 \x01(\tR\x0fsmartkeyTokenId\x120\n" +
-	"\x14smartkey_list_number\x18\x16 \x01(\x04R\x12smartkeyListNumber\" \n" +
-	"\x0eGreetingWanted\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"6\n" +
-	"\bGreeting\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
-	"\bgreeting\x18\x02 \x01(\fR\bgreeting\"r\n" +
-	"\rSmartKeyState\x12&\n" +
-	"\x0fkey_set_version\x18\x01 \x01(\x04R\rkeySetVersion\x12\x1f\n" +
-	"\vlist_number\x18\x02 \x01(\x04R\n" +
-	"listNumber\x12\x18\n" +
-	"\arefused\x18\x03 \x01(\tR\arefused\"*\n" +
-	"\rIssuerKeySets\x12\x19\n" +
-	"\bkey_sets\x18\x01 \x03(\fR\akeySets\" \n" +
-	"\n" +
-	"StatusList\x12\x12\n" +
-	"\x04list\x18\x01 \x01(\fR\x04list\"=\n" +
-	"\tDoorRules\x120\n" +
-	"\x05rules\x18\x01 \x03(\v2\x1a.latchkey.lock.v1.DoorRuleR\x05rules\"U\n" +
-	"\bDoorRule\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\x12/\n" +
-	"\x14max_list_age_seconds\x18\x02 \x01(\rR\x11maxListAgeSeconds\"\xa6\x02\n" +
-	"\x05Event\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x18\n" +
-	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x12\n" +
-	"\x04slot\x18\x04 \x01(\rR\x04slot\x12\x1e\n" +
-	"\n" +
-	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\x12\x16\n" +
-	"\x06reason\x18\x06 \x01(\tR\x06reason\x12;\n" +
-	"\voccurred_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"occurredAt\x12#\n" +
-	"\rclock_quality\x18\b \x01(\tR\fclockQuality\x12%\n" +
-	"\x0esmartkey_phone\x18\x14 \x01(\tR\rsmartkeyPhone\"H\n" +
-	"\n" +
-	"EventBatch\x12:\n" +
-	"\x06events\x18\x01 \x03(\v2\x17.latchkey.lock.v1.EventB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x06events\"&\n" +
-	"\bEventAck\x12\x1a\n" +
-	"\bsequence\x18\x01 \x01(\x04R\bsequence\"=\n" +
+	"\x11renew_certificate\x18\x05 \x01(\bR\x10renewCertificate\"=\n" +
 	"\tHeartbeat\x120\n" +
 	"\x05clock\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\"5\n" +
 	"\x05Drain\x12,\n" +
@@ -3131,7 +1225,7 @@ func file_latchkey_lock_v1_bridge_proto_rawDescGZIP() []byte {
 	return file_latchkey_lock_v1_bridge_proto_rawDescData
 }
 
-var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_latchkey_lock_v1_bridge_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*EnrollRequest)(nil),            // 0: latchkey.lock.v1.EnrollRequest
 	(*EnrollResponse)(nil),           // 1: latchkey.lock.v1.EnrollResponse
@@ -3140,94 +1234,66 @@ var file_latchkey_lock_v1_bridge_proto_goTypes = []any{
 	(*ConnectRequest)(nil),           // 4: latchkey.lock.v1.ConnectRequest
 	(*ConnectResponse)(nil),          // 5: latchkey.lock.v1.ConnectResponse
 	(*Hello)(nil),                    // 6: latchkey.lock.v1.Hello
-	(*LockHello)(nil),                // 7: latchkey.lock.v1.LockHello
-	(*LockCapabilities)(nil),         // 8: latchkey.lock.v1.LockCapabilities
-	(*LockStatus)(nil),               // 9: latchkey.lock.v1.LockStatus
-	(*Welcome)(nil),                  // 10: latchkey.lock.v1.Welcome
-	(*DesiredSlot)(nil),              // 11: latchkey.lock.v1.DesiredSlot
-	(*SlotWindow)(nil),               // 12: latchkey.lock.v1.SlotWindow
-	(*LockSnapshot)(nil),             // 13: latchkey.lock.v1.LockSnapshot
-	(*LockDelta)(nil),                // 14: latchkey.lock.v1.LockDelta
-	(*SlotReport)(nil),               // 15: latchkey.lock.v1.SlotReport
-	(*UnmanagedSlots)(nil),           // 16: latchkey.lock.v1.UnmanagedSlots
-	(*ObservedSlot)(nil),             // 17: latchkey.lock.v1.ObservedSlot
-	(*LockReport)(nil),               // 18: latchkey.lock.v1.LockReport
-	(*Act)(nil),                      // 19: latchkey.lock.v1.Act
-	(*ActReport)(nil),                // 20: latchkey.lock.v1.ActReport
-	(*GreetingWanted)(nil),           // 21: latchkey.lock.v1.GreetingWanted
-	(*Greeting)(nil),                 // 22: latchkey.lock.v1.Greeting
-	(*SmartKeyState)(nil),            // 23: latchkey.lock.v1.SmartKeyState
-	(*IssuerKeySets)(nil),            // 24: latchkey.lock.v1.IssuerKeySets
-	(*StatusList)(nil),               // 25: latchkey.lock.v1.StatusList
-	(*DoorRules)(nil),                // 26: latchkey.lock.v1.DoorRules
-	(*DoorRule)(nil),                 // 27: latchkey.lock.v1.DoorRule
-	(*Event)(nil),                    // 28: latchkey.lock.v1.Event
-	(*EventBatch)(nil),               // 29: latchkey.lock.v1.EventBatch
-	(*EventAck)(nil),                 // 30: latchkey.lock.v1.EventAck
-	(*Heartbeat)(nil),                // 31: latchkey.lock.v1.Heartbeat
-	(*Drain)(nil),                    // 32: latchkey.lock.v1.Drain
-	(*Goodbye)(nil),                  // 33: latchkey.lock.v1.Goodbye
-	(*timestamppb.Timestamp)(nil),    // 34: google.protobuf.Timestamp
+	(*Welcome)(nil),                  // 7: latchkey.lock.v1.Welcome
+	(*Heartbeat)(nil),                // 8: latchkey.lock.v1.Heartbeat
+	(*Drain)(nil),                    // 9: latchkey.lock.v1.Drain
+	(*Goodbye)(nil),                  // 10: latchkey.lock.v1.Goodbye
+	(*SlotReport)(nil),               // 11: latchkey.lock.v1.SlotReport
+	(*LockReport)(nil),               // 12: latchkey.lock.v1.LockReport
+	(*ActReport)(nil),                // 13: latchkey.lock.v1.ActReport
+	(*EventBatch)(nil),               // 14: latchkey.lock.v1.EventBatch
+	(*Greeting)(nil),                 // 15: latchkey.lock.v1.Greeting
+	(*SmartKeyState)(nil),            // 16: latchkey.lock.v1.SmartKeyState
+	(*UnmanagedSlots)(nil),           // 17: latchkey.lock.v1.UnmanagedSlots
+	(*LockSnapshot)(nil),             // 18: latchkey.lock.v1.LockSnapshot
+	(*LockDelta)(nil),                // 19: latchkey.lock.v1.LockDelta
+	(*Act)(nil),                      // 20: latchkey.lock.v1.Act
+	(*EventAck)(nil),                 // 21: latchkey.lock.v1.EventAck
+	(*IssuerKeySets)(nil),            // 22: latchkey.lock.v1.IssuerKeySets
+	(*StatusList)(nil),               // 23: latchkey.lock.v1.StatusList
+	(*DoorRules)(nil),                // 24: latchkey.lock.v1.DoorRules
+	(*GreetingWanted)(nil),           // 25: latchkey.lock.v1.GreetingWanted
+	(*LockHello)(nil),                // 26: latchkey.lock.v1.LockHello
+	(*timestamppb.Timestamp)(nil),    // 27: google.protobuf.Timestamp
 }
 var file_latchkey_lock_v1_bridge_proto_depIdxs = []int32{
 	6,  // 0: latchkey.lock.v1.ConnectRequest.hello:type_name -> latchkey.lock.v1.Hello
-	15, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
-	18, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
-	20, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
-	29, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
-	31, // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	22, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
-	23, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
-	16, // 8: latchkey.lock.v1.ConnectRequest.unmanaged_slots:type_name -> latchkey.lock.v1.UnmanagedSlots
-	10, // 9: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
-	13, // 10: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
-	14, // 11: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
-	19, // 12: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
-	30, // 13: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
-	31, // 14: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
-	32, // 15: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
-	33, // 16: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
-	24, // 17: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
-	25, // 18: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
-	26, // 19: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
-	21, // 20: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
-	7,  // 21: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
-	34, // 22: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
-	8,  // 23: latchkey.lock.v1.LockHello.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 24: latchkey.lock.v1.LockHello.status:type_name -> latchkey.lock.v1.LockStatus
-	34, // 25: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
-	34, // 26: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
-	34, // 27: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	34, // 28: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
-	30, // 29: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
-	34, // 30: latchkey.lock.v1.DesiredSlot.not_before:type_name -> google.protobuf.Timestamp
-	34, // 31: latchkey.lock.v1.DesiredSlot.not_after:type_name -> google.protobuf.Timestamp
-	12, // 32: latchkey.lock.v1.DesiredSlot.later:type_name -> latchkey.lock.v1.SlotWindow
-	34, // 33: latchkey.lock.v1.SlotWindow.not_before:type_name -> google.protobuf.Timestamp
-	34, // 34: latchkey.lock.v1.SlotWindow.not_after:type_name -> google.protobuf.Timestamp
-	11, // 35: latchkey.lock.v1.LockSnapshot.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	11, // 36: latchkey.lock.v1.LockDelta.slots:type_name -> latchkey.lock.v1.DesiredSlot
-	17, // 37: latchkey.lock.v1.SlotReport.slots:type_name -> latchkey.lock.v1.ObservedSlot
-	34, // 38: latchkey.lock.v1.ObservedSlot.observed_at:type_name -> google.protobuf.Timestamp
-	8,  // 39: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	9,  // 40: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	34, // 41: latchkey.lock.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	34, // 42: latchkey.lock.v1.ActReport.occurred_at:type_name -> google.protobuf.Timestamp
-	27, // 43: latchkey.lock.v1.DoorRules.rules:type_name -> latchkey.lock.v1.DoorRule
-	34, // 44: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	28, // 45: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	34, // 46: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
-	0,  // 47: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
-	4,  // 48: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
-	2,  // 49: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
-	1,  // 50: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
-	5,  // 51: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
-	3,  // 52: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
-	50, // [50:53] is the sub-list for method output_type
-	47, // [47:50] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	11, // 1: latchkey.lock.v1.ConnectRequest.slot_report:type_name -> latchkey.lock.v1.SlotReport
+	12, // 2: latchkey.lock.v1.ConnectRequest.lock_report:type_name -> latchkey.lock.v1.LockReport
+	13, // 3: latchkey.lock.v1.ConnectRequest.act_report:type_name -> latchkey.lock.v1.ActReport
+	14, // 4: latchkey.lock.v1.ConnectRequest.events:type_name -> latchkey.lock.v1.EventBatch
+	8,  // 5: latchkey.lock.v1.ConnectRequest.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	15, // 6: latchkey.lock.v1.ConnectRequest.greeting:type_name -> latchkey.lock.v1.Greeting
+	16, // 7: latchkey.lock.v1.ConnectRequest.smartkey_state:type_name -> latchkey.lock.v1.SmartKeyState
+	17, // 8: latchkey.lock.v1.ConnectRequest.unmanaged_slots:type_name -> latchkey.lock.v1.UnmanagedSlots
+	7,  // 9: latchkey.lock.v1.ConnectResponse.welcome:type_name -> latchkey.lock.v1.Welcome
+	18, // 10: latchkey.lock.v1.ConnectResponse.lock_snapshot:type_name -> latchkey.lock.v1.LockSnapshot
+	19, // 11: latchkey.lock.v1.ConnectResponse.lock_delta:type_name -> latchkey.lock.v1.LockDelta
+	20, // 12: latchkey.lock.v1.ConnectResponse.act:type_name -> latchkey.lock.v1.Act
+	21, // 13: latchkey.lock.v1.ConnectResponse.event_ack:type_name -> latchkey.lock.v1.EventAck
+	8,  // 14: latchkey.lock.v1.ConnectResponse.heartbeat:type_name -> latchkey.lock.v1.Heartbeat
+	9,  // 15: latchkey.lock.v1.ConnectResponse.drain:type_name -> latchkey.lock.v1.Drain
+	10, // 16: latchkey.lock.v1.ConnectResponse.goodbye:type_name -> latchkey.lock.v1.Goodbye
+	22, // 17: latchkey.lock.v1.ConnectResponse.issuer_key_sets:type_name -> latchkey.lock.v1.IssuerKeySets
+	23, // 18: latchkey.lock.v1.ConnectResponse.status_list:type_name -> latchkey.lock.v1.StatusList
+	24, // 19: latchkey.lock.v1.ConnectResponse.door_rules:type_name -> latchkey.lock.v1.DoorRules
+	25, // 20: latchkey.lock.v1.ConnectResponse.greeting_wanted:type_name -> latchkey.lock.v1.GreetingWanted
+	26, // 21: latchkey.lock.v1.Hello.locks:type_name -> latchkey.lock.v1.LockHello
+	27, // 22: latchkey.lock.v1.Hello.clock:type_name -> google.protobuf.Timestamp
+	27, // 23: latchkey.lock.v1.Welcome.server_time:type_name -> google.protobuf.Timestamp
+	21, // 24: latchkey.lock.v1.Welcome.event_ack:type_name -> latchkey.lock.v1.EventAck
+	27, // 25: latchkey.lock.v1.Heartbeat.clock:type_name -> google.protobuf.Timestamp
+	0,  // 26: latchkey.lock.v1.EnrolmentService.Enroll:input_type -> latchkey.lock.v1.EnrollRequest
+	4,  // 27: latchkey.lock.v1.BridgeService.Connect:input_type -> latchkey.lock.v1.ConnectRequest
+	2,  // 28: latchkey.lock.v1.BridgeService.RenewCertificate:input_type -> latchkey.lock.v1.RenewCertificateRequest
+	1,  // 29: latchkey.lock.v1.EnrolmentService.Enroll:output_type -> latchkey.lock.v1.EnrollResponse
+	5,  // 30: latchkey.lock.v1.BridgeService.Connect:output_type -> latchkey.lock.v1.ConnectResponse
+	3,  // 31: latchkey.lock.v1.BridgeService.RenewCertificate:output_type -> latchkey.lock.v1.RenewCertificateResponse
+	29, // [29:32] is the sub-list for method output_type
+	26, // [26:29] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_bridge_proto_init() }
@@ -3235,6 +1301,11 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 	if File_latchkey_lock_v1_bridge_proto != nil {
 		return
 	}
+	file_latchkey_lock_v1_act_proto_init()
+	file_latchkey_lock_v1_event_proto_init()
+	file_latchkey_lock_v1_lock_proto_init()
+	file_latchkey_lock_v1_slot_proto_init()
+	file_latchkey_lock_v1_smartkey_proto_init()
 	file_latchkey_lock_v1_bridge_proto_msgTypes[4].OneofWrappers = []any{
 		(*ConnectRequest_Hello)(nil),
 		(*ConnectRequest_SlotReport)(nil),
@@ -3260,14 +1331,13 @@ func file_latchkey_lock_v1_bridge_proto_init() {
 		(*ConnectResponse_DoorRules)(nil),
 		(*ConnectResponse_GreetingWanted)(nil),
 	}
-	file_latchkey_lock_v1_bridge_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_lock_v1_bridge_proto_rawDesc), len(file_latchkey_lock_v1_bridge_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

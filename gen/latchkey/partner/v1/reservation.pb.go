@@ -554,235 +554,6 @@ func (x *GatePin) GetPin() string {
 	return ""
 }
 
-// AccessPlan says what will open, from when to when, and what will not and why.
-type AccessPlan struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// none, issued (codes are on their way or there), partial (some doors only), updating (a room move or new dates are
-	// being carried out), removing, removed or failed.
-	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// When the codes open. Absent without access.
-	Window *AccessWindow `protobuf:"bytes,2,opt,name=window,proto3" json:"window,omitempty"`
-	// Every door of the stay, also those that will not open.
-	Doors []*AccessDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
-	// Why the plan is not, or not only, "issued": reasons of latchkey.errors.v1.Reason.
-	Reasons       []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AccessPlan) Reset() {
-	*x = AccessPlan{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AccessPlan) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AccessPlan) ProtoMessage() {}
-
-func (x *AccessPlan) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AccessPlan.ProtoReflect.Descriptor instead.
-func (*AccessPlan) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *AccessPlan) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-func (x *AccessPlan) GetWindow() *AccessWindow {
-	if x != nil {
-		return x.Window
-	}
-	return nil
-}
-
-func (x *AccessPlan) GetDoors() []*AccessDoor {
-	if x != nil {
-		return x.Doors
-	}
-	return nil
-}
-
-func (x *AccessPlan) GetReasons() []string {
-	if x != nil {
-		return x.Reasons
-	}
-	return nil
-}
-
-// AccessWindow is when codes open.
-type AccessWindow struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// RFC 3339 in the property's offset.
-	From string `protobuf:"bytes,1,opt,name=from,proto3" json:"from,omitempty"`
-	// RFC 3339 in the property's offset, with the late-out minutes.
-	To string `protobuf:"bytes,2,opt,name=to,proto3" json:"to,omitempty"`
-	// IANA.
-	TimeZone      string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AccessWindow) Reset() {
-	*x = AccessWindow{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[5]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AccessWindow) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AccessWindow) ProtoMessage() {}
-
-func (x *AccessWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[5]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AccessWindow.ProtoReflect.Descriptor instead.
-func (*AccessWindow) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{5}
-}
-
-func (x *AccessWindow) GetFrom() string {
-	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *AccessWindow) GetTo() string {
-	if x != nil {
-		return x.To
-	}
-	return ""
-}
-
-func (x *AccessWindow) GetTimeZone() string {
-	if x != nil {
-		return x.TimeZone
-	}
-	return ""
-}
-
-// AccessDoor is one door of a plan.
-type AccessDoor struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id of the space or gate.
-	DoorId string `protobuf:"bytes,1,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
-	// What people call it.
-	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// room, bed or gate.
-	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Evidence for the PIN: none, planned, queued, sent, accepted, verified, used, unconfirmed, failed, removing, removed.
-	Pin string `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`
-	// Evidence for the SmartKey: none, planned (granted, and minted for the guest's phone on demand) or removed.
-	SmartKey string `protobuf:"bytes,5,opt,name=smart_key,json=smartKey,proto3" json:"smart_key,omitempty"`
-	// Why this door does not open, or not yet: a reason of latchkey.errors.v1.Reason.
-	Reason        *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AccessDoor) Reset() {
-	*x = AccessDoor{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[6]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AccessDoor) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AccessDoor) ProtoMessage() {}
-
-func (x *AccessDoor) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[6]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AccessDoor.ProtoReflect.Descriptor instead.
-func (*AccessDoor) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{6}
-}
-
-func (x *AccessDoor) GetDoorId() string {
-	if x != nil {
-		return x.DoorId
-	}
-	return ""
-}
-
-func (x *AccessDoor) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *AccessDoor) GetKind() string {
-	if x != nil {
-		return x.Kind
-	}
-	return ""
-}
-
-func (x *AccessDoor) GetPin() string {
-	if x != nil {
-		return x.Pin
-	}
-	return ""
-}
-
-func (x *AccessDoor) GetSmartKey() string {
-	if x != nil {
-		return x.SmartKey
-	}
-	return ""
-}
-
-func (x *AccessDoor) GetReason() string {
-	if x != nil && x.Reason != nil {
-		return *x.Reason
-	}
-	return ""
-}
-
 // UpsertReservationRequest carries one change.
 type UpsertReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -797,7 +568,7 @@ type UpsertReservationRequest struct {
 
 func (x *UpsertReservationRequest) Reset() {
 	*x = UpsertReservationRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[7]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +580,7 @@ func (x *UpsertReservationRequest) String() string {
 func (*UpsertReservationRequest) ProtoMessage() {}
 
 func (x *UpsertReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[7]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +593,7 @@ func (x *UpsertReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpsertReservationRequest.ProtoReflect.Descriptor instead.
 func (*UpsertReservationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *UpsertReservationRequest) GetReservation() *Reservation {
@@ -850,7 +621,7 @@ type UpsertReservationResponse struct {
 
 func (x *UpsertReservationResponse) Reset() {
 	*x = UpsertReservationResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[8]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +633,7 @@ func (x *UpsertReservationResponse) String() string {
 func (*UpsertReservationResponse) ProtoMessage() {}
 
 func (x *UpsertReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[8]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +646,7 @@ func (x *UpsertReservationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpsertReservationResponse.ProtoReflect.Descriptor instead.
 func (*UpsertReservationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *UpsertReservationResponse) GetData() *Reservation {
@@ -898,7 +669,7 @@ type BatchUpsertReservationsRequest struct {
 
 func (x *BatchUpsertReservationsRequest) Reset() {
 	*x = BatchUpsertReservationsRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[9]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +681,7 @@ func (x *BatchUpsertReservationsRequest) String() string {
 func (*BatchUpsertReservationsRequest) ProtoMessage() {}
 
 func (x *BatchUpsertReservationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[9]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +694,7 @@ func (x *BatchUpsertReservationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchUpsertReservationsRequest.ProtoReflect.Descriptor instead.
 func (*BatchUpsertReservationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BatchUpsertReservationsRequest) GetReservations() []*Reservation {
@@ -951,7 +722,7 @@ type BatchUpsertReservationsResponse struct {
 
 func (x *BatchUpsertReservationsResponse) Reset() {
 	*x = BatchUpsertReservationsResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[10]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -963,7 +734,7 @@ func (x *BatchUpsertReservationsResponse) String() string {
 func (*BatchUpsertReservationsResponse) ProtoMessage() {}
 
 func (x *BatchUpsertReservationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[10]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -976,7 +747,7 @@ func (x *BatchUpsertReservationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchUpsertReservationsResponse.ProtoReflect.Descriptor instead.
 func (*BatchUpsertReservationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BatchUpsertReservationsResponse) GetData() *BatchOutcome {
@@ -999,7 +770,7 @@ type BatchOutcome struct {
 
 func (x *BatchOutcome) Reset() {
 	*x = BatchOutcome{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[11]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1011,7 +782,7 @@ func (x *BatchOutcome) String() string {
 func (*BatchOutcome) ProtoMessage() {}
 
 func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[11]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1024,7 +795,7 @@ func (x *BatchOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchOutcome.ProtoReflect.Descriptor instead.
 func (*BatchOutcome) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BatchOutcome) GetUpdatedReservations() []*Reservation {
@@ -1054,7 +825,7 @@ type BatchFailure struct {
 
 func (x *BatchFailure) Reset() {
 	*x = BatchFailure{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[12]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +837,7 @@ func (x *BatchFailure) String() string {
 func (*BatchFailure) ProtoMessage() {}
 
 func (x *BatchFailure) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[12]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +850,7 @@ func (x *BatchFailure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchFailure.ProtoReflect.Descriptor instead.
 func (*BatchFailure) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BatchFailure) GetRequestData() *structpb.Struct {
@@ -1109,7 +880,7 @@ type GetReservationRequest struct {
 
 func (x *GetReservationRequest) Reset() {
 	*x = GetReservationRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[13]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +892,7 @@ func (x *GetReservationRequest) String() string {
 func (*GetReservationRequest) ProtoMessage() {}
 
 func (x *GetReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[13]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +905,7 @@ func (x *GetReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReservationRequest.ProtoReflect.Descriptor instead.
 func (*GetReservationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetReservationRequest) GetId() string {
@@ -1162,7 +933,7 @@ type GetReservationResponse struct {
 
 func (x *GetReservationResponse) Reset() {
 	*x = GetReservationResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[14]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +945,7 @@ func (x *GetReservationResponse) String() string {
 func (*GetReservationResponse) ProtoMessage() {}
 
 func (x *GetReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[14]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +958,7 @@ func (x *GetReservationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetReservationResponse.ProtoReflect.Descriptor instead.
 func (*GetReservationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetReservationResponse) GetData() *Reservation {
@@ -1212,7 +983,7 @@ type FindReservationRequest struct {
 
 func (x *FindReservationRequest) Reset() {
 	*x = FindReservationRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[15]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +995,7 @@ func (x *FindReservationRequest) String() string {
 func (*FindReservationRequest) ProtoMessage() {}
 
 func (x *FindReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[15]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1008,7 @@ func (x *FindReservationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReservationRequest.ProtoReflect.Descriptor instead.
 func (*FindReservationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FindReservationRequest) GetPmsId() string {
@@ -1272,7 +1043,7 @@ type FindReservationResponse struct {
 
 func (x *FindReservationResponse) Reset() {
 	*x = FindReservationResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[16]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1055,7 @@ func (x *FindReservationResponse) String() string {
 func (*FindReservationResponse) ProtoMessage() {}
 
 func (x *FindReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[16]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1068,7 @@ func (x *FindReservationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindReservationResponse.ProtoReflect.Descriptor instead.
 func (*FindReservationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *FindReservationResponse) GetData() *Reservation {
@@ -1324,7 +1095,7 @@ type ListReservationsRequest struct {
 
 func (x *ListReservationsRequest) Reset() {
 	*x = ListReservationsRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[17]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1336,7 +1107,7 @@ func (x *ListReservationsRequest) String() string {
 func (*ListReservationsRequest) ProtoMessage() {}
 
 func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[17]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1349,7 +1120,7 @@ func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReservationsRequest.ProtoReflect.Descriptor instead.
 func (*ListReservationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListReservationsRequest) GetPageSize() int32 {
@@ -1391,7 +1162,7 @@ type ListReservationsResponse struct {
 
 func (x *ListReservationsResponse) Reset() {
 	*x = ListReservationsResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[18]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1403,7 +1174,7 @@ func (x *ListReservationsResponse) String() string {
 func (*ListReservationsResponse) ProtoMessage() {}
 
 func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[18]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1416,7 +1187,7 @@ func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReservationsResponse.ProtoReflect.Descriptor instead.
 func (*ListReservationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListReservationsResponse) GetData() *ReservationList {
@@ -1439,7 +1210,7 @@ type ReservationList struct {
 
 func (x *ReservationList) Reset() {
 	*x = ReservationList{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[19]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1222,7 @@ func (x *ReservationList) String() string {
 func (*ReservationList) ProtoMessage() {}
 
 func (x *ReservationList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[19]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1235,7 @@ func (x *ReservationList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReservationList.ProtoReflect.Descriptor instead.
 func (*ReservationList) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReservationList) GetList() []*Reservation {
@@ -1494,7 +1265,7 @@ type ResetKeyChainRequest struct {
 
 func (x *ResetKeyChainRequest) Reset() {
 	*x = ResetKeyChainRequest{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[20]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1506,7 +1277,7 @@ func (x *ResetKeyChainRequest) String() string {
 func (*ResetKeyChainRequest) ProtoMessage() {}
 
 func (x *ResetKeyChainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[20]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1519,7 +1290,7 @@ func (x *ResetKeyChainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetKeyChainRequest.ProtoReflect.Descriptor instead.
 func (*ResetKeyChainRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ResetKeyChainRequest) GetPmsId() string {
@@ -1547,7 +1318,7 @@ type ResetKeyChainResponse struct {
 
 func (x *ResetKeyChainResponse) Reset() {
 	*x = ResetKeyChainResponse{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[21]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1559,7 +1330,7 @@ func (x *ResetKeyChainResponse) String() string {
 func (*ResetKeyChainResponse) ProtoMessage() {}
 
 func (x *ResetKeyChainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[21]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1572,7 +1343,7 @@ func (x *ResetKeyChainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetKeyChainResponse.ProtoReflect.Descriptor instead.
 func (*ResetKeyChainResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ResetKeyChainResponse) GetData() *KeyChainReset {
@@ -1595,7 +1366,7 @@ type KeyChainReset struct {
 
 func (x *KeyChainReset) Reset() {
 	*x = KeyChainReset{}
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[22]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1378,7 @@ func (x *KeyChainReset) String() string {
 func (*KeyChainReset) ProtoMessage() {}
 
 func (x *KeyChainReset) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[22]
+	mi := &file_latchkey_partner_v1_reservation_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +1391,7 @@ func (x *KeyChainReset) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyChainReset.ProtoReflect.Descriptor instead.
 func (*KeyChainReset) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_partner_v1_reservation_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *KeyChainReset) GetReservation() *Reservation {
@@ -1641,7 +1412,7 @@ var File_latchkey_partner_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\f\n" +
+	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\f\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -1727,26 +1498,7 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\aGatePin\x12\x17\n" +
 	"\agate_id\x18\x01 \x01(\tR\x06gateId\x12\x1b\n" +
 	"\tgate_name\x18\x02 \x01(\tR\bgateName\x12\x15\n" +
-	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"\xb0\x01\n" +
-	"\n" +
-	"AccessPlan\x12\x16\n" +
-	"\x06status\x18\x01 \x01(\tR\x06status\x129\n" +
-	"\x06window\x18\x02 \x01(\v2!.latchkey.partner.v1.AccessWindowR\x06window\x125\n" +
-	"\x05doors\x18\x03 \x03(\v2\x1f.latchkey.partner.v1.AccessDoorR\x05doors\x12\x18\n" +
-	"\areasons\x18\x04 \x03(\tR\areasons\"O\n" +
-	"\fAccessWindow\x12\x12\n" +
-	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1b\n" +
-	"\ttime_zone\x18\x03 \x01(\tR\btimeZone\"\xa4\x01\n" +
-	"\n" +
-	"AccessDoor\x12\x17\n" +
-	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x10\n" +
-	"\x03pin\x18\x04 \x01(\tR\x03pin\x12\x1b\n" +
-	"\tsmart_key\x18\x05 \x01(\tR\bsmartKey\x12\x1b\n" +
-	"\x06reason\x18\x06 \x01(\tH\x00R\x06reason\x88\x01\x01B\t\n" +
-	"\a_reason\"\x9b\x01\n" +
+	"\x03pin\x18\x03 \x01(\tB\x03\x80\x01\x01R\x03pin\"\x9b\x01\n" +
 	"\x18UpsertReservationRequest\x12B\n" +
 	"\vreservation\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\vreservation\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
@@ -1819,86 +1571,82 @@ func file_latchkey_partner_v1_reservation_proto_rawDescGZIP() []byte {
 	return file_latchkey_partner_v1_reservation_proto_rawDescData
 }
 
-var file_latchkey_partner_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_latchkey_partner_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*Reservation)(nil),                     // 0: latchkey.partner.v1.Reservation
 	(*PmsMeta)(nil),                         // 1: latchkey.partner.v1.PmsMeta
 	(*Booker)(nil),                          // 2: latchkey.partner.v1.Booker
 	(*GatePin)(nil),                         // 3: latchkey.partner.v1.GatePin
-	(*AccessPlan)(nil),                      // 4: latchkey.partner.v1.AccessPlan
-	(*AccessWindow)(nil),                    // 5: latchkey.partner.v1.AccessWindow
-	(*AccessDoor)(nil),                      // 6: latchkey.partner.v1.AccessDoor
-	(*UpsertReservationRequest)(nil),        // 7: latchkey.partner.v1.UpsertReservationRequest
-	(*UpsertReservationResponse)(nil),       // 8: latchkey.partner.v1.UpsertReservationResponse
-	(*BatchUpsertReservationsRequest)(nil),  // 9: latchkey.partner.v1.BatchUpsertReservationsRequest
-	(*BatchUpsertReservationsResponse)(nil), // 10: latchkey.partner.v1.BatchUpsertReservationsResponse
-	(*BatchOutcome)(nil),                    // 11: latchkey.partner.v1.BatchOutcome
-	(*BatchFailure)(nil),                    // 12: latchkey.partner.v1.BatchFailure
-	(*GetReservationRequest)(nil),           // 13: latchkey.partner.v1.GetReservationRequest
-	(*GetReservationResponse)(nil),          // 14: latchkey.partner.v1.GetReservationResponse
-	(*FindReservationRequest)(nil),          // 15: latchkey.partner.v1.FindReservationRequest
-	(*FindReservationResponse)(nil),         // 16: latchkey.partner.v1.FindReservationResponse
-	(*ListReservationsRequest)(nil),         // 17: latchkey.partner.v1.ListReservationsRequest
-	(*ListReservationsResponse)(nil),        // 18: latchkey.partner.v1.ListReservationsResponse
-	(*ReservationList)(nil),                 // 19: latchkey.partner.v1.ReservationList
-	(*ResetKeyChainRequest)(nil),            // 20: latchkey.partner.v1.ResetKeyChainRequest
-	(*ResetKeyChainResponse)(nil),           // 21: latchkey.partner.v1.ResetKeyChainResponse
-	(*KeyChainReset)(nil),                   // 22: latchkey.partner.v1.KeyChainReset
-	(*timestamppb.Timestamp)(nil),           // 23: google.protobuf.Timestamp
-	(*Space)(nil),                           // 24: latchkey.partner.v1.Space
-	(*fieldmaskpb.FieldMask)(nil),           // 25: google.protobuf.FieldMask
-	(*structpb.Struct)(nil),                 // 26: google.protobuf.Struct
-	(*v1.Error)(nil),                        // 27: latchkey.errors.v1.Error
-	(*ExplainReservationRequest)(nil),       // 28: latchkey.partner.v1.ExplainReservationRequest
-	(*ExplainReservationResponse)(nil),      // 29: latchkey.partner.v1.ExplainReservationResponse
+	(*UpsertReservationRequest)(nil),        // 4: latchkey.partner.v1.UpsertReservationRequest
+	(*UpsertReservationResponse)(nil),       // 5: latchkey.partner.v1.UpsertReservationResponse
+	(*BatchUpsertReservationsRequest)(nil),  // 6: latchkey.partner.v1.BatchUpsertReservationsRequest
+	(*BatchUpsertReservationsResponse)(nil), // 7: latchkey.partner.v1.BatchUpsertReservationsResponse
+	(*BatchOutcome)(nil),                    // 8: latchkey.partner.v1.BatchOutcome
+	(*BatchFailure)(nil),                    // 9: latchkey.partner.v1.BatchFailure
+	(*GetReservationRequest)(nil),           // 10: latchkey.partner.v1.GetReservationRequest
+	(*GetReservationResponse)(nil),          // 11: latchkey.partner.v1.GetReservationResponse
+	(*FindReservationRequest)(nil),          // 12: latchkey.partner.v1.FindReservationRequest
+	(*FindReservationResponse)(nil),         // 13: latchkey.partner.v1.FindReservationResponse
+	(*ListReservationsRequest)(nil),         // 14: latchkey.partner.v1.ListReservationsRequest
+	(*ListReservationsResponse)(nil),        // 15: latchkey.partner.v1.ListReservationsResponse
+	(*ReservationList)(nil),                 // 16: latchkey.partner.v1.ReservationList
+	(*ResetKeyChainRequest)(nil),            // 17: latchkey.partner.v1.ResetKeyChainRequest
+	(*ResetKeyChainResponse)(nil),           // 18: latchkey.partner.v1.ResetKeyChainResponse
+	(*KeyChainReset)(nil),                   // 19: latchkey.partner.v1.KeyChainReset
+	(*timestamppb.Timestamp)(nil),           // 20: google.protobuf.Timestamp
+	(*AccessPlan)(nil),                      // 21: latchkey.partner.v1.AccessPlan
+	(*Space)(nil),                           // 22: latchkey.partner.v1.Space
+	(*fieldmaskpb.FieldMask)(nil),           // 23: google.protobuf.FieldMask
+	(*structpb.Struct)(nil),                 // 24: google.protobuf.Struct
+	(*v1.Error)(nil),                        // 25: latchkey.errors.v1.Error
+	(*ExplainReservationRequest)(nil),       // 26: latchkey.partner.v1.ExplainReservationRequest
+	(*ExplainReservationResponse)(nil),      // 27: latchkey.partner.v1.ExplainReservationResponse
 }
 var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	1,  // 0: latchkey.partner.v1.Reservation.pms_meta:type_name -> latchkey.partner.v1.PmsMeta
 	2,  // 1: latchkey.partner.v1.Reservation.booker:type_name -> latchkey.partner.v1.Booker
-	23, // 2: latchkey.partner.v1.Reservation.created_at:type_name -> google.protobuf.Timestamp
-	23, // 3: latchkey.partner.v1.Reservation.updated_at:type_name -> google.protobuf.Timestamp
-	4,  // 4: latchkey.partner.v1.Reservation.access:type_name -> latchkey.partner.v1.AccessPlan
+	20, // 2: latchkey.partner.v1.Reservation.created_at:type_name -> google.protobuf.Timestamp
+	20, // 3: latchkey.partner.v1.Reservation.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 4: latchkey.partner.v1.Reservation.access:type_name -> latchkey.partner.v1.AccessPlan
 	3,  // 5: latchkey.partner.v1.Reservation.gates_pins:type_name -> latchkey.partner.v1.GatePin
-	24, // 6: latchkey.partner.v1.Reservation.space:type_name -> latchkey.partner.v1.Space
-	23, // 7: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
-	5,  // 8: latchkey.partner.v1.AccessPlan.window:type_name -> latchkey.partner.v1.AccessWindow
-	6,  // 9: latchkey.partner.v1.AccessPlan.doors:type_name -> latchkey.partner.v1.AccessDoor
-	0,  // 10: latchkey.partner.v1.UpsertReservationRequest.reservation:type_name -> latchkey.partner.v1.Reservation
-	25, // 11: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
-	0,  // 12: latchkey.partner.v1.UpsertReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	0,  // 13: latchkey.partner.v1.BatchUpsertReservationsRequest.reservations:type_name -> latchkey.partner.v1.Reservation
-	25, // 14: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
-	11, // 15: latchkey.partner.v1.BatchUpsertReservationsResponse.data:type_name -> latchkey.partner.v1.BatchOutcome
-	0,  // 16: latchkey.partner.v1.BatchOutcome.updated_reservations:type_name -> latchkey.partner.v1.Reservation
-	12, // 17: latchkey.partner.v1.BatchOutcome.failures:type_name -> latchkey.partner.v1.BatchFailure
-	26, // 18: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
-	27, // 19: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
-	0,  // 20: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	0,  // 21: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
-	23, // 22: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	19, // 23: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
-	0,  // 24: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
-	22, // 25: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
-	0,  // 26: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
-	7,  // 27: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
-	9,  // 28: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
-	17, // 29: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
-	13, // 30: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
-	15, // 31: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
-	28, // 32: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
-	20, // 33: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
-	8,  // 34: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
-	10, // 35: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
-	18, // 36: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
-	14, // 37: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
-	16, // 38: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
-	29, // 39: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
-	21, // 40: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
-	34, // [34:41] is the sub-list for method output_type
-	27, // [27:34] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	22, // 6: latchkey.partner.v1.Reservation.space:type_name -> latchkey.partner.v1.Space
+	20, // 7: latchkey.partner.v1.PmsMeta.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 8: latchkey.partner.v1.UpsertReservationRequest.reservation:type_name -> latchkey.partner.v1.Reservation
+	23, // 9: latchkey.partner.v1.UpsertReservationRequest.update_mask:type_name -> google.protobuf.FieldMask
+	0,  // 10: latchkey.partner.v1.UpsertReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	0,  // 11: latchkey.partner.v1.BatchUpsertReservationsRequest.reservations:type_name -> latchkey.partner.v1.Reservation
+	23, // 12: latchkey.partner.v1.BatchUpsertReservationsRequest.update_masks:type_name -> google.protobuf.FieldMask
+	8,  // 13: latchkey.partner.v1.BatchUpsertReservationsResponse.data:type_name -> latchkey.partner.v1.BatchOutcome
+	0,  // 14: latchkey.partner.v1.BatchOutcome.updated_reservations:type_name -> latchkey.partner.v1.Reservation
+	9,  // 15: latchkey.partner.v1.BatchOutcome.failures:type_name -> latchkey.partner.v1.BatchFailure
+	24, // 16: latchkey.partner.v1.BatchFailure.request_data:type_name -> google.protobuf.Struct
+	25, // 17: latchkey.partner.v1.BatchFailure.error:type_name -> latchkey.errors.v1.Error
+	0,  // 18: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	0,  // 19: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
+	20, // 20: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	16, // 21: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
+	0,  // 22: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
+	19, // 23: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
+	0,  // 24: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
+	4,  // 25: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
+	6,  // 26: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
+	14, // 27: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
+	10, // 28: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
+	12, // 29: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
+	26, // 30: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
+	17, // 31: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
+	5,  // 32: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
+	7,  // 33: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
+	15, // 34: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
+	11, // 35: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
+	13, // 36: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
+	27, // 37: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
+	18, // 38: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
+	32, // [32:39] is the sub-list for method output_type
+	25, // [25:32] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_reservation_proto_init() }
@@ -1906,19 +1654,19 @@ func file_latchkey_partner_v1_reservation_proto_init() {
 	if File_latchkey_partner_v1_reservation_proto != nil {
 		return
 	}
+	file_latchkey_partner_v1_access_proto_init()
 	file_latchkey_partner_v1_explain_proto_init()
 	file_latchkey_partner_v1_space_proto_init()
 	file_latchkey_partner_v1_reservation_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_reservation_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_partner_v1_reservation_proto_msgTypes[2].OneofWrappers = []any{}
-	file_latchkey_partner_v1_reservation_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_partner_v1_reservation_proto_rawDesc), len(file_latchkey_partner_v1_reservation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   23,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
