@@ -1,6 +1,9 @@
 package server
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 func TestGarbagePercent(t *testing.T) {
 	for _, c := range []struct {
@@ -12,5 +15,14 @@ func TestGarbagePercent(t *testing.T) {
 		if got := garbagePercent(c.live); got != c.want {
 			t.Errorf("%d live bytes: %d, want %d", c.live, got, c.want)
 		}
+	}
+}
+
+func TestEachCollectionIsNoticed(t *testing.T) {
+	collected := make(chan struct{}, 1)
+	for range 3 {
+		whenCollected(collected)
+		runtime.GC()
+		<-collected
 	}
 }
