@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,11 @@ func TestASessionFromHelloToVerified(t *testing.T) {
 	h := k.hello
 	if h.GetProtocolVersion() != 1 || h.GetBootId() == "" || len(h.GetLocks()) != 1 || h.GetLocks()[0].GetAddress() != "front" {
 		t.Fatalf("hello: %v", h)
+	}
+	for _, word := range []string{"smartkey", "laterWindows", "oneTimeCodes"} { // or it is not handed what needs them
+		if !slices.Contains(h.GetCapabilities(), word) {
+			t.Errorf("it does not say %s", word)
+		}
 	}
 	empty := slot.LockDigest(nil)
 	if string(h.GetLocks()[0].GetDigest()) != string(empty[:]) {

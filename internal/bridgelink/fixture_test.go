@@ -127,6 +127,7 @@ type bridge struct {
 	cert     tls.Certificate
 	seal     []byte
 	boot     string
+	knows    []string // beyond version 1
 	locks    []*lockv1.LockHello
 	conn     *grpc.ClientConn
 	stream   grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
@@ -143,7 +144,7 @@ func (s *site) enrol(addresses ...string) *bridge {
 	s.must(err)
 	private, public, err := pinseal.GenerateKey()
 	s.must(err)
-	b := &bridge{s: s, seal: private, boot: "boot"}
+	b := &bridge{s: s, seal: private, boot: "boot", knows: []string{laterWindows, oneTimeCodes}}
 	s.change(func(tx *db.Tx) error {
 		_, code, err := lock.CreateBridge(tx, s.keys, s.ca, s.house, "cellar")
 		if err != nil {
@@ -222,7 +223,7 @@ func (b *bridge) send(m *lockv1.ConnectRequest) {
 
 func (b *bridge) hello() *lockv1.ConnectRequest {
 	return &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{
-		ProtocolVersion: ProtocolVersion, BootId: b.boot, Software: "scripted", Locks: b.locks, Clock: timestamppb.Now(),
+		ProtocolVersion: ProtocolVersion, BootId: b.boot, Software: "scripted", Capabilities: b.knows, Locks: b.locks, Clock: timestamppb.Now(),
 	}}}
 }
 

@@ -17,8 +17,12 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// smartKeys is the capability of bridges that verify SmartKeys.
-const smartKeys = "smartkey"
+// The capabilities of bridges: what their software can do beyond the first version of the protocol.
+const (
+	smartKeys    = "smartkey"     // verifies SmartKeys
+	laterWindows = "laterWindows" // opens and closes the windows that follow the first of a code
+	oneTimeCodes = "oneTimeCodes" // takes a code for one use off once it was used
+)
 
 const (
 	greetingWait = 5 * time.Second
@@ -35,6 +39,14 @@ type keysHeld struct {
 	stored          lock.HeldKeys // what the bridge said last that it holds
 	newest          lock.HeldKeys // what was published when the bridge was told last
 	ahead           lock.HeldKeys // of what the bridge said it holds, the last that was more than was published
+}
+
+// lacking is what the software of a bridge cannot do, by what it said in Hello.
+func lacking(h *lockv1.Hello) lock.Lacks {
+	return lock.Lacks{
+		LaterWindows: !slices.Contains(h.Capabilities, laterWindows),
+		OneTimeCodes: !slices.Contains(h.Capabilities, oneTimeCodes),
+	}
 }
 
 // heldKeys is what the bridge said in Hello that it holds.

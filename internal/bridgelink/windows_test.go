@@ -64,3 +64,58 @@ func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
 		})
 	}
 }
+
+// A bridge whose software knows neither later windows nor codes for one use is not handed such a code: it would keep it beyond
+// its use, or never open again. What sat in the slot before comes off, and the slot says why. With newer software it is handed.
+func TestABridgeOfOlderSoftwareIsNotHandedWhatItDoesNotUnderstand(t *testing.T) {
+	hour := time.Now().Truncate(time.Hour)
+	for name, of := range map[string]struct {
+		asks  func(*lock.Place)
+		knows []string
+	}{
+		"used once": {func(p *lock.Place) { p.Once = "cod_1" }, []string{laterWindows}},
+		"weekly hours": {func(p *lock.Place) {
+			p.Later = []slot.Window{{From: hour.Add(24 * time.Hour), To: hour.Add(25 * time.Hour)}}
+		}, []string{oneTimeCodes}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, "sqlite")
+			n, address := s.node("nod_a")
+			b := s.enrol("front")
+			b.knows = of.knows
+			b.connect(address)
+			lk := b.lock("front")
+			p := lock.Place{GrantID: "cod_1", DoorID: "spc_1", PIN: "123456", PINID: "pin_1", NotBefore: hour, NotAfter: hour.Add(2 * time.Hour)}
+			row := s.put(n, lk, "cod_1", "123456")
+			plain := b.next().GetLockDelta().GetSlots()
+			b.report("front", plain...)
+			if l := s.learn(); l.After != slot.Verified {
+				t.Fatalf("a plain code: %s", l.After)
+			}
+			of.asks(&p)
+			s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
+				row, err = lock.Change(tx, s.keys, lk, row, p)
+				return err
+			}))
+			told := b.next().GetLockDelta().GetSlots()
+			if len(told) != 1 || told[0].Present || told[0].Once != "" || len(told[0].Later) > 0 || len(told[0].SealedPin) > 0 || told[0].Generation != uint64(row.Generation) {
+				t.Fatalf("told %v, want nothing there", told)
+			}
+			b.report("front", told...)
+			if l := s.learn(); l.After != slot.Failed || l.Slot.Result != string(slot.Unsupported) {
+				t.Errorf("off the lock: %s, result %q; want failed, unsupported", l.After, l.Slot.Result)
+			}
+
+			b.knows = []string{laterWindows, oneTimeCodes}
+			b.connect(address)
+			again := b.next().GetLockSnapshot().GetSlots()
+			if len(again) != 1 || !again[0].Present || again[0].Generation <= told[0].Generation || again[0].Once != p.Once || len(again[0].Later) != len(p.Later) {
+				t.Fatalf("told %v after the update, want the code anew", again)
+			}
+			b.report("front", again...)
+			if l := s.learn(); l.After != slot.Verified {
+				t.Errorf("after the update: %s", l.After)
+			}
+		})
+	}
+}

@@ -49,22 +49,22 @@ func spoken(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []i
 
 // Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
 // we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
-func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
+func Report(tx *db.Tx, s *Session, address string, seen []Seen) ([]Learned, error) {
 	numbers := make([]int, len(seen))
-	for i, s := range seen {
-		numbers[i] = s.Number
+	for i, one := range seen {
+		numbers[i] = one.Number
 	}
-	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
+	lk, by, err := spoken(tx, s.BridgeID, s.Epoch, address, numbers)
 	if err != nil || lk == nil {
 		return nil, err
 	}
 	var changes []Learned
-	for _, s := range seen {
-		row := by[s.Number]
+	for _, one := range seen {
+		row := by[one.Number]
 		if row == nil {
 			continue
 		}
-		next, changed := slot.Observe(serverOf(row, lk), uint64(epoch), slot.Report{Epoch: uint64(epoch), Observed: s.Observed})
+		next, changed := slot.Observe(serverOf(row, lk), uint64(s.Epoch), slot.Report{Epoch: uint64(s.Epoch), Observed: s.Lacks.judge(row, one.Observed)})
 		if !changed {
 			continue
 		}
@@ -77,7 +77,7 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 			return nil, err
 		}
 		changes = append(changes, l)
-		by[s.Number] = stored
+		by[one.Number] = stored
 	}
 	return changes, nil
 }

@@ -9,6 +9,7 @@ import (
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -20,6 +21,7 @@ type Hello struct {
 	Clock    time.Time // the bridge's; zero: it did not say
 	Locks    []Heard
 	Keys     HeldKeys
+	Lacks    Lacks
 }
 
 // Session is a bridge's session as it was opened.
@@ -33,6 +35,7 @@ type Session struct {
 	Locks         []Driven
 	Before        string   // the node that held the session before; empty: none does
 	Stale         []string // ids of the locks of which bridge and service do not know the same
+	Lacks         Lacks
 	enrolment     string
 }
 
@@ -48,7 +51,7 @@ var ErrSuperseded = errors.New("another session of this bridge has begun, or the
 
 // OpenSession gives an admitted bridge the next epoch, by compare-and-set, and learns its locks. Every older session of
 // the bridge is without effect from the commit on.
-func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, error) {
+func OpenSession(tx *db.Tx, keys *keyring.Ring, who Identity, shown []byte, h Hello) (*Session, error) {
 	ctx := tx.Context()
 	br, err := Admit(ctx, tx.Client, who, shown)
 	if err != nil {
@@ -86,11 +89,19 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if err != nil {
 		return nil, err
 	}
-	differ, err := stale(tx, br, locks, h.Locks)
+	rows, err := slotsOfLocks(tx.Context(), tx.Client, br.PropertyID, idsOf(locks))
+	if err != nil {
+		return nil, err
+	}
+	for _, lk := range locks {
+		if err := offerAnew(tx, keys, lk, rows[lk.ID], h.Lacks); err != nil {
+			return nil, err
+		}
+	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: differ, Before: before, enrolment: enrolment(br),
-	}, err
+		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: stale(locks, rows, h.Locks), Before: before, Lacks: h.Lacks, enrolment: enrolment(br),
+	}, nil
 }
 
 func driven(locks []*ent.Lock) []Driven {
@@ -109,15 +120,7 @@ func orSuperseded(err error) error {
 }
 
 // stale finds the locks whose digest differs from the bridge's.
-func stale(tx *db.Tx, br *ent.Bridge, locks []*ent.Lock, heard []Heard) ([]string, error) {
-	ids := make([]string, len(locks))
-	for i, lk := range locks {
-		ids[i] = lk.ID
-	}
-	rows, err := slotsOfLocks(tx.Context(), tx.Client, br.PropertyID, ids)
-	if err != nil {
-		return nil, err
-	}
+func stale(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []Heard) []string {
 	digests := make(map[string]slot.Digest, len(heard))
 	for _, h := range heard {
 		digests[h.Address] = h.Digest
@@ -128,7 +131,15 @@ func stale(tx *db.Tx, br *ent.Bridge, locks []*ent.Lock, heard []Heard) ([]strin
 			out = append(out, lk.ID)
 		}
 	}
-	return out, nil
+	return out
+}
+
+func idsOf(locks []*ent.Lock) []string {
+	ids := make([]string, len(locks))
+	for i, lk := range locks {
+		ids[i] = lk.ID
+	}
+	return ids
 }
 
 func digest(rows []*ent.Slot) slot.Digest {

@@ -237,7 +237,7 @@ func (h *house) says(door string, e slot.Evidence, r slot.Result) {
 }
 
 func (h *house) progress(tx *db.Tx, door string, seen []lock.Seen) error {
-	learned, err := lock.Report(tx, h.at("brg"), epoch, door, seen)
+	learned, err := lock.Report(tx, &lock.Session{BridgeID: h.at("brg"), Epoch: epoch}, door, seen)
 	if err != nil {
 		return err
 	}
@@ -249,6 +249,7 @@ func (h *house) learn(tx *db.Tx, learned []lock.Learned) error {
 	for _, l := range learned {
 		changes = append(changes, access.SlotChange{
 			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
+			UsedAt: l.UsedAt, Here: l.Here,
 		})
 	}
 	return access.Progress(access.Settler{Tx: tx, Keys: h.keys}, changes)
