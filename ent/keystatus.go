@@ -30,6 +30,8 @@ type KeyStatus struct {
 	KeyGeneration int `json:"key_generation,omitempty"`
 	// What tokens under this index open, in order.
 	LockIds []string `json:"lock_ids,omitempty"`
+	// From when on the phone held a good token without a gap: what it opened before was with others.
+	Since time.Time `json:"since,omitempty"`
 	// EndsAt holds the value of the "ends_at" field.
 	EndsAt time.Time `json:"ends_at,omitempty"`
 	// RevokedAt holds the value of the "revoked_at" field.
@@ -60,7 +62,7 @@ func (*KeyStatus) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case keystatus.FieldID, keystatus.FieldPropertyID, keystatus.FieldPhoneID, keystatus.FieldGrantID:
 			values[i] = new(sql.NullString)
-		case keystatus.FieldEndsAt, keystatus.FieldRevokedAt:
+		case keystatus.FieldSince, keystatus.FieldEndsAt, keystatus.FieldRevokedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -120,6 +122,12 @@ func (_m *KeyStatus) assignValues(columns []string, values []any) error {
 				if err := json.Unmarshal(*value, &_m.LockIds); err != nil {
 					return fmt.Errorf("unmarshal field lock_ids: %w", err)
 				}
+			}
+		case keystatus.FieldSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field since", values[i])
+			} else if value.Valid {
+				_m.Since = value.Time
 			}
 		case keystatus.FieldEndsAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -227,6 +235,9 @@ func (_m *KeyStatus) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("lock_ids=")
 	builder.WriteString(fmt.Sprintf("%v", _m.LockIds))
+	builder.WriteString(", ")
+	builder.WriteString("since=")
+	builder.WriteString(_m.Since.Format(time.ANSIC))
 	builder.WriteString(", ")
 	builder.WriteString("ends_at=")
 	builder.WriteString(_m.EndsAt.Format(time.ANSIC))

@@ -59,6 +59,12 @@ func (_c *KeyStatusCreate) SetLockIds(v []string) *KeyStatusCreate {
 	return _c
 }
 
+// SetSince sets the "since" field.
+func (_c *KeyStatusCreate) SetSince(v time.Time) *KeyStatusCreate {
+	_c.mutation.SetSince(v)
+	return _c
+}
+
 // SetEndsAt sets the "ends_at" field.
 func (_c *KeyStatusCreate) SetEndsAt(v time.Time) *KeyStatusCreate {
 	_c.mutation.SetEndsAt(v)
@@ -241,6 +247,9 @@ func (_c *KeyStatusCreate) check() error {
 	if _, ok := _c.mutation.LockIds(); !ok {
 		return &ValidationError{Name: "lock_ids", err: errors.New(`ent: missing required field "KeyStatus.lock_ids"`)}
 	}
+	if _, ok := _c.mutation.Since(); !ok {
+		return &ValidationError{Name: "since", err: errors.New(`ent: missing required field "KeyStatus.since"`)}
+	}
 	if _, ok := _c.mutation.EndsAt(); !ok {
 		return &ValidationError{Name: "ends_at", err: errors.New(`ent: missing required field "KeyStatus.ends_at"`)}
 	}
@@ -320,6 +329,10 @@ func (_c *KeyStatusCreate) createSpec() (*KeyStatus, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LockIds(); ok {
 		_spec.SetField(keystatus.FieldLockIds, field.TypeJSON, value)
 		_node.LockIds = value
+	}
+	if value, ok := _c.mutation.Since(); ok {
+		_spec.SetField(keystatus.FieldSince, field.TypeTime, value)
+		_node.Since = value
 	}
 	if value, ok := _c.mutation.EndsAt(); ok {
 		_spec.SetField(keystatus.FieldEndsAt, field.TypeTime, value)
@@ -414,6 +427,18 @@ func (u *KeyStatusUpsert) SetLockIds(v []string) *KeyStatusUpsert {
 // UpdateLockIds sets the "lock_ids" field to the value that was provided on create.
 func (u *KeyStatusUpsert) UpdateLockIds() *KeyStatusUpsert {
 	u.SetExcluded(keystatus.FieldLockIds)
+	return u
+}
+
+// SetSince sets the "since" field.
+func (u *KeyStatusUpsert) SetSince(v time.Time) *KeyStatusUpsert {
+	u.Set(keystatus.FieldSince, v)
+	return u
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *KeyStatusUpsert) UpdateSince() *KeyStatusUpsert {
+	u.SetExcluded(keystatus.FieldSince)
 	return u
 }
 
@@ -629,6 +654,20 @@ func (u *KeyStatusUpsertOne) SetLockIds(v []string) *KeyStatusUpsertOne {
 func (u *KeyStatusUpsertOne) UpdateLockIds() *KeyStatusUpsertOne {
 	return u.Update(func(s *KeyStatusUpsert) {
 		s.UpdateLockIds()
+	})
+}
+
+// SetSince sets the "since" field.
+func (u *KeyStatusUpsertOne) SetSince(v time.Time) *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetSince(v)
+	})
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *KeyStatusUpsertOne) UpdateSince() *KeyStatusUpsertOne {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateSince()
 	})
 }
 
@@ -1034,6 +1073,20 @@ func (u *KeyStatusUpsertBulk) SetLockIds(v []string) *KeyStatusUpsertBulk {
 func (u *KeyStatusUpsertBulk) UpdateLockIds() *KeyStatusUpsertBulk {
 	return u.Update(func(s *KeyStatusUpsert) {
 		s.UpdateLockIds()
+	})
+}
+
+// SetSince sets the "since" field.
+func (u *KeyStatusUpsertBulk) SetSince(v time.Time) *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.SetSince(v)
+	})
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *KeyStatusUpsertBulk) UpdateSince() *KeyStatusUpsertBulk {
+	return u.Update(func(s *KeyStatusUpsert) {
+		s.UpdateSince()
 	})
 }
 

@@ -42,6 +42,20 @@ func (_u *KeyStatusUpdate) AppendLockIds(v []string) *KeyStatusUpdate {
 	return _u
 }
 
+// SetSince sets the "since" field.
+func (_u *KeyStatusUpdate) SetSince(v time.Time) *KeyStatusUpdate {
+	_u.mutation.SetSince(v)
+	return _u
+}
+
+// SetNillableSince sets the "since" field if the given value is not nil.
+func (_u *KeyStatusUpdate) SetNillableSince(v *time.Time) *KeyStatusUpdate {
+	if v != nil {
+		_u.SetSince(*v)
+	}
+	return _u
+}
+
 // SetEndsAt sets the "ends_at" field.
 func (_u *KeyStatusUpdate) SetEndsAt(v time.Time) *KeyStatusUpdate {
 	_u.mutation.SetEndsAt(v)
@@ -251,6 +265,9 @@ func (_u *KeyStatusUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			sqljson.Append(u, keystatus.FieldLockIds, value)
 		})
 	}
+	if value, ok := _u.mutation.Since(); ok {
+		_spec.SetField(keystatus.FieldSince, field.TypeTime, value)
+	}
 	if value, ok := _u.mutation.EndsAt(); ok {
 		_spec.SetField(keystatus.FieldEndsAt, field.TypeTime, value)
 	}
@@ -337,6 +354,20 @@ func (_u *KeyStatusUpdateOne) SetLockIds(v []string) *KeyStatusUpdateOne {
 // AppendLockIds appends value to the "lock_ids" field.
 func (_u *KeyStatusUpdateOne) AppendLockIds(v []string) *KeyStatusUpdateOne {
 	_u.mutation.AppendLockIds(v)
+	return _u
+}
+
+// SetSince sets the "since" field.
+func (_u *KeyStatusUpdateOne) SetSince(v time.Time) *KeyStatusUpdateOne {
+	_u.mutation.SetSince(v)
+	return _u
+}
+
+// SetNillableSince sets the "since" field if the given value is not nil.
+func (_u *KeyStatusUpdateOne) SetNillableSince(v *time.Time) *KeyStatusUpdateOne {
+	if v != nil {
+		_u.SetSince(*v)
+	}
 	return _u
 }
 
@@ -578,6 +609,9 @@ func (_u *KeyStatusUpdateOne) sqlSave(ctx context.Context) (_node *KeyStatus, er
 		_spec.AddModifier(func(u *sql.UpdateBuilder) {
 			sqljson.Append(u, keystatus.FieldLockIds, value)
 		})
+	}
+	if value, ok := _u.mutation.Since(); ok {
+		_spec.SetField(keystatus.FieldSince, field.TypeTime, value)
 	}
 	if value, ok := _u.mutation.EndsAt(); ok {
 		_spec.SetField(keystatus.FieldEndsAt, field.TypeTime, value)

@@ -15092,6 +15092,7 @@ type KeyStatusMutation struct {
 	addkey_generation  *int
 	lock_ids           *[]string
 	appendlock_ids     []string
+	since              *time.Time
 	ends_at            *time.Time
 	revoked_at         *time.Time
 	generation         *int64
@@ -15485,6 +15486,42 @@ func (m *KeyStatusMutation) AppendedLockIds() ([]string, bool) {
 func (m *KeyStatusMutation) ResetLockIds() {
 	m.lock_ids = nil
 	m.appendlock_ids = nil
+}
+
+// SetSince sets the "since" field.
+func (m *KeyStatusMutation) SetSince(t time.Time) {
+	m.since = &t
+}
+
+// Since returns the value of the "since" field in the mutation.
+func (m *KeyStatusMutation) Since() (r time.Time, exists bool) {
+	v := m.since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSince returns the old "since" field's value of the KeyStatus entity.
+// If the KeyStatus object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *KeyStatusMutation) OldSince(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSince: %w", err)
+	}
+	return oldValue.Since, nil
+}
+
+// ResetSince resets all changes to the "since" field.
+func (m *KeyStatusMutation) ResetSince() {
+	m.since = nil
 }
 
 // SetEndsAt sets the "ends_at" field.
@@ -15960,7 +15997,7 @@ func (m *KeyStatusMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *KeyStatusMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 15)
 	if m.property_id != nil {
 		fields = append(fields, keystatus.FieldPropertyID)
 	}
@@ -15978,6 +16015,9 @@ func (m *KeyStatusMutation) Fields() []string {
 	}
 	if m.lock_ids != nil {
 		fields = append(fields, keystatus.FieldLockIds)
+	}
+	if m.since != nil {
+		fields = append(fields, keystatus.FieldSince)
 	}
 	if m.ends_at != nil {
 		fields = append(fields, keystatus.FieldEndsAt)
@@ -16023,6 +16063,8 @@ func (m *KeyStatusMutation) Field(name string) (ent.Value, bool) {
 		return m.KeyGeneration()
 	case keystatus.FieldLockIds:
 		return m.LockIds()
+	case keystatus.FieldSince:
+		return m.Since()
 	case keystatus.FieldEndsAt:
 		return m.EndsAt()
 	case keystatus.FieldRevokedAt:
@@ -16060,6 +16102,8 @@ func (m *KeyStatusMutation) OldField(ctx context.Context, name string) (ent.Valu
 		return m.OldKeyGeneration(ctx)
 	case keystatus.FieldLockIds:
 		return m.OldLockIds(ctx)
+	case keystatus.FieldSince:
+		return m.OldSince(ctx)
 	case keystatus.FieldEndsAt:
 		return m.OldEndsAt(ctx)
 	case keystatus.FieldRevokedAt:
@@ -16126,6 +16170,13 @@ func (m *KeyStatusMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetLockIds(v)
+		return nil
+	case keystatus.FieldSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSince(v)
 		return nil
 	case keystatus.FieldEndsAt:
 		v, ok := value.(time.Time)
@@ -16345,6 +16396,9 @@ func (m *KeyStatusMutation) ResetField(name string) error {
 		return nil
 	case keystatus.FieldLockIds:
 		m.ResetLockIds()
+		return nil
+	case keystatus.FieldSince:
+		m.ResetSince()
 		return nil
 	case keystatus.FieldEndsAt:
 		m.ResetEndsAt()
@@ -26404,6 +26458,8 @@ type SlotMutation struct {
 	addgeneration      *int64
 	present            *bool
 	grant_id           *string
+	since              *int64
+	addsince           *int64
 	pin_id             *string
 	door_id            *string
 	stay_space_id      *string
@@ -26794,6 +26850,62 @@ func (m *SlotMutation) OldGrantID(ctx context.Context) (v string, err error) {
 // ResetGrantID resets all changes to the "grant_id" field.
 func (m *SlotMutation) ResetGrantID() {
 	m.grant_id = nil
+}
+
+// SetSince sets the "since" field.
+func (m *SlotMutation) SetSince(i int64) {
+	m.since = &i
+	m.addsince = nil
+}
+
+// Since returns the value of the "since" field in the mutation.
+func (m *SlotMutation) Since() (r int64, exists bool) {
+	v := m.since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSince returns the old "since" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldSince(ctx context.Context) (v int64, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSince: %w", err)
+	}
+	return oldValue.Since, nil
+}
+
+// AddSince adds i to the "since" field.
+func (m *SlotMutation) AddSince(i int64) {
+	if m.addsince != nil {
+		*m.addsince += i
+	} else {
+		m.addsince = &i
+	}
+}
+
+// AddedSince returns the value that was added to the "since" field in this mutation.
+func (m *SlotMutation) AddedSince() (r int64, exists bool) {
+	v := m.addsince
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// ResetSince resets all changes to the "since" field.
+func (m *SlotMutation) ResetSince() {
+	m.since = nil
+	m.addsince = nil
 }
 
 // SetPinID sets the "pin_id" field.
@@ -27792,7 +27904,7 @@ func (m *SlotMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SlotMutation) Fields() []string {
-	fields := make([]string, 0, 29)
+	fields := make([]string, 0, 30)
 	if m.property_id != nil {
 		fields = append(fields, entslot.FieldPropertyID)
 	}
@@ -27810,6 +27922,9 @@ func (m *SlotMutation) Fields() []string {
 	}
 	if m.grant_id != nil {
 		fields = append(fields, entslot.FieldGrantID)
+	}
+	if m.since != nil {
+		fields = append(fields, entslot.FieldSince)
 	}
 	if m.pin_id != nil {
 		fields = append(fields, entslot.FieldPinID)
@@ -27900,6 +28015,8 @@ func (m *SlotMutation) Field(name string) (ent.Value, bool) {
 		return m.Present()
 	case entslot.FieldGrantID:
 		return m.GrantID()
+	case entslot.FieldSince:
+		return m.Since()
 	case entslot.FieldPinID:
 		return m.PinID()
 	case entslot.FieldDoorID:
@@ -27967,6 +28084,8 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldPresent(ctx)
 	case entslot.FieldGrantID:
 		return m.OldGrantID(ctx)
+	case entslot.FieldSince:
+		return m.OldSince(ctx)
 	case entslot.FieldPinID:
 		return m.OldPinID(ctx)
 	case entslot.FieldDoorID:
@@ -28063,6 +28182,13 @@ func (m *SlotMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetGrantID(v)
+		return nil
+	case entslot.FieldSince:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSince(v)
 		return nil
 	case entslot.FieldPinID:
 		v, ok := value.(string)
@@ -28239,6 +28365,9 @@ func (m *SlotMutation) AddedFields() []string {
 	if m.addgeneration != nil {
 		fields = append(fields, entslot.FieldGeneration)
 	}
+	if m.addsince != nil {
+		fields = append(fields, entslot.FieldSince)
+	}
 	if m.addseen_generation != nil {
 		fields = append(fields, entslot.FieldSeenGeneration)
 	}
@@ -28257,6 +28386,8 @@ func (m *SlotMutation) AddedField(name string) (ent.Value, bool) {
 		return m.AddedNumber()
 	case entslot.FieldGeneration:
 		return m.AddedGeneration()
+	case entslot.FieldSince:
+		return m.AddedSince()
 	case entslot.FieldSeenGeneration:
 		return m.AddedSeenGeneration()
 	case entslot.FieldSeenWindow:
@@ -28283,6 +28414,13 @@ func (m *SlotMutation) AddField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.AddGeneration(v)
+		return nil
+	case entslot.FieldSince:
+		v, ok := value.(int64)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.AddSince(v)
 		return nil
 	case entslot.FieldSeenGeneration:
 		v, ok := value.(int64)
@@ -28381,6 +28519,9 @@ func (m *SlotMutation) ResetField(name string) error {
 		return nil
 	case entslot.FieldGrantID:
 		m.ResetGrantID()
+		return nil
+	case entslot.FieldSince:
+		m.ResetSince()
 		return nil
 	case entslot.FieldPinID:
 		m.ResetPinID()

@@ -573,19 +573,19 @@ func init() {
 	// keystatus.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	keystatus.GrantIDValidator = keystatusDescGrantID.Validators[0].(func(string) error)
 	// keystatusDescGeneration is the schema descriptor for generation field.
-	keystatusDescGeneration := keystatusFields[9].Descriptor()
+	keystatusDescGeneration := keystatusFields[10].Descriptor()
 	// keystatus.DefaultGeneration holds the default value on creation for the generation field.
 	keystatus.DefaultGeneration = keystatusDescGeneration.Default.(int64)
 	// keystatusDescKeySetVersion is the schema descriptor for key_set_version field.
-	keystatusDescKeySetVersion := keystatusFields[10].Descriptor()
+	keystatusDescKeySetVersion := keystatusFields[11].Descriptor()
 	// keystatus.DefaultKeySetVersion holds the default value on creation for the key_set_version field.
 	keystatus.DefaultKeySetVersion = keystatusDescKeySetVersion.Default.(int64)
 	// keystatusDescListNumber is the schema descriptor for list_number field.
-	keystatusDescListNumber := keystatusFields[11].Descriptor()
+	keystatusDescListNumber := keystatusFields[12].Descriptor()
 	// keystatus.DefaultListNumber holds the default value on creation for the list_number field.
 	keystatus.DefaultListNumber = keystatusDescListNumber.Default.(int64)
 	// keystatusDescRevokedList is the schema descriptor for revoked_list field.
-	keystatusDescRevokedList := keystatusFields[12].Descriptor()
+	keystatusDescRevokedList := keystatusFields[13].Descriptor()
 	// keystatus.DefaultRevokedList holds the default value on creation for the revoked_list field.
 	keystatus.DefaultRevokedList = keystatusDescRevokedList.Default.(int64)
 	// keystatusDescID is the schema descriptor for id field.
@@ -1002,86 +1002,90 @@ func init() {
 	entslot.DefaultGrantID = entslotDescGrantID.Default.(string)
 	// entslot.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	entslot.GrantIDValidator = entslotDescGrantID.Validators[0].(func(string) error)
+	// entslotDescSince is the schema descriptor for since field.
+	entslotDescSince := entslotFields[7].Descriptor()
+	// entslot.DefaultSince holds the default value on creation for the since field.
+	entslot.DefaultSince = entslotDescSince.Default.(int64)
 	// entslotDescPinID is the schema descriptor for pin_id field.
-	entslotDescPinID := entslotFields[7].Descriptor()
+	entslotDescPinID := entslotFields[8].Descriptor()
 	// entslot.DefaultPinID holds the default value on creation for the pin_id field.
 	entslot.DefaultPinID = entslotDescPinID.Default.(string)
 	// entslot.PinIDValidator is a validator for the "pin_id" field. It is called by the builders before save.
 	entslot.PinIDValidator = entslotDescPinID.Validators[0].(func(string) error)
 	// entslotDescDoorID is the schema descriptor for door_id field.
-	entslotDescDoorID := entslotFields[8].Descriptor()
+	entslotDescDoorID := entslotFields[9].Descriptor()
 	// entslot.DefaultDoorID holds the default value on creation for the door_id field.
 	entslot.DefaultDoorID = entslotDescDoorID.Default.(string)
 	// entslot.DoorIDValidator is a validator for the "door_id" field. It is called by the builders before save.
 	entslot.DoorIDValidator = entslotDescDoorID.Validators[0].(func(string) error)
 	// entslotDescStaySpaceID is the schema descriptor for stay_space_id field.
-	entslotDescStaySpaceID := entslotFields[9].Descriptor()
+	entslotDescStaySpaceID := entslotFields[10].Descriptor()
 	// entslot.DefaultStaySpaceID holds the default value on creation for the stay_space_id field.
 	entslot.DefaultStaySpaceID = entslotDescStaySpaceID.Default.(string)
 	// entslot.StaySpaceIDValidator is a validator for the "stay_space_id" field. It is called by the builders before save.
 	entslot.StaySpaceIDValidator = entslotDescStaySpaceID.Validators[0].(func(string) error)
 	// entslotDescOnce is the schema descriptor for once field.
-	entslotDescOnce := entslotFields[14].Descriptor()
+	entslotDescOnce := entslotFields[15].Descriptor()
 	// entslot.DefaultOnce holds the default value on creation for the once field.
 	entslot.DefaultOnce = entslotDescOnce.Default.(string)
 	// entslot.OnceValidator is a validator for the "once" field. It is called by the builders before save.
 	entslot.OnceValidator = entslotDescOnce.Validators[0].(func(string) error)
 	// entslotDescClaimant is the schema descriptor for claimant field.
-	entslotDescClaimant := entslotFields[15].Descriptor()
+	entslotDescClaimant := entslotFields[16].Descriptor()
 	// entslot.DefaultClaimant holds the default value on creation for the claimant field.
 	entslot.DefaultClaimant = entslotDescClaimant.Default.(string)
 	// entslot.ClaimantValidator is a validator for the "claimant" field. It is called by the builders before save.
 	entslot.ClaimantValidator = entslotDescClaimant.Validators[0].(func(string) error)
 	// entslotDescInherited is the schema descriptor for inherited field.
-	entslotDescInherited := entslotFields[16].Descriptor()
+	entslotDescInherited := entslotFields[17].Descriptor()
 	// entslot.DefaultInherited holds the default value on creation for the inherited field.
 	entslot.DefaultInherited = entslotDescInherited.Default.(bool)
 	// entslotDescForeign is the schema descriptor for foreign field.
-	entslotDescForeign := entslotFields[17].Descriptor()
+	entslotDescForeign := entslotFields[18].Descriptor()
 	// entslot.DefaultForeign holds the default value on creation for the foreign field.
 	entslot.DefaultForeign = entslotDescForeign.Default.(bool)
 	// entslotDescEvidence is the schema descriptor for evidence field.
-	entslotDescEvidence := entslotFields[18].Descriptor()
+	entslotDescEvidence := entslotFields[19].Descriptor()
 	// entslot.EvidenceValidator is a validator for the "evidence" field. It is called by the builders before save.
 	entslot.EvidenceValidator = entslotDescEvidence.Validators[0].(func(string) error)
 	// entslotDescResult is the schema descriptor for result field.
-	entslotDescResult := entslotFields[19].Descriptor()
+	entslotDescResult := entslotFields[20].Descriptor()
 	// entslot.DefaultResult holds the default value on creation for the result field.
 	entslot.DefaultResult = entslotDescResult.Default.(string)
 	// entslot.ResultValidator is a validator for the "result" field. It is called by the builders before save.
 	entslot.ResultValidator = entslotDescResult.Validators[0].(func(string) error)
 	// entslotDescRule is the schema descriptor for rule field.
-	entslotDescRule := entslotFields[20].Descriptor()
+	entslotDescRule := entslotFields[21].Descriptor()
 	// entslot.DefaultRule holds the default value on creation for the rule field.
 	entslot.DefaultRule = entslotDescRule.Default.(string)
 	// entslot.RuleValidator is a validator for the "rule" field. It is called by the builders before save.
 	entslot.RuleValidator = entslotDescRule.Validators[0].(func(string) error)
 	// entslotDescSeenGeneration is the schema descriptor for seen_generation field.
-	entslotDescSeenGeneration := entslotFields[21].Descriptor()
+	entslotDescSeenGeneration := entslotFields[22].Descriptor()
 	// entslot.DefaultSeenGeneration holds the default value on creation for the seen_generation field.
 	entslot.DefaultSeenGeneration = entslotDescSeenGeneration.Default.(int64)
 	// entslotDescSeenPresent is the schema descriptor for seen_present field.
-	entslotDescSeenPresent := entslotFields[22].Descriptor()
+	entslotDescSeenPresent := entslotFields[23].Descriptor()
 	// entslot.DefaultSeenPresent holds the default value on creation for the seen_present field.
 	entslot.DefaultSeenPresent = entslotDescSeenPresent.Default.(bool)
 	// entslotDescSeenEvidence is the schema descriptor for seen_evidence field.
-	entslotDescSeenEvidence := entslotFields[23].Descriptor()
+	entslotDescSeenEvidence := entslotFields[24].Descriptor()
 	// entslot.DefaultSeenEvidence holds the default value on creation for the seen_evidence field.
 	entslot.DefaultSeenEvidence = entslotDescSeenEvidence.Default.(string)
 	// entslot.SeenEvidenceValidator is a validator for the "seen_evidence" field. It is called by the builders before save.
 	entslot.SeenEvidenceValidator = entslotDescSeenEvidence.Validators[0].(func(string) error)
 	// entslotDescSeenResult is the schema descriptor for seen_result field.
-	entslotDescSeenResult := entslotFields[24].Descriptor()
+	entslotDescSeenResult := entslotFields[25].Descriptor()
 	// entslot.DefaultSeenResult holds the default value on creation for the seen_result field.
 	entslot.DefaultSeenResult = entslotDescSeenResult.Default.(string)
 	// entslot.SeenResultValidator is a validator for the "seen_result" field. It is called by the builders before save.
 	entslot.SeenResultValidator = entslotDescSeenResult.Validators[0].(func(string) error)
 	// entslotDescSeenWindow is the schema descriptor for seen_window field.
-	entslotDescSeenWindow := entslotFields[25].Descriptor()
+	entslotDescSeenWindow := entslotFields[26].Descriptor()
 	// entslot.DefaultSeenWindow holds the default value on creation for the seen_window field.
 	entslot.DefaultSeenWindow = entslotDescSeenWindow.Default.(int)
 	// entslotDescSeenUsed is the schema descriptor for seen_used field.
-	entslotDescSeenUsed := entslotFields[26].Descriptor()
+	entslotDescSeenUsed := entslotFields[27].Descriptor()
 	// entslot.DefaultSeenUsed holds the default value on creation for the seen_used field.
 	entslot.DefaultSeenUsed = entslotDescSeenUsed.Default.(bool)
 	// entslotDescID is the schema descriptor for id field.

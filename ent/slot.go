@@ -31,6 +31,8 @@ type Slot struct {
 	Present bool `json:"present,omitempty"`
 	// Whose it is, as long as it is not free.
 	GrantID string `json:"grant_id,omitempty"`
+	// From this generation on nobody else had it: what was typed of these was the grant's.
+	Since int64 `json:"since,omitempty"`
 	// PinID holds the value of the "pin_id" field.
 	PinID string `json:"pin_id,omitempty"`
 	// DoorID holds the value of the "door_id" field.
@@ -89,7 +91,7 @@ func (*Slot) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case entslot.FieldPresent, entslot.FieldInherited, entslot.FieldForeign, entslot.FieldSeenPresent, entslot.FieldSeenUsed:
 			values[i] = new(sql.NullBool)
-		case entslot.FieldNumber, entslot.FieldGeneration, entslot.FieldSeenGeneration, entslot.FieldSeenWindow:
+		case entslot.FieldNumber, entslot.FieldGeneration, entslot.FieldSince, entslot.FieldSeenGeneration, entslot.FieldSeenWindow:
 			values[i] = new(sql.NullInt64)
 		case entslot.FieldID, entslot.FieldPropertyID, entslot.FieldLockID, entslot.FieldGrantID, entslot.FieldPinID, entslot.FieldDoorID, entslot.FieldStaySpaceID, entslot.FieldOnce, entslot.FieldClaimant, entslot.FieldEvidence, entslot.FieldResult, entslot.FieldRule, entslot.FieldSeenEvidence, entslot.FieldSeenResult:
 			values[i] = new(sql.NullString)
@@ -151,6 +153,12 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field grant_id", values[i])
 			} else if value.Valid {
 				_m.GrantID = value.String
+			}
+		case entslot.FieldSince:
+			if value, ok := values[i].(*sql.NullInt64); !ok {
+				return fmt.Errorf("unexpected type %T for field since", values[i])
+			} else if value.Valid {
+				_m.Since = value.Int64
 			}
 		case entslot.FieldPinID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -349,6 +357,9 @@ func (_m *Slot) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("grant_id=")
 	builder.WriteString(_m.GrantID)
+	builder.WriteString(", ")
+	builder.WriteString("since=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Since))
 	builder.WriteString(", ")
 	builder.WriteString("pin_id=")
 	builder.WriteString(_m.PinID)

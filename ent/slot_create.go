@@ -68,6 +68,20 @@ func (_c *SlotCreate) SetNillableGrantID(v *string) *SlotCreate {
 	return _c
 }
 
+// SetSince sets the "since" field.
+func (_c *SlotCreate) SetSince(v int64) *SlotCreate {
+	_c.mutation.SetSince(v)
+	return _c
+}
+
+// SetNillableSince sets the "since" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableSince(v *int64) *SlotCreate {
+	if v != nil {
+		_c.SetSince(*v)
+	}
+	return _c
+}
+
 // SetPinID sets the "pin_id" field.
 func (_c *SlotCreate) SetPinID(v string) *SlotCreate {
 	_c.mutation.SetPinID(v)
@@ -403,6 +417,10 @@ func (_c *SlotCreate) defaults() {
 		v := entslot.DefaultGrantID
 		_c.mutation.SetGrantID(v)
 	}
+	if _, ok := _c.mutation.Since(); !ok {
+		v := entslot.DefaultSince
+		_c.mutation.SetSince(v)
+	}
 	if _, ok := _c.mutation.PinID(); !ok {
 		v := entslot.DefaultPinID
 		_c.mutation.SetPinID(v)
@@ -499,6 +517,9 @@ func (_c *SlotCreate) check() error {
 		if err := entslot.GrantIDValidator(v); err != nil {
 			return &ValidationError{Name: "grant_id", err: fmt.Errorf(`ent: validator failed for field "Slot.grant_id": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Since(); !ok {
+		return &ValidationError{Name: "since", err: errors.New(`ent: missing required field "Slot.since"`)}
 	}
 	if _, ok := _c.mutation.PinID(); !ok {
 		return &ValidationError{Name: "pin_id", err: errors.New(`ent: missing required field "Slot.pin_id"`)}
@@ -665,6 +686,10 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GrantID(); ok {
 		_spec.SetField(entslot.FieldGrantID, field.TypeString, value)
 		_node.GrantID = value
+	}
+	if value, ok := _c.mutation.Since(); ok {
+		_spec.SetField(entslot.FieldSince, field.TypeInt64, value)
+		_node.Since = value
 	}
 	if value, ok := _c.mutation.PinID(); ok {
 		_spec.SetField(entslot.FieldPinID, field.TypeString, value)
@@ -849,6 +874,24 @@ func (u *SlotUpsert) SetGrantID(v string) *SlotUpsert {
 // UpdateGrantID sets the "grant_id" field to the value that was provided on create.
 func (u *SlotUpsert) UpdateGrantID() *SlotUpsert {
 	u.SetExcluded(entslot.FieldGrantID)
+	return u
+}
+
+// SetSince sets the "since" field.
+func (u *SlotUpsert) SetSince(v int64) *SlotUpsert {
+	u.Set(entslot.FieldSince, v)
+	return u
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *SlotUpsert) UpdateSince() *SlotUpsert {
+	u.SetExcluded(entslot.FieldSince)
+	return u
+}
+
+// AddSince adds v to the "since" field.
+func (u *SlotUpsert) AddSince(v int64) *SlotUpsert {
+	u.Add(entslot.FieldSince, v)
 	return u
 }
 
@@ -1279,6 +1322,27 @@ func (u *SlotUpsertOne) SetGrantID(v string) *SlotUpsertOne {
 func (u *SlotUpsertOne) UpdateGrantID() *SlotUpsertOne {
 	return u.Update(func(s *SlotUpsert) {
 		s.UpdateGrantID()
+	})
+}
+
+// SetSince sets the "since" field.
+func (u *SlotUpsertOne) SetSince(v int64) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSince(v)
+	})
+}
+
+// AddSince adds v to the "since" field.
+func (u *SlotUpsertOne) AddSince(v int64) *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.AddSince(v)
+	})
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *SlotUpsertOne) UpdateSince() *SlotUpsertOne {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSince()
 	})
 }
 
@@ -1930,6 +1994,27 @@ func (u *SlotUpsertBulk) SetGrantID(v string) *SlotUpsertBulk {
 func (u *SlotUpsertBulk) UpdateGrantID() *SlotUpsertBulk {
 	return u.Update(func(s *SlotUpsert) {
 		s.UpdateGrantID()
+	})
+}
+
+// SetSince sets the "since" field.
+func (u *SlotUpsertBulk) SetSince(v int64) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.SetSince(v)
+	})
+}
+
+// AddSince adds v to the "since" field.
+func (u *SlotUpsertBulk) AddSince(v int64) *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.AddSince(v)
+	})
+}
+
+// UpdateSince sets the "since" field to the value that was provided on create.
+func (u *SlotUpsertBulk) UpdateSince() *SlotUpsertBulk {
+	return u.Update(func(s *SlotUpsert) {
+		s.UpdateSince()
 	})
 }
 

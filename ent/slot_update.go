@@ -80,6 +80,27 @@ func (_u *SlotUpdate) SetNillableGrantID(v *string) *SlotUpdate {
 	return _u
 }
 
+// SetSince sets the "since" field.
+func (_u *SlotUpdate) SetSince(v int64) *SlotUpdate {
+	_u.mutation.ResetSince()
+	_u.mutation.SetSince(v)
+	return _u
+}
+
+// SetNillableSince sets the "since" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableSince(v *int64) *SlotUpdate {
+	if v != nil {
+		_u.SetSince(*v)
+	}
+	return _u
+}
+
+// AddSince adds value to the "since" field.
+func (_u *SlotUpdate) AddSince(v int64) *SlotUpdate {
+	_u.mutation.AddSince(v)
+	return _u
+}
+
 // SetPinID sets the "pin_id" field.
 func (_u *SlotUpdate) SetPinID(v string) *SlotUpdate {
 	_u.mutation.SetPinID(v)
@@ -564,6 +585,12 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.GrantID(); ok {
 		_spec.SetField(entslot.FieldGrantID, field.TypeString, value)
 	}
+	if value, ok := _u.mutation.Since(); ok {
+		_spec.SetField(entslot.FieldSince, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedSince(); ok {
+		_spec.AddField(entslot.FieldSince, field.TypeInt64, value)
+	}
 	if value, ok := _u.mutation.PinID(); ok {
 		_spec.SetField(entslot.FieldPinID, field.TypeString, value)
 	}
@@ -730,6 +757,27 @@ func (_u *SlotUpdateOne) SetNillableGrantID(v *string) *SlotUpdateOne {
 	if v != nil {
 		_u.SetGrantID(*v)
 	}
+	return _u
+}
+
+// SetSince sets the "since" field.
+func (_u *SlotUpdateOne) SetSince(v int64) *SlotUpdateOne {
+	_u.mutation.ResetSince()
+	_u.mutation.SetSince(v)
+	return _u
+}
+
+// SetNillableSince sets the "since" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableSince(v *int64) *SlotUpdateOne {
+	if v != nil {
+		_u.SetSince(*v)
+	}
+	return _u
+}
+
+// AddSince adds value to the "since" field.
+func (_u *SlotUpdateOne) AddSince(v int64) *SlotUpdateOne {
+	_u.mutation.AddSince(v)
 	return _u
 }
 
@@ -1246,6 +1294,12 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 	}
 	if value, ok := _u.mutation.GrantID(); ok {
 		_spec.SetField(entslot.FieldGrantID, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Since(); ok {
+		_spec.SetField(entslot.FieldSince, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AddedSince(); ok {
+		_spec.AddField(entslot.FieldSince, field.TypeInt64, value)
 	}
 	if value, ok := _u.mutation.PinID(); ok {
 		_spec.SetField(entslot.FieldPinID, field.TypeString, value)

@@ -66,9 +66,9 @@ func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 			s.say("")
 			var rows [][]string
 			for _, p := range answer.GetPlaces() {
-				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), when(p.GetNotBefore()), when(p.GetNotAfter())})
+				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), when(p.GetNotBefore()), when(p.GetNotAfter()), when(p.GetUsedAt())})
 			}
-			s.table("No lock holds it.", []string{"door", "lock", "evidence", "result", "opens from", "until"}, rows)
+			s.table("No lock holds it.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
 		})
 	})
 }

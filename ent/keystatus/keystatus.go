@@ -23,6 +23,8 @@ const (
 	FieldKeyGeneration = "key_generation"
 	// FieldLockIds holds the string denoting the lock_ids field in the database.
 	FieldLockIds = "lock_ids"
+	// FieldSince holds the string denoting the since field in the database.
+	FieldSince = "since"
 	// FieldEndsAt holds the string denoting the ends_at field in the database.
 	FieldEndsAt = "ends_at"
 	// FieldRevokedAt holds the string denoting the revoked_at field in the database.
@@ -52,6 +54,7 @@ var Columns = []string{
 	FieldGrantID,
 	FieldKeyGeneration,
 	FieldLockIds,
+	FieldSince,
 	FieldEndsAt,
 	FieldRevokedAt,
 	FieldGeneration,
@@ -122,6 +125,11 @@ func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
 // ByKeyGeneration orders the results by the key_generation field.
 func ByKeyGeneration(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldKeyGeneration, opts...).ToFunc()
+}
+
+// BySince orders the results by the since field.
+func BySince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSince, opts...).ToFunc()
 }
 
 // ByEndsAt orders the results by the ends_at field.

@@ -89,6 +89,11 @@ func KeyGeneration(v int) predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldEQ(FieldKeyGeneration, v))
 }
 
+// Since applies equality check predicate on the "since" field. It's identical to SinceEQ.
+func Since(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldSince, v))
+}
+
 // EndsAt applies equality check predicate on the "ends_at" field. It's identical to EndsAtEQ.
 func EndsAt(v time.Time) predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldEQ(FieldEndsAt, v))
@@ -392,6 +397,46 @@ func KeyGenerationLT(v int) predicate.KeyStatus {
 // KeyGenerationLTE applies the LTE predicate on the "key_generation" field.
 func KeyGenerationLTE(v int) predicate.KeyStatus {
 	return predicate.KeyStatus(sql.FieldLTE(FieldKeyGeneration, v))
+}
+
+// SinceEQ applies the EQ predicate on the "since" field.
+func SinceEQ(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldEQ(FieldSince, v))
+}
+
+// SinceNEQ applies the NEQ predicate on the "since" field.
+func SinceNEQ(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNEQ(FieldSince, v))
+}
+
+// SinceIn applies the In predicate on the "since" field.
+func SinceIn(vs ...time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldIn(FieldSince, vs...))
+}
+
+// SinceNotIn applies the NotIn predicate on the "since" field.
+func SinceNotIn(vs ...time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldNotIn(FieldSince, vs...))
+}
+
+// SinceGT applies the GT predicate on the "since" field.
+func SinceGT(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGT(FieldSince, v))
+}
+
+// SinceGTE applies the GTE predicate on the "since" field.
+func SinceGTE(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldGTE(FieldSince, v))
+}
+
+// SinceLT applies the LT predicate on the "since" field.
+func SinceLT(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLT(FieldSince, v))
+}
+
+// SinceLTE applies the LTE predicate on the "since" field.
+func SinceLTE(v time.Time) predicate.KeyStatus {
+	return predicate.KeyStatus(sql.FieldLTE(FieldSince, v))
 }
 
 // EndsAtEQ applies the EQ predicate on the "ends_at" field.

@@ -532,6 +532,7 @@ var (
 		{Name: "grant_id", Type: field.TypeString, Size: 40},
 		{Name: "key_generation", Type: field.TypeInt},
 		{Name: "lock_ids", Type: field.TypeJSON},
+		{Name: "since", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "ends_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "revoked_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "generation", Type: field.TypeInt64, Default: 0},
@@ -565,7 +566,7 @@ var (
 			{
 				Name:    "keystatus_ends_at",
 				Unique:  false,
-				Columns: []*schema.Column{KeyStatusesColumns[7]},
+				Columns: []*schema.Column{KeyStatusesColumns[8]},
 			},
 		},
 	}
@@ -925,6 +926,7 @@ var (
 		{Name: "generation", Type: field.TypeInt64},
 		{Name: "present", Type: field.TypeBool},
 		{Name: "grant_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "since", Type: field.TypeInt64, Default: 0},
 		{Name: "pin_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "door_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "stay_space_id", Type: field.TypeString, Size: 40, Default: ""},

@@ -70,6 +70,7 @@ func (KeyStatus) Fields() []ent.Field {
 		field.String("grant_id").MaxRuneLen(40).Immutable(),
 		field.Int("key_generation").Immutable().Comment("The grant's when the index was given: a later one revokes it."),
 		field.Strings("lock_ids").Comment("What tokens under this index open, in order."),
+		field.Time("since").SchemaType(momentType).Comment("From when on the phone held a good token without a gap: what it opened before was with others."),
 		moment("ends_at"),
 		maybe("revoked_at"),
 		field.Int64("generation").Default(0).Comment("The issuer's when the last token was made."),

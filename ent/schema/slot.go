@@ -24,6 +24,7 @@ func (Slot) Fields() []ent.Field {
 		field.Int64("generation"),
 		field.Bool("present").Comment("A code shall sit there."),
 		field.String("grant_id").MaxRuneLen(40).Default("").Comment("Whose it is, as long as it is not free."),
+		field.Int64("since").Default(0).Comment("From this generation on nobody else had it: what was typed of these was the grant's."),
 		field.String("pin_id").MaxRuneLen(40).Default(""),
 		field.String("door_id").MaxRuneLen(40).Default(""),
 		field.String("stay_space_id").MaxRuneLen(40).Default("").Comment("The space of the stay when the code was placed."),

@@ -23,6 +23,8 @@ const (
 	FieldPresent = "present"
 	// FieldGrantID holds the string denoting the grant_id field in the database.
 	FieldGrantID = "grant_id"
+	// FieldSince holds the string denoting the since field in the database.
+	FieldSince = "since"
 	// FieldPinID holds the string denoting the pin_id field in the database.
 	FieldPinID = "pin_id"
 	// FieldDoorID holds the string denoting the door_id field in the database.
@@ -82,6 +84,7 @@ var Columns = []string{
 	FieldGeneration,
 	FieldPresent,
 	FieldGrantID,
+	FieldSince,
 	FieldPinID,
 	FieldDoorID,
 	FieldStaySpaceID,
@@ -126,6 +129,8 @@ var (
 	DefaultGrantID string
 	// GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	GrantIDValidator func(string) error
+	// DefaultSince holds the default value on creation for the "since" field.
+	DefaultSince int64
 	// DefaultPinID holds the default value on creation for the "pin_id" field.
 	DefaultPinID string
 	// PinIDValidator is a validator for the "pin_id" field. It is called by the builders before save.
@@ -216,6 +221,11 @@ func ByPresent(opts ...sql.OrderTermOption) OrderOption {
 // ByGrantID orders the results by the grant_id field.
 func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGrantID, opts...).ToFunc()
+}
+
+// BySince orders the results by the since field.
+func BySince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSince, opts...).ToFunc()
 }
 
 // ByPinID orders the results by the pin_id field.

@@ -94,6 +94,11 @@ func GrantID(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldGrantID, v))
 }
 
+// Since applies equality check predicate on the "since" field. It's identical to SinceEQ.
+func Since(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSince, v))
+}
+
 // PinID applies equality check predicate on the "pin_id" field. It's identical to PinIDEQ.
 func PinID(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldPinID, v))
@@ -487,6 +492,46 @@ func GrantIDEqualFold(v string) predicate.Slot {
 // GrantIDContainsFold applies the ContainsFold predicate on the "grant_id" field.
 func GrantIDContainsFold(v string) predicate.Slot {
 	return predicate.Slot(sql.FieldContainsFold(FieldGrantID, v))
+}
+
+// SinceEQ applies the EQ predicate on the "since" field.
+func SinceEQ(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSince, v))
+}
+
+// SinceNEQ applies the NEQ predicate on the "since" field.
+func SinceNEQ(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldSince, v))
+}
+
+// SinceIn applies the In predicate on the "since" field.
+func SinceIn(vs ...int64) predicate.Slot {
+	return predicate.Slot(sql.FieldIn(FieldSince, vs...))
+}
+
+// SinceNotIn applies the NotIn predicate on the "since" field.
+func SinceNotIn(vs ...int64) predicate.Slot {
+	return predicate.Slot(sql.FieldNotIn(FieldSince, vs...))
+}
+
+// SinceGT applies the GT predicate on the "since" field.
+func SinceGT(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldGT(FieldSince, v))
+}
+
+// SinceGTE applies the GTE predicate on the "since" field.
+func SinceGTE(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldGTE(FieldSince, v))
+}
+
+// SinceLT applies the LT predicate on the "since" field.
+func SinceLT(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldLT(FieldSince, v))
+}
+
+// SinceLTE applies the LTE predicate on the "since" field.
+func SinceLTE(v int64) predicate.Slot {
+	return predicate.Slot(sql.FieldLTE(FieldSince, v))
 }
 
 // PinIDEQ applies the EQ predicate on the "pin_id" field.

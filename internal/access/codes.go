@@ -192,9 +192,13 @@ func (r *work) shownPINs() (all string, own map[string]string, err error) {
 }
 
 func (w Settler) tellCode(c *ent.Code, kind event.Kind, body map[string]any) error {
+	return event.Append(w.Tx, codeEvent(c, kind, body))
+}
+
+func codeEvent(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	body["codeId"], body["kind"] = c.ID, c.Kind
 	if c.LockID != "" {
 		body["lockId"] = c.LockID
 	}
-	return event.Append(w.Tx, event.Event{PropertyID: c.PropertyID, Subject: event.Inside(c.ID), Kind: kind, Body: body})
+	return event.Event{PropertyID: c.PropertyID, Subject: event.Inside(c.ID), Kind: kind, Body: body}
 }

@@ -212,26 +212,34 @@ func (w Settler) progressCode(c SlotChange) error {
 	if err != nil {
 		return fmt.Errorf("load the code of a slot: %w", err)
 	}
-	if row.UsedAt == nil && c.Used {
-		if row, err = w.used(row, c); err != nil {
-			return err
-		}
+	if row, err = w.used(row, c); err != nil {
+		return err
 	}
 	_, err = w.SettleCode(row)
 	return err
 }
 
-// used notes the first use of a code. Staff hear of that of a backup code: whoever knows it can come back.
+// used notes the first use of a code, also if a later one was told before it. Staff hear of that of a backup code: whoever
+// knows it can come back.
 func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
-	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(w.Tx.Now()).Save(w.Tx.Context())
+	known := row.UsedAt != nil
+	if c.UsedAt.IsZero() || known && !c.UsedAt.Before(*row.UsedAt) {
+		return row, nil
+	}
+	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(c.UsedAt).Save(w.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("note the use of a code: %w", err)
 	}
-	if err := w.tellCode(row, event.CodeUsed, map[string]any{"doorId": c.DoorID, "lockId": c.LockID}); err != nil {
-		return nil, err
-	}
-	if row.Kind != string(BackupCode) {
+	if known {
 		return row, nil
+	}
+	e := codeEvent(row, event.CodeUsed, map[string]any{})
+	e.OccurredAt = c.UsedAt
+	if c.Here {
+		e.Body["doorId"], e.Body["lockId"] = c.DoorID, c.LockID
+	}
+	if err := event.Append(w.Tx, e); err != nil || row.Kind != string(BackupCode) {
+		return row, err
 	}
 	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, row.PropertyID, c.LockID)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
@@ -28,7 +29,8 @@ type Settler struct {
 type SlotChange struct {
 	PropertyID, LockID, DoorID, GrantID string
 	Before, After                       slot.Evidence
-	Used                                bool // its code has opened the door
+	UsedAt                              time.Time // when its code was used; zero: nothing new is known of that
+	Here                                bool      // at this lock
 }
 
 // Progress settles the grants whose slots changed, because evidence came in, and those that wait for a slot that became
@@ -63,7 +65,7 @@ func (w Settler) verified(c SlotChange) error {
 
 func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 	failed := c.After == slot.Failed && c.Before != slot.Failed
-	if c.GrantID == "" || seen[c.GrantID] && !failed && !c.Used {
+	if c.GrantID == "" || seen[c.GrantID] && !failed && c.UsedAt.IsZero() {
 		return nil
 	}
 	seen[c.GrantID] = true

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -27,6 +28,14 @@ type Happened struct {
 	Phone, Actor, GrantID string
 }
 
+// At is when it happened, as far as its bridge's clock is believed: now if that is wrong for sure.
+func (h Happened) At(now time.Time) time.Time {
+	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(ahead)) {
+		return now
+	}
+	return h.OccurredAt
+}
+
 // ahead is how far a bridge's clock may be before ours until its times are no longer believed.
 const ahead = 5 * time.Minute
 
@@ -37,7 +46,7 @@ var lockEvents = map[string]event.Kind{
 }
 
 // Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
-// stored now, and the slots of which it was learned that they open.
+// stored now, and the slots whose codes were used.
 func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored int64, learned []Learned, err error) {
 	br, err := current(tx, bridgeID, epoch)
 	if err != nil {
@@ -61,7 +70,8 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 		if err != nil {
 			return 0, nil, err
 		}
-		if l != nil {
+		again := func(before Learned) bool { return before.Slot.ID == l.Slot.ID && l.Before == l.After }
+		if l != nil && !slices.ContainsFunc(learned, again) {
 			learned = append(learned, *l)
 		}
 	}
@@ -90,10 +100,7 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*en
 }
 
 func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
-	at := h.OccurredAt
-	if at.IsZero() || at.After(tx.Now().Add(ahead)) {
-		at = tx.Now()
-	}
+	at := h.At(tx.Now())
 	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
 	e.OccurredAt = at
 	if h.Reason != "" {
@@ -130,29 +137,33 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	if row == nil || kind != event.DoorOpened {
 		return nil, nil
 	}
-	return opened(tx, row, at)
+	return opened(tx, row, h.Generation, at)
 }
 
-// slotAt is the slot whose code was typed, if that generation is still the wanted one: an older code may have been
-// another grant's.
+// slotAt is the slot whose code was typed, if its grant had it at that generation already: an older code was another's.
 func slotAt(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
 	if h.Slot == 0 || h.Generation == 0 {
 		return nil, nil
 	}
 	row, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID),
-		entslot.Number(h.Slot), entslot.Generation(h.Generation)).Only(tx.Context())
+		entslot.Number(h.Slot), entslot.SinceLTE(h.Generation), entslot.GenerationGTE(h.Generation)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, nil
 	}
 	return row, err
 }
 
-// opened notes the first time that a code opened its door.
-func opened(tx *db.Tx, row *ent.Slot, at time.Time) (*Learned, error) {
-	if !row.Present || row.UsedAt != nil {
+// opened notes the first time that a code opened its door. Of a generation that another took the place of it says nothing
+// about the code that is wanted now, but its grant's code was used all the same.
+func opened(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*Learned, error) {
+	if row.UsedAt != nil {
 		return nil, nil
 	}
 	before := slot.Evidence(row.Evidence)
+	learned := Learned{Slot: row, Before: before, After: before, UsedAt: at, Here: true}
+	if row.Present && generation != row.Generation {
+		return &learned, nil
+	}
 	update := tx.Slot.UpdateOne(row).SetUsedAt(at)
 	switch before {
 	case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Unconfirmed:
@@ -162,5 +173,6 @@ func opened(tx *db.Tx, row *ent.Slot, at time.Time) (*Learned, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Learned{Slot: stored, Before: before, After: slot.Evidence(stored.Evidence)}, nil
+	learned.Slot, learned.After = stored, slot.Evidence(stored.Evidence)
+	return &learned, nil
 }

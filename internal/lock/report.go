@@ -17,10 +17,12 @@ type Seen struct {
 	Observed slot.Observed
 }
 
-// Learned is a slot whose evidence or last result changed.
+// Learned is a slot whose evidence or last result changed, or whose code is known to have been used.
 type Learned struct {
 	Slot          *ent.Slot     // as it is now
 	Before, After slot.Evidence // the words for partners
+	UsedAt        time.Time     // when its code was used; zero: nothing new is known of that
+	Here          bool          // at this lock: a code for one use ends on all of its locks
 }
 
 // spoken finds the lock that a bridge's current session speaks of, nil if we do not know it, and its slots, by number.
@@ -73,6 +75,9 @@ func Report(tx *db.Tx, s *Session, address string, seen []Seen) ([]Learned, erro
 			return nil, err
 		}
 		l := Learned{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
+		if stored.SeenUsed { // the event, which says where, comes later or was lost
+			l.UsedAt = *stored.SeenAt
+		}
 		if err := tellEvidence(tx, l, *stored.SeenAt); err != nil {
 			return nil, err
 		}
@@ -126,14 +131,11 @@ func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
 
 func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
 	o := next.Observed
-	at, used := o.At, row.UsedAt
+	at := o.At
 	if at.IsZero() || at.After(tx.Now()) {
 		at = tx.Now()
 	}
-	if o.Used && used == nil { // its event may have been lost, or comes later
-		used = &at
-	}
-	return tx.Slot.UpdateOne(row).SetNillableUsedAt(used).SetSeenWindow(o.Window).SetSeenUsed(o.Used).
+	return tx.Slot.UpdateOne(row).SetSeenWindow(o.Window).SetSeenUsed(o.Used).
 		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetForeign(next.Foreign).
 		SetEvidence(string(word(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
 		SetSeenGeneration(int64(o.Generation)).SetSeenPresent(o.Present).

@@ -114,7 +114,7 @@ func TestListsOvertakeWhatABridgeHolds(t *testing.T) {
 		holds := func(id string, number, listed, revoked int64) {
 			d.change(func(tx *db.Tx) error {
 				return tx.KeyStatus.Create().SetID(id).SetPropertyID(house).SetNumber(number).SetPhoneID("phn_1").SetGrantID("grt_1").SetKeyGeneration(1).
-					SetLockIds([]string{"lck_1"}).SetEndsAt(start.Add(time.Hour)).SetListNumber(listed).SetRevokedList(revoked).Exec(tx.Context())
+					SetLockIds([]string{"lck_1"}).SetSince(start).SetEndsAt(start.Add(time.Hour)).SetListNumber(listed).SetRevokedList(revoked).Exec(tx.Context())
 			})
 		}
 		holds("kst_good", 1, own, 0)

@@ -236,7 +236,7 @@ func (i *issuer) status(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyS
 		return nil, err
 	}
 	s, err := i.tx.KeyStatus.Create().SetID(id.New(id.KeyStatus)).SetPropertyID(p.PropertyID).SetNumber(number).SetPhoneID(p.ID).SetGrantID(g.ID).
-		SetKeyGeneration(g.KeyGeneration).SetLockIds(lockIDs).SetEndsAt(i.tx.Now()).Save(ctx)
+		SetKeyGeneration(g.KeyGeneration).SetLockIds(lockIDs).SetSince(i.tx.Now()).SetEndsAt(i.tx.Now()).Save(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("store an index: %w", err)
 	}
@@ -278,8 +278,8 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	if err != nil {
 		return fmt.Errorf("look for doors that started anew: %w", err)
 	}
-	checked, opened := stillProven(s, i.row.LeastVersion, rules, i.tx.Now())
-	u := i.tx.KeyStatus.UpdateOne(s).SetCheckedIds(checked).SetOpenedIds(opened).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
+	next := inherits(s, i.row.LeastVersion, rules, i.tx.Now())
+	u := i.tx.KeyStatus.UpdateOne(s).SetSince(next.since).SetCheckedIds(next.checked).SetOpenedIds(next.opened).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
 	if until.After(s.EndsAt) {
 		u.SetEndsAt(until)
 	}
@@ -299,15 +299,25 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	return lock.WakeKeys(i.tx, i.row.ID)
 }
 
-// stillProven is what the next token under an index inherits of what was noted of those before: at which locks one was found good,
-// and which one opened. Nothing, if the phone held none that was good any more, and nothing at locks that started anew since: it
-// proves nothing of the new token. least is the least version of a key set whose tokens count.
-func stillProven(s *ent.KeyStatus, least int64, anew []string, now time.Time) (checked, opened []string) {
+// proven is what is noted of the tokens under an index: at which locks one was found good, which one opened, and from when on
+// what happens counts towards that.
+type proven struct {
+	since           time.Time
+	checked, opened []string
+}
+
+// inherits is what the next token under an index inherits of those before. Nothing, if the phone held none that was good any
+// more, and nothing at locks that started anew since: what was done with those proves nothing of the new token, whenever it is
+// told. least is the least version of a key set whose tokens count.
+func inherits(s *ent.KeyStatus, least int64, anew []string, now time.Time) proven {
 	if !s.EndsAt.After(now) || s.KeySetVersion < least {
-		return nil, nil
+		return proven{since: now}
+	}
+	if len(anew) == 0 {
+		return proven{s.Since, s.CheckedIds, s.OpenedIds}
 	}
 	gone := func(lockID string) bool { return slices.Contains(anew, lockID) }
-	return slices.DeleteFunc(slices.Clone(s.CheckedIds), gone), slices.DeleteFunc(slices.Clone(s.OpenedIds), gone)
+	return proven{now, slices.DeleteFunc(slices.Clone(s.CheckedIds), gone), slices.DeleteFunc(slices.Clone(s.OpenedIds), gone)}
 }
 
 // List is the phones of a stay, oldest first.

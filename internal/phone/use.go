@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entact "latchkey.dev/ent/act"
@@ -19,7 +22,7 @@ import (
 // actorOf is a phone in the records of doors.
 func actorOf(phoneID string) string { return lock.PhoneActor + phoneID }
 
-// Claim says of what bridges tell of SmartKeys whose phones they were, as far as that is known here.
+// Claim says of what bridges tell of SmartKeys whose phones they were, and of which access, as far as that is known here.
 func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
 	for i, h := range batch {
 		if h.Phone == "" {
@@ -33,14 +36,31 @@ func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
 			continue
 		}
 		batch[i].Actor = actorOf(p.ID)
-		g, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.OpenKey(p.ReservationID)).Only(tx.Context())
-		if err == nil {
-			batch[i].GrantID = g.ID
-		} else if !ent.IsNotFound(err) {
-			return fmt.Errorf("load the grant of a phone: %w", err)
+		if batch[i].GrantID, err = grantAt(tx, p, h.At(tx.Now())); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// mostGrants bounds how many former grants of a stay are looked at.
+const mostGrants = 20
+
+// grantAt is the access that a phone's stay had at an instant, by id: the last that had begun. Before the first there was
+// nothing to open with, so what is told of then is of the first, by a clock that is behind. Empty: the stay never had any.
+func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
+	grants, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.ReservationID(p.ReservationID)).
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Context())
+	if err != nil {
+		return "", fmt.Errorf("load the grants of a phone: %w", err)
+	}
+	found := ""
+	for _, g := range grants {
+		if found = g.ID; !g.CreatedAt.After(at) {
+			break
+		}
+	}
+	return found, nil
 }
 
 // byKey is the phone that enrolled last with a key; nil: none is known.
@@ -67,7 +87,7 @@ func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.Happened) err
 		if err != nil {
 			return fmt.Errorf("look for a lock that was opened: %w", err)
 		}
-		if err := note(tx, propertyID, phoneID, lk.ID, true); err != nil {
+		if err := note(tx, propertyID, phoneID, lk.ID, h.At(tx.Now()), true); err != nil {
 			return err
 		}
 	}
@@ -87,14 +107,14 @@ func Acted(tx *db.Tx, propertyID, actID, reason string) error {
 	if !ours {
 		return nil
 	}
-	return note(tx, propertyID, phoneID, a.LockID, a.Operation == lock.SmartKeyUnlock && a.State == lock.ActDone)
+	return note(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.ActDone)
 }
 
-// note notes on what a phone holds now that it was found good at a lock, and opened it.
-func note(tx *db.Tx, propertyID, phoneID, lockID string, opened bool) error {
+// note notes on what a phone holds now that it was found good at a lock, and opened it, if it held it when that was.
+func note(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, opened bool) error {
 	ctx := tx.Context()
 	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(phoneID),
-		entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now())).All(ctx)
+		entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()), entkeystatus.SinceLTE(at)).All(ctx)
 	if err != nil {
 		return fmt.Errorf("load what a phone holds: %w", err)
 	}

@@ -25,7 +25,7 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 		holds := func(id string, number int64, ends time.Time, locks ...string) {
 			d.change(func(tx *db.Tx) error {
 				return tx.KeyStatus.Create().SetID(id).SetPropertyID(house).SetNumber(number).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
-					SetLockIds(locks).SetEndsAt(ends).Exec(tx.Context())
+					SetLockIds(locks).SetSince(start).SetEndsAt(ends).Exec(tx.Context())
 			})
 		}
 		d.change(func(tx *db.Tx) error {
@@ -70,6 +70,58 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 		}
 		if got := opened(); !slices.Equal(got, []string{"kst_now"}) {
 			t.Errorf("noted on %v", got)
+		}
+	})
+}
+
+// TestWhatIsToldLateIsOfTheSmartKeyOfThen has a phone that lost its access and got another one, with a gap, and a bridge that was
+// away meanwhile: an opening of before says nothing of what the phone holds now.
+func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
+	withStay(t, func(t *testing.T, d *desk) {
+		l := d.link()
+		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+		d.must(err)
+		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
+		d.must(err)
+		d.bridge("brg_here")
+		again := start.Add(48 * time.Hour)
+		d.clock.Set(again.Add(time.Hour))
+		d.change(func(tx *db.Tx) error {
+			for id, began := range map[string]time.Time{"grt_1": start, "grt_2": again} {
+				err := tx.Grant.Create().SetID(id).SetPropertyID(house).SetReservationID(row.ReservationID).SetNotBefore(start).SetNotAfter(start.Add(96 * time.Hour)).
+					SetCreatedAt(began).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			err := tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+				SetCapabilities(slot.Capabilities{}).SetStatus(lock.Status{}).SetCreatedAt(start).Exec(tx.Context())
+			if err != nil {
+				return err
+			}
+			return tx.KeyStatus.Create().SetID("kst_now").SetPropertyID(house).SetNumber(1).SetPhoneID(row.ID).SetGrantID("grt_2").SetKeyGeneration(1).
+				SetLockIds([]string{"lck_1"}).SetSince(again).SetEndsAt(again.Add(24 * time.Hour)).Exec(tx.Context())
+		})
+		for _, tc := range []struct {
+			at    time.Time
+			grant string
+			noted int
+		}{
+			{start.Add(-time.Minute), "grt_1", 0}, // by a clock that is behind
+			{start.Add(time.Hour), "grt_1", 0},
+			{again, "grt_2", 1},
+		} {
+			batch := []lock.Happened{{Address: "front", Kind: "opened", Phone: row.KeyID, OccurredAt: tc.at}}
+			d.change(func(tx *db.Tx) error {
+				if err := phone.Claim(tx, house, batch); err != nil {
+					return err
+				}
+				return phone.Happened(tx, house, "brg_here", batch)
+			})
+			held := d.db.Read().KeyStatus.GetX(t.Context(), "kst_now")
+			if batch[0].GrantID != tc.grant || len(held.OpenedIds) != tc.noted {
+				t.Errorf("of %v: the access is %q, noted on what is held now: %v", tc.at, batch[0].GrantID, held.OpenedIds)
+			}
 		}
 	})
 }

@@ -126,6 +126,57 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 	})
 }
 
+// The bridge ends a code for one use on all of its locks; which of them it opened, and when, only the event says, whose place
+// among the reports is anywhere.
+func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		code := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Plumber", DoorIDs: []string{h.at("r1"), h.at("g1")}})
+		h.verify("r1", "g1")
+		at := map[string]*ent.Slot{}
+		for _, s := range h.places(code) {
+			at[s.DoorID] = s
+		}
+		used := h.clock.Now().Add(time.Minute)
+		h.clock.Advance(48 * time.Hour)
+		opened := at[h.at("r1")]
+		h.write(func(tx *db.Tx) error {
+			s := at[h.at("g1")]
+			return h.progress(tx, "g1", []lock.Seen{{Number: s.Number, Observed: slot.Observed{
+				Generation: uint64(s.Generation), Evidence: slot.Verified, Used: true, At: used.Add(time.Second),
+			}}})
+		})
+		read := func() *ent.Code {
+			c, err := h.db.Read().Code.Get(t.Context(), code.ID)
+			h.must(err)
+			return c
+		}
+		if c := read(); c.EndReason != access.EndUsed || c.UsedAt == nil {
+			t.Errorf("one lock says that it was used: ended as %q, used %v", c.EndReason, c.UsedAt)
+		}
+		h.write(func(tx *db.Tx) error {
+			_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{
+				{Sequence: 1, Address: "r1", Kind: "opened", Slot: opened.Number, Generation: opened.Generation, OccurredAt: used},
+			})
+			if err != nil {
+				return err
+			}
+			return h.learn(tx, learned)
+		})
+		if c := read(); !c.UsedAt.Equal(used) {
+			t.Errorf("used %v, want %v", c.UsedAt, used)
+		}
+		for _, s := range h.slots() {
+			if s.GrantID == code.ID && (s.UsedAt != nil) != (s.ID == opened.ID) {
+				t.Errorf("%s: used %v", s.DoorID, s.UsedAt)
+			}
+		}
+		told := h.events("in:" + code.ID)
+		if diff := cmp.Diff([]string{"code.created", "code.used"}, told); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestACodeWaitsForAFreePlace(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var all []*ent.Code

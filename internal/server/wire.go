@@ -99,7 +99,7 @@ func (s *Server) learned(tx *db.Tx, all []lock.Learned) error {
 	for i, l := range all {
 		changes[i] = access.SlotChange{
 			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
-			Used: l.Slot.UsedAt != nil,
+			UsedAt: l.UsedAt, Here: l.Here,
 		}
 	}
 	return access.Progress(access.Settler{Tx: tx, Keys: s.keys}, changes)

@@ -120,7 +120,7 @@ func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: sometime(window.From), NotAfter: sometime(window.To),
+			NotBefore: sometime(window.From), NotAfter: sometime(window.To), UsedAt: at(sl.UsedAt),
 		})
 	}
 	return out, nil

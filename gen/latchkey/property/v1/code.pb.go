@@ -304,7 +304,10 @@ type CodePlace struct {
 	// The window that the lock keeps: opens from here.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
 	// Opens up to here.
-	NotAfter      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
+	NotAfter *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
+	// When it first opened this door, since its PIN or window there last changed. A code for one use that was used at another
+	// door was only taken off here.
+	UsedAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -384,6 +387,13 @@ func (x *CodePlace) GetNotBefore() *timestamppb.Timestamp {
 func (x *CodePlace) GetNotAfter() *timestamppb.Timestamp {
 	if x != nil {
 		return x.NotAfter
+	}
+	return nil
+}
+
+func (x *CodePlace) GetUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UsedAt
 	}
 	return nil
 }
@@ -1205,7 +1215,7 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\vWeeklyHours\x12(\n" +
 	"\x04days\x18\x01 \x03(\x05B\x14\xbaH\x11\x92\x01\x0e\b\x01\x10\a\x18\x01\"\x06\x1a\x04\x18\a(\x01R\x04days\x12:\n" +
 	"\x04from\x18\x02 \x01(\tB&\xbaH#r!2\x1f^([01][0-9]|2[0-3]):[0-5][0-9]$R\x04from\x12>\n" +
-	"\x02to\x18\x03 \x01(\tB.\xbaH+r)2'^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$R\x02to\"\x82\x02\n" +
+	"\x02to\x18\x03 \x01(\tB.\xbaH+r)2'^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$R\x02to\"\xb7\x02\n" +
 	"\tCodePlace\x12\x17\n" +
 	"\adoor_id\x18\x01 \x01(\tR\x06doorId\x12\x1b\n" +
 	"\tdoor_name\x18\x02 \x01(\tR\bdoorName\x12\x17\n" +
@@ -1214,7 +1224,8 @@ const file_latchkey_property_v1_code_proto_rawDesc = "" +
 	"\x06result\x18\x05 \x01(\tR\x06result\x129\n" +
 	"\n" +
 	"not_before\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tnotBefore\x127\n" +
-	"\tnot_after\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\"\xe4\x02\n" +
+	"\tnot_after\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x123\n" +
+	"\aused_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06usedAt\"\xe4\x02\n" +
 	"\x11CreateCodeRequest\x12)\n" +
 	"\x04kind\x18\x01 \x01(\tB\x15\xbaH\x12r\x10R\x05staffR\aoneTimeR\x04kind\x12\"\n" +
 	"\x06holder\x18\x02 \x01(\tB\n" +
@@ -1316,35 +1327,36 @@ var file_latchkey_property_v1_code_proto_depIdxs = []int32{
 	17, // 6: latchkey.property.v1.Code.created_at:type_name -> google.protobuf.Timestamp
 	17, // 7: latchkey.property.v1.CodePlace.not_before:type_name -> google.protobuf.Timestamp
 	17, // 8: latchkey.property.v1.CodePlace.not_after:type_name -> google.protobuf.Timestamp
-	1,  // 9: latchkey.property.v1.CreateCodeRequest.hours:type_name -> latchkey.property.v1.WeeklyHours
-	17, // 10: latchkey.property.v1.CreateCodeRequest.not_before:type_name -> google.protobuf.Timestamp
-	17, // 11: latchkey.property.v1.CreateCodeRequest.not_after:type_name -> google.protobuf.Timestamp
-	0,  // 12: latchkey.property.v1.CreateCodeResponse.data:type_name -> latchkey.property.v1.Code
-	7,  // 13: latchkey.property.v1.ListCodesResponse.data:type_name -> latchkey.property.v1.CodeList
-	0,  // 14: latchkey.property.v1.CodeList.list:type_name -> latchkey.property.v1.Code
-	0,  // 15: latchkey.property.v1.GetCodeResponse.data:type_name -> latchkey.property.v1.Code
-	2,  // 16: latchkey.property.v1.GetCodeResponse.places:type_name -> latchkey.property.v1.CodePlace
-	0,  // 17: latchkey.property.v1.RevealCodeResponse.data:type_name -> latchkey.property.v1.Code
-	12, // 18: latchkey.property.v1.RevealCodeResponse.door_pins:type_name -> latchkey.property.v1.DoorPin
-	0,  // 19: latchkey.property.v1.RevokeCodeResponse.data:type_name -> latchkey.property.v1.Code
-	0,  // 20: latchkey.property.v1.SwapBackupCodesResponse.data:type_name -> latchkey.property.v1.Code
-	3,  // 21: latchkey.property.v1.CodeService.CreateCode:input_type -> latchkey.property.v1.CreateCodeRequest
-	5,  // 22: latchkey.property.v1.CodeService.ListCodes:input_type -> latchkey.property.v1.ListCodesRequest
-	8,  // 23: latchkey.property.v1.CodeService.GetCode:input_type -> latchkey.property.v1.GetCodeRequest
-	10, // 24: latchkey.property.v1.CodeService.RevealCode:input_type -> latchkey.property.v1.RevealCodeRequest
-	13, // 25: latchkey.property.v1.CodeService.RevokeCode:input_type -> latchkey.property.v1.RevokeCodeRequest
-	15, // 26: latchkey.property.v1.CodeService.SwapBackupCodes:input_type -> latchkey.property.v1.SwapBackupCodesRequest
-	4,  // 27: latchkey.property.v1.CodeService.CreateCode:output_type -> latchkey.property.v1.CreateCodeResponse
-	6,  // 28: latchkey.property.v1.CodeService.ListCodes:output_type -> latchkey.property.v1.ListCodesResponse
-	9,  // 29: latchkey.property.v1.CodeService.GetCode:output_type -> latchkey.property.v1.GetCodeResponse
-	11, // 30: latchkey.property.v1.CodeService.RevealCode:output_type -> latchkey.property.v1.RevealCodeResponse
-	14, // 31: latchkey.property.v1.CodeService.RevokeCode:output_type -> latchkey.property.v1.RevokeCodeResponse
-	16, // 32: latchkey.property.v1.CodeService.SwapBackupCodes:output_type -> latchkey.property.v1.SwapBackupCodesResponse
-	27, // [27:33] is the sub-list for method output_type
-	21, // [21:27] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	17, // 9: latchkey.property.v1.CodePlace.used_at:type_name -> google.protobuf.Timestamp
+	1,  // 10: latchkey.property.v1.CreateCodeRequest.hours:type_name -> latchkey.property.v1.WeeklyHours
+	17, // 11: latchkey.property.v1.CreateCodeRequest.not_before:type_name -> google.protobuf.Timestamp
+	17, // 12: latchkey.property.v1.CreateCodeRequest.not_after:type_name -> google.protobuf.Timestamp
+	0,  // 13: latchkey.property.v1.CreateCodeResponse.data:type_name -> latchkey.property.v1.Code
+	7,  // 14: latchkey.property.v1.ListCodesResponse.data:type_name -> latchkey.property.v1.CodeList
+	0,  // 15: latchkey.property.v1.CodeList.list:type_name -> latchkey.property.v1.Code
+	0,  // 16: latchkey.property.v1.GetCodeResponse.data:type_name -> latchkey.property.v1.Code
+	2,  // 17: latchkey.property.v1.GetCodeResponse.places:type_name -> latchkey.property.v1.CodePlace
+	0,  // 18: latchkey.property.v1.RevealCodeResponse.data:type_name -> latchkey.property.v1.Code
+	12, // 19: latchkey.property.v1.RevealCodeResponse.door_pins:type_name -> latchkey.property.v1.DoorPin
+	0,  // 20: latchkey.property.v1.RevokeCodeResponse.data:type_name -> latchkey.property.v1.Code
+	0,  // 21: latchkey.property.v1.SwapBackupCodesResponse.data:type_name -> latchkey.property.v1.Code
+	3,  // 22: latchkey.property.v1.CodeService.CreateCode:input_type -> latchkey.property.v1.CreateCodeRequest
+	5,  // 23: latchkey.property.v1.CodeService.ListCodes:input_type -> latchkey.property.v1.ListCodesRequest
+	8,  // 24: latchkey.property.v1.CodeService.GetCode:input_type -> latchkey.property.v1.GetCodeRequest
+	10, // 25: latchkey.property.v1.CodeService.RevealCode:input_type -> latchkey.property.v1.RevealCodeRequest
+	13, // 26: latchkey.property.v1.CodeService.RevokeCode:input_type -> latchkey.property.v1.RevokeCodeRequest
+	15, // 27: latchkey.property.v1.CodeService.SwapBackupCodes:input_type -> latchkey.property.v1.SwapBackupCodesRequest
+	4,  // 28: latchkey.property.v1.CodeService.CreateCode:output_type -> latchkey.property.v1.CreateCodeResponse
+	6,  // 29: latchkey.property.v1.CodeService.ListCodes:output_type -> latchkey.property.v1.ListCodesResponse
+	9,  // 30: latchkey.property.v1.CodeService.GetCode:output_type -> latchkey.property.v1.GetCodeResponse
+	11, // 31: latchkey.property.v1.CodeService.RevealCode:output_type -> latchkey.property.v1.RevealCodeResponse
+	14, // 32: latchkey.property.v1.CodeService.RevokeCode:output_type -> latchkey.property.v1.RevokeCodeResponse
+	16, // 33: latchkey.property.v1.CodeService.SwapBackupCodes:output_type -> latchkey.property.v1.SwapBackupCodesResponse
+	28, // [28:34] is the sub-list for method output_type
+	22, // [22:28] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_code_proto_init() }

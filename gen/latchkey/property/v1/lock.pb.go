@@ -443,7 +443,7 @@ type LockSlot struct {
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// When the bridge last reported it.
 	SeenAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
-	// When the code last opened the door.
+	// When the code first opened the door, since its PIN or window there last changed.
 	UsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
 	// The lock holds a code here that is not ours. It is left alone, and the place is not used.
 	Unmanaged bool `protobuf:"varint,10,opt,name=unmanaged,proto3" json:"unmanaged,omitempty"`

@@ -1,0 +1,105 @@
+package lock_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// opens has the bridge tell that the code of a generation opened a door, and returns whose access it was.
+func (s *site) opens(sequence int64, row *ent.Slot, address string, generation int64) (learned []lock.Learned, grant any) {
+	s.t.Helper()
+	s.change(func(tx *db.Tx) (err error) {
+		_, learned, err = lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{
+			{Sequence: sequence, Address: address, Kind: "opened", Slot: row.Number, Generation: generation, OccurredAt: s.clock.Now()},
+		})
+		return err
+	})
+	all := s.events("door.opened")
+	return learned, all[len(all)-1].Body["grantId"]
+}
+
+// A bridge that was away tells of openings when more hours have been handed on, or the code was taken back: it was the same
+// grant's all the time.
+func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.caps.Slots = 1
+		lk := s.door()
+		row := s.mustPut(lk, "cod_a", "123456")
+		first := row.Generation
+		s.change(func(tx *db.Tx) (err error) {
+			p := s.placeOf("cod_a", "123456")
+			p.NotAfter = p.NotAfter.Add(time.Hour)
+			row, err = lock.Change(tx, s.keys, lk, row, p)
+			return err
+		})
+		learned, grant := s.opens(1, row, "front", first)
+		if grant != "cod_a" || len(learned) != 1 || !learned[0].Here || !learned[0].UsedAt.Equal(s.clock.Now()) {
+			t.Errorf("with the hours of before: of %v, learned %+v", grant, learned)
+		}
+		if now := s.row(row.ID); now.Evidence != string(slot.Queued) || now.UsedAt != nil {
+			t.Errorf("what is on its way is %s, used %v", now.Evidence, now.UsedAt)
+		}
+		row = s.clear(lk, s.row(row.ID))
+		if _, grant := s.opens(2, row, "front", first); grant != "cod_a" {
+			t.Errorf("before it was taken back: of %v", grant)
+		}
+		if now := s.row(row.ID); now.Evidence != string(slot.Removing) || now.UsedAt == nil {
+			t.Errorf("what is taken back is %s, used %v", now.Evidence, now.UsedAt)
+		}
+		s.report(row, slot.Verified)
+		next := s.mustPut(lk, "cod_b", "654321")
+		if next.ID != row.ID {
+			t.Fatal("the lock has one slot")
+		}
+		for n, generation := range []int64{first, row.Generation, next.Generation + 1} {
+			if learned, grant := s.opens(int64(3+n), row, "front", generation); grant != nil || len(learned) != 0 {
+				t.Errorf("generation %d, another's by now: of %v, learned %+v", generation, grant, learned)
+			}
+		}
+		if _, grant := s.opens(9, row, "front", next.Generation); grant != "cod_b" {
+			t.Errorf("its own: of %v", grant)
+		}
+	})
+}
+
+// The bridge ends a code for one use on all of its locks at once, and tells of each in any order.
+func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		open := s.connect("front", "back")
+		at := map[string]*ent.Slot{}
+		for _, l := range open.Locks {
+			lk, err := lock.Get(t.Context(), s.db.Read(), s.house, l.ID)
+			s.must(err)
+			s.change(func(tx *db.Tx) (err error) {
+				p := s.placeOf("cod_a", "123456")
+				p.Once = "cod_a"
+				at[l.Address], err = lock.Put(tx, s.keys, lk, p)
+				return err
+			})
+		}
+		used := s.clock.Now()
+		s.clock.Advance(time.Minute)
+		for _, address := range []string{"back", "front"} {
+			s.change(func(tx *db.Tx) error {
+				learned, err := lock.Report(tx, &lock.Session{BridgeID: s.bridge.ID, Epoch: s.epoch}, address, []lock.Seen{{Number: 1, Observed: slot.Observed{
+					Generation: uint64(at[address].Generation), Evidence: slot.Verified, Used: true, At: used,
+				}}})
+				if err == nil && (len(learned) != 1 || !learned[0].UsedAt.Equal(used) || learned[0].Here) {
+					t.Errorf("%s: learned %+v", address, learned)
+				}
+				return err
+			})
+		}
+		if learned, _ := s.opens(1, at["front"], "front", at["front"].Generation); len(learned) != 1 || !learned[0].Here {
+			t.Errorf("the opening: learned %+v", learned)
+		}
+		if s.row(at["front"].ID).UsedAt == nil || s.row(at["back"].ID).UsedAt != nil {
+			t.Errorf("used at the front %v, at the back %v", s.row(at["front"].ID).UsedAt, s.row(at["back"].ID).UsedAt)
+		}
+	})
+}
