@@ -54,7 +54,6 @@ func (b *Bridge) entered(ctx context.Context, o *owner, e driver.Event) error {
 	if code == "" {
 		return nil
 	}
-	b.spent.add(code)
 	for _, other := range b.owners {
 		if other != o {
 			other.offer(ctx, []slot.Event{{Kind: slot.Spent, Code: code}})
@@ -129,6 +128,13 @@ func (s *spent) learn(l slot.Lock) {
 			s.add(row.Spent)
 		}
 	}
+}
+
+// has says whether a code was used; no code was not.
+func (s *spent) has(code string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return code != "" && slices.Contains(s.codes, code)
 }
 
 // all lists the codes that were used.

@@ -2,6 +2,9 @@ package bridge
 
 import (
 	"context"
+	"log/slog"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -260,4 +263,71 @@ func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Between the store's word that a use is kept and what the other locks are told of it, none may take the code again.
+func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
+	s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+	s.kill()
+	b, err := New(t.Context(), Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	o := b.owners["front"]
+	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Held: slot.Held{Is: slot.Ours, PIN: plumber.PIN, Evidence: slot.Accepted}}}
+	o.timer = time.NewTimer(never)
+	disk, err := b.store.db.Begin(true) // nothing can be stored meanwhile
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- o.advance(t.Context(), []slot.Event{{Kind: slot.Entered, Slot: 1}}, occurrence{Address: "front", Kind: driver.Opened, Slot: 1})
+	}()
+	known := func() bool { return slices.Contains(b.spent.all(), plumber.Once) }
+	for late := time.Now().Add(5 * time.Second); !known() && time.Now().Before(late); {
+		runtime.Gosched()
+	}
+	if !known() {
+		t.Error("the use is not known while it is being stored")
+	}
+	if err := disk.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if o.busy {
+		<-o.answers
+	}
+}
+
+// A code that waits for its turn on the radio is not set once it was used elsewhere.
+func TestAUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock}, sim.Spec{Address: "back", Profile: sim.TTLock})
+		s.kill()
+		count := &setter{Driver: s.house.Driver(), sets: map[string]int{}}
+		s.drv = count
+		s.start()
+		s.want("front", 1, plumber)
+		s.pass(time.Minute)
+		radio := s.bridge.owners["back"].radio
+		radio <- struct{}{} // another call
+		s.want("back", 1, plumber)
+		s.pass(100 * time.Millisecond)
+		if !s.opens("front", plumber.PIN) {
+			t.Fatal("the first use does not open")
+		}
+		s.pass(100 * time.Millisecond)
+		<-radio
+		s.pass(time.Minute)
+		if n := count.of("back"); n != 0 {
+			t.Errorf("set at the other lock %d times after its use", n)
+		}
+		if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Settled() {
+			t.Errorf("back: %+v, want it used and gone", o)
+		}
+	})
 }

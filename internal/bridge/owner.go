@@ -143,15 +143,24 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 	return events
 }
 
-// advance moves the lock by some events, stores the outcome in one write, and only then acts.
+// advance moves the lock by some events, stores the outcome in one write, and only then acts. An answer that waits comes
+// first: were we held up until its call had to be over, the events would have us give it up.
 func (o *owner) advance(ctx context.Context, events []slot.Event, happened ...occurrence) error {
 	before := o.state
+	select {
+	case ev := <-o.answers:
+		events = append([]slot.Event{o.heard(before, ev)}, events...)
+	default:
+	}
 	p := pass{state: before, tell: map[uint32]slot.Observed{}, happened: happened}
 	if by := o.clock.take(); by != 0 {
 		p.state = reclocked(p.state, by)
 	}
 	o.move(&p, events)
 	o.glance(ctx, &p)
+	if len(happened) > 0 { // before it is stored: from then on no other lock may take a code that was used here
+		o.bridge.spent.learn(p.state)
+	}
 	if err := o.save(before, p.state, p.happened); err != nil {
 		return err
 	}
@@ -161,16 +170,17 @@ func (o *owner) advance(ctx context.Context, events []slot.Event, happened ...oc
 		signal(o.bridge.events)
 	}
 	if p.start != nil {
-		o.begin(ctx, *p.start)
+		row, _ := o.state.Slot(p.start.Slot)
+		o.begin(ctx, *p.start, row.Desired.Once)
 	}
 	o.timer.Reset(p.wake)
 	return nil
 }
 
-// begin has a call made beside us.
-func (o *owner) begin(ctx context.Context, op slot.Op) {
+// begin has a call made beside us, of a code for one use unless that is empty.
+func (o *owner) begin(ctx context.Context, op slot.Op, once string) {
 	o.busy = true
-	go o.carryOut(ctx, op, o.clock.offset())
+	go o.carryOut(ctx, op, once, o.clock.offset())
 }
 
 // save stores what has changed, and what happened: in one write, or a power cut between two would
@@ -184,15 +194,18 @@ func (o *owner) save(before, after slot.Lock, happened []occurrence) error {
 	return o.bridge.store.writeLock(o.lock.Address(), after, changedSlots(before, after), offset, happened...)
 }
 
-// carryOut makes one call and answers, always. Offset is the lock's clock minus ours.
-func (o *owner) carryOut(ctx context.Context, op slot.Op, offset time.Duration) {
+// carryOut makes one call and answers, always. A code that was used elsewhere while it waited for the radio is not set. Offset
+// is the lock's clock minus ours.
+func (o *owner) carryOut(ctx context.Context, op slot.Op, once string, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.Until)
 	defer cancel()
 	ev := slot.Event{Kind: slot.Answered, Seq: op.Seq}
 	a := driver.Answer{Result: slot.Busy}
 	if o.turn(ctx, op) {
-		a, ev.Present, ev.PIN = o.call(ctx, op, offset)
-		a = o.doubtRefusal(ctx, op, a)
+		if op.Kind != slot.OpSet || !o.bridge.spent.has(once) {
+			a, ev.Present, ev.PIN = o.call(ctx, op, offset)
+			a = o.doubtRefusal(ctx, op, a)
+		}
 		o.radio.release()
 	}
 	ev.Result, ev.Rule, ev.RetryAfter = a.Result, a.Rule, a.RetryAfter

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"testing/synctest"
@@ -258,6 +259,41 @@ func TestADuplicateIsFinal(t *testing.T) {
 		}
 		if n := s.house.Writes("front"); n != writes {
 			t.Errorf("%d more writes of a refused code", n-writes)
+		}
+	})
+}
+
+// An owner that was held up until its call had to be over, by a slow disk say, finds the answer that came in time.
+func TestAnAnswerThatWaitedCountsForMoreThanTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.pass(time.Minute)
+		s.kill()
+		b, err := New(t.Context(), Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = b.Close() }()
+		o := b.owners["front"]
+		o.timer = time.NewTimer(never)
+		advance := func(ev slot.Event) {
+			t.Helper()
+			if err := o.advance(t.Context(), []slot.Event{ev}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		advance(slot.Event{Kind: slot.Booted})
+		s.pass(time.Minute)
+		d := stay("345678", 0, time.Hour)
+		d.Generation = 1
+		advance(slot.Event{Kind: slot.Wanted, Slot: 1, Desired: d})
+		if o.state.Op.Kind != slot.OpSet {
+			t.Fatalf("under way: %+v", o.state.Op)
+		}
+		s.pass(time.Until(o.state.Op.Until) + time.Second) // the owner does not come to it
+		advance(slot.Event{Kind: slot.Ticked})
+		if row, _ := o.state.Slot(1); row.Observed.Evidence != slot.Accepted || !row.Observed.Present {
+			t.Errorf("the lock said yes in time; observed %+v", row.Observed)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func (o *owner) glance(ctx context.Context, p *pass) {
 	for p.start != nil && p.start.Kind == slot.OpRead {
 		op := *p.start
 		p.start = nil
-		o.begin(ctx, op)
+		o.begin(ctx, op, "")
 		select {
 		case ev := <-o.answers:
 			o.move(p, []slot.Event{o.heard(p.state, ev)})
