@@ -112,7 +112,7 @@ func TestHoursAreHandedAheadOfTime(t *testing.T) {
 		}
 		for range 20 {
 			at := now.Add(time.Duration(rapid.Int64Range(0, int64(8*24*time.Hour)-1).Draw(t, "at")))
-			w, _ := HoursAt(hours, zone, at)
+			w, _ := hoursAt(hours, zone, at)
 			open := !at.Before(w.From)
 			held := slices.ContainsFunc(all, func(w slot.Window) bool { return !at.Before(w.From) && at.Before(w.To) })
 			if open != held {

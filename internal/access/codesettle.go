@@ -222,11 +222,14 @@ func (w Settler) progressCode(c SlotChange) error {
 // used notes the first use of a code, also if a later one was told before it. Staff hear of that of a backup code: whoever
 // knows it can come back.
 func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
-	known := row.UsedAt != nil
-	if c.UsedAt.IsZero() || known && !c.UsedAt.Before(*row.UsedAt) {
+	known, at := row.UsedAt != nil, c.UsedAt
+	if !at.IsZero() && at.Before(row.CreatedAt) {
+		at = row.CreatedAt // the bridge's clock is behind
+	}
+	if at.IsZero() || known && !at.Before(*row.UsedAt) {
 		return row, nil
 	}
-	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(c.UsedAt).Save(w.Tx.Context())
+	row, err := w.Tx.Code.UpdateOne(row).SetUsedAt(at).Save(w.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("note the use of a code: %w", err)
 	}
@@ -234,7 +237,7 @@ func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
 		return row, nil
 	}
 	e := codeEvent(row, event.CodeUsed, map[string]any{})
-	e.OccurredAt = c.UsedAt
+	e.OccurredAt = at
 	if c.Here {
 		e.Body["doorId"], e.Body["lockId"] = c.DoorID, c.LockID
 	}
@@ -245,9 +248,12 @@ func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
 	if err != nil {
 		return nil, err
 	}
+	text := fmt.Sprintf("A backup code of lock %q was used. Whoever knows it can come back: swap the lock's backup codes.", lk.Name)
+	if row.EndedAt != nil {
+		text = fmt.Sprintf("A backup code of lock %q was used. It has ended since: nobody can come back with it once its lock is known to be rid of it.", lk.Name)
+	}
 	return row, staff.Notify(w.Tx, staff.Notice{
-		PropertyID: row.PropertyID, Kind: "backupCodeUsed", Subject: row.ID, OnceKey: row.ID + "/backupCodeUsed",
-		Text: fmt.Sprintf("A backup code of lock %q was used. Whoever knows it can come back: swap the lock's backup codes.", lk.Name),
+		PropertyID: row.PropertyID, Kind: "backupCodeUsed", Subject: row.ID, OnceKey: row.ID + "/backupCodeUsed", Text: text,
 	})
 }
 

@@ -16,16 +16,6 @@ type Hours = schema.WeeklyHours
 // week in days: hours without a gap for so long have no end.
 const week = 7
 
-// HoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Hours without
-// a gap have no end, and their beginning is zero.
-func HoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
-	all, always := HoursWithin(hours, zone, at, at, at)
-	if always || len(all) == 0 {
-		return Window{}, always
-	}
-	return all[0], true
-}
-
 // HoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
 // if there is any: the clocks may skip the hours of a week. Windows that touch or overlap are one; always: the hours have
 // no gap.

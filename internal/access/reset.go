@@ -3,9 +3,7 @@ package access
 import (
 	"fmt"
 	"slices"
-	"time"
 
-	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
 )
 
@@ -207,13 +205,4 @@ func (r *running) resetGates() (bool, error) {
 		}
 	}
 	return len(gates) > 0, nil
-}
-
-// Live says until when a stay has access; zero without.
-func Live(tx *db.Tx, propertyID, reservationID string) (time.Time, error) {
-	g, _, err := grantsOf(tx, propertyID, reservationID)
-	if err != nil || !live(g) {
-		return time.Time{}, err
-	}
-	return g.NotAfter, nil
 }

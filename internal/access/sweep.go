@@ -97,7 +97,7 @@ func (w Settler) late(limit int) error {
 	for _, g := range grants {
 		err := staff.Notify(w.Tx, staff.Notice{
 			PropertyID: g.PropertyID, Kind: codeLate, Subject: g.ReservationID, OnceKey: onceKey(g, codeLate),
-			Text: "A code of this stay has not reached its lock for 10 minutes. Look at the lock and its bridge; until then give another key.",
+			Text: "A code of this stay has not been known to be on its lock for 10 minutes. Look at the lock and its bridge; until then give another key.",
 		})
 		if err != nil {
 			return err

@@ -183,8 +183,11 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 	default:
 		outcome, from = ActUnknown, []string{ActClaimed}
 	}
-	if at.IsZero() || at.After(tx.Now()) {
+	switch {
+	case at.IsZero() || at.After(tx.Now()):
 		at = tx.Now()
+	case at.Before(a.CreatedAt): // the bridge's clock is behind
+		at = a.CreatedAt
 	}
 	n, err := tx.Act.Update().Where(entact.ID(actID), entact.StateIn(from...)).
 		SetState(outcome).SetResult(cut(result, 32)).SetFinishedAt(at).Save(ctx)

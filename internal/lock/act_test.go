@@ -80,6 +80,16 @@ func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
 		if n := len(s.events("door.opened")); n != 1 {
 			t.Errorf("%d events of one opening", n)
 		}
+		early, err := s.store(lk)
+		s.must(err)
+		s.must(s.claim(s.bridge.ID, s.epoch, early.ActID))
+		s.change(func(tx *db.Tx) error {
+			out, err := lock.FinishAct(tx, s.bridge.ID, early.ActID, lock.ActDone, "ok", s.clock.Now().Add(-time.Hour))
+			if !out.At.Equal(s.clock.Now()) {
+				t.Errorf("by a clock that is behind it ended before it was asked for: %v", out.At)
+			}
+			return err
+		})
 		other, _ := s.enrol("elsewhere")
 		if _, err := s.end(other.ID, o.ActID, lock.ActFailed); err == nil {
 			t.Error("another bridge reported on the act")

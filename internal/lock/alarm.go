@@ -35,6 +35,18 @@ func alarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened, at time.Time) e
 	default:
 		return nil
 	}
+	n.Text += toldLate(at, tx.Now())
 	n.OnceKey = fmt.Sprintf("%s/%s/%.32s/%s", lk.ID, n.Kind, h.Reason, at.UTC().Format(time.DateOnly))
 	return staff.Notify(tx, n)
+}
+
+// prompt is how soon a bridge tells of what happens, while it is connected.
+const prompt = 10 * time.Minute
+
+// toldLate adds to a notice of what was told long after it happened when that was: nobody stands there any more.
+func toldLate(at, now time.Time) string {
+	if now.Sub(at) < prompt {
+		return ""
+	}
+	return fmt.Sprintf(" This was on %s UTC; the bridge could tell of it only now.", at.UTC().Format("2006-01-02 15:04"))
 }

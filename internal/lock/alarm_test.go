@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +38,47 @@ func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
 		if tampered, jammed := told("lockTampered"), told("lockJammed"); tampered != 3 || jammed != 1 {
 			t.Errorf("%d and %d notices, want 3 and 1", tampered, jammed)
 		}
-		if tampered, jammed := len(s.events("lock.tampered")), len(s.events("lock.jammed")); tampered != 4 || jammed != 1 {
-			t.Errorf("%d and %d events, want 4 and 1", tampered, jammed)
+		if texts := s.texts("lockJammed"); !strings.Contains(texts, "on 2026-11-18 00:00 UTC") {
+			t.Errorf("what was three days ago is told as of now: %s", texts)
+		}
+		happen("jammed", "again", s.clock.Now())
+		if texts := s.texts("lockJammed"); strings.Count(texts, "UTC") != 1 {
+			t.Errorf("what is of now is told as late: %s", texts)
+		}
+		if tampered, jammed := len(s.events("lock.tampered")), len(s.events("lock.jammed")); tampered != 4 || jammed != 2 {
+			t.Errorf("%d and %d events, want 4 and 2", tampered, jammed)
+		}
+	})
+}
+
+// texts are what staff were told of a kind.
+func (s *site) texts(kind string) string {
+	s.t.Helper()
+	rows, err := s.db.Read().Notice.Query().Where(entnotice.Kind(kind)).All(s.t.Context())
+	s.must(err)
+	var b strings.Builder
+	for _, n := range rows {
+		b.WriteString(n.Text + "\n")
+	}
+	return b.String()
+}
+
+// The battery was changed while the bridge was away, and its journal tells of the old one.
+func TestABatteryThatIsWellSinceIsNoAlarm(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		full, since := 90, start.Add(-time.Hour)
+		s.change(func(tx *db.Tx) error {
+			return tx.Lock.UpdateOneID(lk.ID).SetStatus(lock.Status{Online: true, BatteryPercent: &full, BatteryObservedAt: &since}).Exec(tx.Context())
+		})
+		for n, at := range []time.Time{since.Add(-time.Hour), since.Add(time.Minute), since.Add(2 * time.Minute)} {
+			s.change(func(tx *db.Tx) error {
+				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{Sequence: int64(n + 1), Address: "front", Kind: "batteryLow", OccurredAt: at}})
+				return err
+			})
+			if told := len(s.events("lock.batteryLow")); told != min(n, 1) {
+				t.Errorf("after what happened %v: told %d times", at, told)
+			}
 		}
 	})
 }

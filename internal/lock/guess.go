@@ -110,7 +110,7 @@ func guessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) erro
 		return err
 	}
 	return staff.Notify(tx, staff.Notice{
-		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text,
+		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + toldLate(at, tx.Now()),
 		OnceKey: subject + "/guessing/" + at.UTC().Format("2006-01-02T15"),
 	})
 }

@@ -63,7 +63,7 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 		}
 		stored = h.Sequence
 		lk, kind := locks[h.Address], lockEvents[h.Kind]
-		if lk == nil || kind == "" || (kind == event.LockBatteryLow && lk.BatteryToldAt != nil) {
+		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !newlyLow(lk, h.At(tx.Now()))) {
 			continue
 		}
 		l, err := happen(tx, lk, kind, h)
@@ -80,6 +80,13 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 	}
 	err = tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(epoch)).SetEventSequence(stored).Exec(tx.Context())
 	return stored, learned, err
+}
+
+// newlyLow says whether a lock's alarm about its battery is news: it was not told yet, and the battery was not seen well since.
+func newlyLow(lk *ent.Lock, at time.Time) bool {
+	s := lk.Status
+	well := s.BatteryPercent != nil && *s.BatteryPercent >= lowUntil && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
+	return lk.BatteryToldAt == nil && !well
 }
 
 func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*ent.Lock, error) {

@@ -199,7 +199,7 @@ func longAway(tx *db.Tx, br *ent.Bridge) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: br.PropertyID, Kind: "bridgeUnreachable", Subject: br.ID, OnceKey: br.ID + "/bridgeUnreachable",
-		Text: fmt.Sprintf("Bridge %q cannot be reached for more than 5 minutes. Codes on its locks go on working; new ones wait. Look at its power and its network.", br.Name),
+		Text: fmt.Sprintf("Bridge %q cannot be reached for more than 5 minutes. Codes on its locks go on working, if it has no power some beyond their end; new ones wait. Look at its power and its network.", br.Name),
 	})
 }
 
@@ -217,7 +217,7 @@ func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
-		Text: fmt.Sprintf("Lock %q cannot be reached by its bridge for more than 15 minutes. Codes on it go on working; new ones wait. Look at its battery and at how far the bridge is.", lk.Name),
+		Text: fmt.Sprintf("Lock %q cannot be reached by its bridge for more than 15 minutes. As long as its battery lasts codes on it go on working, some beyond their end; new ones wait. Look at its battery and at how far the bridge is.", lk.Name),
 	})
 }
 
