@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -203,11 +204,15 @@ func (d *doorkeeper) takeRules(rules []*lockv1.DoorRule) error {
 	return nil
 }
 
-// numbers are those of Hello.
-func (d *doorkeeper) numbers() (version, list uint64) {
+// holds is what Hello says of issuer keys and list.
+func (d *doorkeeper) holds() (version, list uint64, digest []byte) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.trust.Keys.Version(), d.trust.List.Number()
+	if d.trust.List.Number() > 0 {
+		sum := sha256.Sum256(d.trust.List.Raw())
+		digest = sum[:]
+	}
+	return d.trust.Keys.Version(), d.trust.List.Number(), digest
 }
 
 // admit decides whether an act goes on to its lock. That of a SmartKey goes on as an unlock of ours once it is verified.

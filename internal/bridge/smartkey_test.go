@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 	"crypto/rand"
+	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"testing"
@@ -185,7 +186,8 @@ func TestNumbersOnlyGrow(t *testing.T) {
 	if got := reason(); got != string(smartkey.UnknownIssuer) {
 		t.Errorf("a token of the key that left: %s", got)
 	}
-	if s := c.list(m.list(0)); s.GetListNumber() != m.number || s.GetRefused() != "" {
+	held := m.list(0)
+	if s := c.list(held); s.GetListNumber() != m.number || s.GetRefused() != "" {
 		t.Fatalf("the list of the new key: %v", s)
 	}
 	r.stop()
@@ -193,6 +195,9 @@ func TestNumbersOnlyGrow(t *testing.T) {
 	k := r.service.next()
 	if k.hello.GetSmartkeyKeySetVersion() != 2 || k.hello.GetSmartkeyListNumber() != m.number {
 		t.Errorf("after a restart: version %d, list %d", k.hello.GetSmartkeyKeySetVersion(), k.hello.GetSmartkeyListNumber())
+	}
+	if sum := sha256.Sum256(held); !bytes.Equal(k.hello.GetSmartkeyListDigest(), sum[:]) {
+		t.Errorf("after a restart: digest %x, want that of the list", k.hello.GetSmartkeyListDigest())
 	}
 	k.welcome(1, 0)
 	c = &courier{talk: k}

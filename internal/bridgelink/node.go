@@ -179,6 +179,7 @@ func (n *Node) Run(ctx context.Context) error {
 			n.cutRevoked(ctx)
 		case <-forgotten.C:
 			n.tidy(ctx)
+			n.try(ctx, "looking for bridges that did not come back", lock.SweepLeft) // not at the start: they are on their way
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package bridgelink
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"maps"
 	"math"
 	"slices"
@@ -36,9 +38,11 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 type keysHeld struct {
 	understood      bool
 	version, number uint64
-	stored          lock.HeldKeys // what the bridge said last that it holds
-	newest          lock.HeldKeys // what was published when the bridge was told last
-	ahead           lock.HeldKeys // of what the bridge said it holds, the last that was more than was published
+	stored          lock.HeldKeys     // what the bridge said last that it holds
+	newest          lock.HeldKeys     // what was published when the bridge was told last
+	ahead           lock.HeldKeys     // of what the bridge said it holds, the last that was not published here
+	digest          []byte            // of the list that the bridge said in Hello it holds
+	published       [sha256.Size]byte // the same of the newest list
 }
 
 // lacking is what the software of a bridge cannot do, by what it said in Hello.
@@ -63,7 +67,7 @@ func said(version, list uint64) lock.HeldKeys {
 
 // meetKeys takes from Hello what the bridge holds, and has it told what is newer.
 func (s *session) meetKeys(h *lockv1.Hello) {
-	s.keys = keysHeld{understood: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, number: h.SmartkeyListNumber, stored: heldKeys(h)}
+	s.keys = keysHeld{understood: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, number: h.SmartkeyListNumber, stored: heldKeys(h), digest: h.SmartkeyListDigest}
 	s.desk.open(s.keys.understood)
 	if s.keys.understood {
 		s.box.touch(lock.Keys)
@@ -88,7 +92,8 @@ func (s *session) tellKeys() bool {
 	if p.Version == 0 {
 		return true
 	}
-	if s.keys.newest = said(p.Version, p.ListNumber); !s.overtake() {
+	s.keys.newest, s.keys.published = said(p.Version, p.ListNumber), p.ListDigest
+	if !s.overtake() {
 		return false
 	}
 	if len(p.KeySets) > 0 {
@@ -111,26 +116,31 @@ func (s *session) tellKeys() bool {
 	return true
 }
 
-// exceed says that the bridge holds more than was published, as far as that is known.
-func (k keysHeld) exceed() bool {
-	return k.stored.Version > k.newest.Version || k.stored.List > k.newest.List
+// foreign says that the bridge holds what was never published here, as far as that is known: of a greater number, or another list
+// of the same.
+func (k keysHeld) foreign() (keys, list bool) {
+	other := k.stored.List == k.newest.List && len(k.digest) > 0 && !bytes.Equal(k.digest, k.published[:])
+	return k.stored.Version > k.newest.Version, k.stored.List > k.newest.List || other
 }
 
-// overtake has a newer status list made where the bridge holds one of a greater number than was ever published: it would take
-// no other. false: it could not be made.
+// overtake has a newer status list made where the bridge holds one that was never published here: it would take no other of a
+// number up to that. false: it could not be made.
 func (s *session) overtake() bool {
 	k := s.keys
-	if !k.exceed() || k.stored == k.ahead {
+	keys, list := k.foreign()
+	if !keys && !list || k.stored == k.ahead {
 		return true
 	}
-	s.log.Warn("a bridge holds newer issuer keys or a newer status list than this service ever published: was its database restored from an older copy? Should the bridge refuse what it is told from now on, enrol it anew",
+	s.log.Warn("a bridge holds issuer keys or a status list that this service never published: was its database restored from an older copy? Should the bridge refuse what it is told from now on, enrol it anew",
 		"keySet", k.stored.Version, "list", k.stored.List, "publishedKeySet", k.newest.Version, "publishedList", k.newest.List)
-	err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
-		return phone.Overtake(tx, s.node.cfg.Keys, s.open.PropertyID, k.stored.List)
-	})
-	if err != nil {
-		s.log.Warn("making a newer status list than a bridge holds failed; trying again", "error", err)
-		return false
+	if list {
+		err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
+			return phone.Overtake(tx, s.node.cfg.Keys, s.open.PropertyID, k.stored.List)
+		})
+		if err != nil {
+			s.log.Warn("making a newer status list than a bridge holds failed; trying again", "error", err)
+			return false
+		}
 	}
 	s.keys.ahead = k.stored
 	return true
@@ -146,11 +156,14 @@ func (s *session) keysTaken(r *lockv1.SmartKeyState) cause {
 		s.log.Warn("a bridge refused the issuer keys or the status list of its property: if it was not restored from a backup, enrol it anew", "reason", why)
 	}
 	now := said(r.KeySetVersion, r.ListNumber)
+	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
+		now = lock.HeldKeys{} // its numbers count keys and lists of another issuer
+	}
 	if now == s.keys.stored {
 		return ""
 	}
-	s.keys.stored = now
-	if s.keys.exceed() {
+	s.keys.stored, s.keys.digest = now, nil
+	if keys, list := s.keys.foreign(); keys || list {
 		s.box.touch(lock.Keys)
 	}
 	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.NoteKeys(tx, s.open.BridgeID, s.open.Epoch, now) })

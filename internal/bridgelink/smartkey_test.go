@@ -1,6 +1,8 @@
 package bridgelink
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"testing"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -84,4 +86,66 @@ func TestABridgeThatHoldsMoreThanWasPublishedIsOvertaken(t *testing.T) {
 		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{KeySetVersion: 1, ListNumber: 700}}})
 		toldList(701)
 	})
+}
+
+// TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken has the service make lists anew after it was restored from an older
+// copy, until their number is again that of the list which a bridge got before.
+func TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		s.change(func(tx *db.Tx) error { return phone.Ensure(tx, s.keys, s.house) })
+		published := func() phone.Published {
+			p, err := phone.Since(t.Context(), s.db.Read(), s.house, 0, 0)
+			s.must(err)
+			return p
+		}
+		_, address := s.node("nod_a")
+		b := s.enrol("front")
+		told := published()
+		connect := func(digest [sha256.Size]byte) {
+			b.open(address)
+			hello := b.hello()
+			h := hello.GetHello()
+			h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = []string{smartKeys}, told.Version, told.ListNumber, digest[:]
+			b.send(hello)
+			b.epoch = b.next().GetWelcome().GetEpoch()
+		}
+		connect(sha256.Sum256(told.List))
+		for b.next().GetDoorRules() == nil { // all has been said
+		}
+		if now := published(); now.ListNumber != told.ListNumber {
+			t.Errorf("list %d was made after a bridge that holds list %d as it is", now.ListNumber, told.ListNumber)
+		}
+		connect(sha256.Sum256([]byte("of another life")))
+		for {
+			m := b.next().GetStatusList()
+			if m == nil {
+				continue
+			}
+			if now := published(); now.ListNumber != told.ListNumber+1 || !bytes.Equal(m.List, now.List) {
+				t.Errorf("list %d was made, want %d, and the bridge told", now.ListNumber, told.ListNumber+1)
+			}
+			return
+		}
+	})
+}
+
+// TestABridgeThatRefusesOurIssuerHoldsNothingOfOurs keeps plans from building on the numbers of keys that are others' of the same version.
+func TestABridgeThatRefusesOurIssuerHoldsNothingOfOurs(t *testing.T) {
+	s := newSite(t, "sqlite")
+	_, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.knows = []string{smartKeys}
+	b.connect(address)
+	for _, tt := range []struct {
+		refused string
+		want    lock.HeldKeys
+	}{{"", lock.HeldKeys{Version: 3, List: 9}}, {"unknownIssuer", lock.HeldKeys{}}, {"notNewer", lock.HeldKeys{Version: 3, List: 9}}, {"badSignature", lock.HeldKeys{}}} {
+		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
+			KeySetVersion: 3, ListNumber: 9, Refused: tt.refused,
+		}}})
+		s.until("refused "+tt.refused+" is stored", func() bool {
+			row := b.row()
+			return *row.KeySetVersion == tt.want.Version && row.KeyListNumber == tt.want.List
+		})
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -189,6 +190,7 @@ type Published struct {
 	Version    uint64   // of the newest
 	List       []byte   // empty: theirs is as new
 	ListNumber uint64
+	ListDigest [sha256.Size]byte // SHA-256 of the list of that number
 }
 
 // mostSets is how many key sets are told at once. Who misses more is told the rest next.
@@ -204,7 +206,7 @@ func Since(ctx context.Context, c *ent.Client, propertyID string, version, numbe
 	if err != nil {
 		return Published{}, fmt.Errorf("load an issuer: %w", err)
 	}
-	p := Published{Version: uint64(row.KeySetVersion), ListNumber: uint64(row.ListNumber)}
+	p := Published{Version: uint64(row.KeySetVersion), ListNumber: uint64(row.ListNumber), ListDigest: sha256.Sum256(row.List)}
 	if p.ListNumber > number {
 		p.List = row.List
 	}

@@ -124,10 +124,13 @@ func TestListsOvertakeWhatABridgeHolds(t *testing.T) {
 			d.change(func(tx *db.Tx) error { return phone.Overtake(tx, d.keys, house, held) })
 			v.follow()
 		}
-		for _, held := range []int64{0, own, 1 << 53} { // the last is beyond belief
+		for _, held := range []int64{own - 1, 1 << 53} { // the last is beyond belief
 			if hears(held); int64(v.list.Number()) != own {
 				t.Fatalf("a bridge holds %d: list %d", held, v.list.Number())
 			}
+		}
+		if hears(own); int64(v.list.Number()) != own+1 {
+			t.Errorf("a bridge holds another list %d: list %d", own, v.list.Number())
 		}
 		if hears(600); v.list.Number() != 601 {
 			t.Errorf("list %d", v.list.Number())

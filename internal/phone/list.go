@@ -165,13 +165,13 @@ func (i *issuer) publish(forced bool) (bool, error) {
 // mostAhead bounds how far one word of a bridge moves the numbers of lists: ten years of one list every five minutes.
 const mostAhead = 1 << 20
 
-// Overtake publishes a status list whose number is greater than one that a bridge holds and that was never given here: the
+// Overtake publishes a status list whose number is greater than that of one which a bridge holds and which was never made here: the
 // database was restored from an older copy, and the bridge would refuse every list up to that number. Numbers given since the
 // restore may say other things to bridges than they say here, so what waits for a list waits for this one. Nothing is done for
-// a number that is no greater, or beyond belief.
+// a number that newer lists have passed, or one beyond belief.
 func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := load(tx, keys, propertyID)
-	if err != nil || i == nil || held <= i.row.ListNumber || held-i.row.ListNumber > mostAhead {
+	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > mostAhead {
 		return err
 	}
 	ctx := tx.Context()

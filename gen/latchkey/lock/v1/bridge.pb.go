@@ -815,6 +815,8 @@ type Hello struct {
 	SmartkeyKeySetVersion uint64 `protobuf:"varint,20,opt,name=smartkey_key_set_version,json=smartkeyKeySetVersion,proto3" json:"smartkey_key_set_version,omitempty"`
 	// The number of the status list that it holds; 0: none.
 	SmartkeyListNumber uint64 `protobuf:"varint,21,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
+	// SHA-256 of that list. A service that was restored from a backup may have made another of this number since.
+	SmartkeyListDigest []byte `protobuf:"bytes,22,opt,name=smartkey_list_digest,json=smartkeyListDigest,proto3" json:"smartkey_list_digest,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -903,6 +905,13 @@ func (x *Hello) GetSmartkeyListNumber() uint64 {
 		return x.SmartkeyListNumber
 	}
 	return 0
+}
+
+func (x *Hello) GetSmartkeyListDigest() []byte {
+	if x != nil {
+		return x.SmartkeyListDigest
+	}
+	return nil
 }
 
 // Welcome accepts a session.
@@ -1186,7 +1195,7 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\n" +
 	"door_rules\x18\x16 \x01(\v2\x1b.latchkey.lock.v1.DoorRulesH\x00R\tdoorRules\x12K\n" +
 	"\x0fgreeting_wanted\x18\x17 \x01(\v2 .latchkey.lock.v1.GreetingWantedH\x00R\x0egreetingWantedB\x06\n" +
-	"\x04kind\"\xdb\x02\n" +
+	"\x04kind\"\x8d\x03\n" +
 	"\x05Hello\x12)\n" +
 	"\x10protocol_version\x18\x01 \x01(\rR\x0fprotocolVersion\x12\x17\n" +
 	"\aboot_id\x18\x02 \x01(\tR\x06bootId\x12\x1a\n" +
@@ -1195,7 +1204,8 @@ const file_latchkey_lock_v1_bridge_proto_rawDesc = "" +
 	"\fcapabilities\x18\x05 \x03(\tR\fcapabilities\x120\n" +
 	"\x05clock\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05clock\x127\n" +
 	"\x18smartkey_key_set_version\x18\x14 \x01(\x04R\x15smartkeyKeySetVersion\x120\n" +
-	"\x14smartkey_list_number\x18\x15 \x01(\x04R\x12smartkeyListNumber\"\xef\x01\n" +
+	"\x14smartkey_list_number\x18\x15 \x01(\x04R\x12smartkeyListNumber\x120\n" +
+	"\x14smartkey_list_digest\x18\x16 \x01(\fR\x12smartkeyListDigest\"\xef\x01\n" +
 	"\aWelcome\x12\x14\n" +
 	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x12;\n" +
 	"\vserver_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
