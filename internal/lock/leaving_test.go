@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -64,6 +65,44 @@ func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
 		give(s.house, o.ActID)
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
 			t.Error("an act that was done is claimed again")
+		}
+	})
+}
+
+// A node that stops is no loss of its bridges; one that comes to no other is lost all the same.
+func TestABridgeThatLeftAndDoesNotComeBackIsLost(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+		told := func(what string, want int) {
+			t.Helper()
+			for range 2 {
+				s.change(lock.SweepLeft)
+			}
+			if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != want || bridges != want {
+				t.Errorf("%s: told of %d locks and %d bridges, want %d", what, locks, bridges, want)
+			}
+		}
+		leave := func() {
+			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.ShuttingDown) })
+		}
+		leave()
+		s.clock.Advance(30 * time.Second)
+		told("on its way", 0)
+		s.connect("front")
+		s.clock.Advance(10 * time.Minute)
+		told("back", 0)
+		leave()
+		s.clock.Advance(lock.Silence + time.Second)
+		told("away", 1)
+		s.clock.Advance(10 * time.Minute)
+		s.change(func(tx *db.Tx) error { _, err := lock.LookAtBridges(tx, "", 10); return err })
+		if !strings.Contains(s.texts("bridgeUnreachable"), "cellar") {
+			t.Error("staff do not hear of it")
+		}
+		s.connect("front")
+		if n := len(s.events("bridge.online")); n != 1 {
+			t.Errorf("told %d times that it is back", n)
 		}
 	})
 }

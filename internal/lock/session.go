@@ -236,6 +236,29 @@ func SweepBridges(tx *db.Tx) error {
 	return nil
 }
 
+// SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
+// bridge that does not come back is.
+func SweepLeft(tx *db.Tx) error {
+	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
+		entbridge.LinkAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, br := range left {
+		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(false)).
+			SetOfflineReason(string(Disconnected)).Save(tx.Context())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			if err := tellOffline(tx, br.ID, string(Disconnected)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // current finds a bridge by id if epoch is its session's.
 func current(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
