@@ -133,13 +133,9 @@ func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, err
 	if err != nil {
 		return Order{}, err
 	}
-	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
+	a, lk, err := actAt(ctx, tx, br, actID)
 	if err != nil {
-		return Order{}, actGone(err)
-	}
-	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).Only(ctx)
-	if err != nil {
-		return Order{}, actGone(err)
+		return Order{}, err
 	}
 	n, err := tx.Act.Update().Where(entact.ID(actID), entact.State(ActStored), entact.DeadlineGT(tx.Now())).
 		SetState(ActClaimed).Save(ctx)
@@ -153,6 +149,19 @@ func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, err
 }
 
 var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
+
+// actAt finds an act on a lock of a bridge.
+func actAt(ctx context.Context, tx *db.Tx, br *ent.Bridge, actID string) (*ent.Act, *ent.Lock, error) {
+	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
+	if err != nil {
+		return nil, nil, actGone(err)
+	}
+	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).Only(ctx)
+	if err != nil {
+		return nil, nil, actGone(err)
+	}
+	return a, lk, nil
+}
 
 func actGone(err error) error {
 	if ent.IsNotFound(err) {
@@ -169,13 +178,9 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 	if err != nil {
 		return Outcome{}, actGone(err)
 	}
-	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
+	a, lk, err := actAt(ctx, tx, br, actID)
 	if err != nil {
-		return Outcome{}, actGone(err)
-	}
-	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(bridgeID)).Only(ctx)
-	if err != nil {
-		return Outcome{}, actGone(err)
+		return Outcome{}, err
 	}
 	from := []string{ActClaimed, ActUnknown}
 	switch outcome {
@@ -189,26 +194,24 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 	case at.Before(a.CreatedAt): // the bridge's clock is behind
 		at = a.CreatedAt
 	}
+	result = cut(result, 32)
 	n, err := tx.Act.Update().Where(entact.ID(actID), entact.StateIn(from...)).
-		SetState(outcome).SetResult(cut(result, 32)).SetFinishedAt(at).Save(ctx)
+		SetState(outcome).SetResult(result).SetFinishedAt(at).Save(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if n > 0 && outcome == ActDone && a.Operation != SmartKeyCheck {
-		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
-		e.OccurredAt = at
-		if err := event.Append(tx, e); err != nil {
+	if n == 0 {
+		if a, err = tx.Act.Get(ctx, actID); err != nil {
 			return Outcome{}, err
 		}
+		return outcomeOf(a), nil
 	}
-	if n > 0 {
-		return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: cut(result, 32), At: at}, nil
+	if outcome == ActDone && a.Operation != SmartKeyCheck {
+		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
+		e.OccurredAt = at
+		err = event.Append(tx, e)
 	}
-	a, err = tx.Act.Get(ctx, actID)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return outcomeOf(a), nil
+	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
 }
 
 // DropAct ends an act that nobody claimed: it will not be sent. Unsent says that the caller holds its order and knows

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -44,52 +45,55 @@ func Hear(tx *db.Tx, bridgeID string, epoch int64, heard []Heard) ([]Driven, err
 	if err != nil {
 		return nil, err
 	}
-	locks, err := hear(tx, br, heard, false)
+	locks, _, err := hear(tx, br, heard)
 	return driven(locks), err
 }
 
-// hear is Hear for a bridge that is current. All says that the bridge named every lock it drives.
-func hear(tx *db.Tx, br *ent.Bridge, heard []Heard, all bool) ([]*ent.Lock, error) {
+// hear is Hear for a bridge that is current. It also returns the locks of the bridge that it did not name.
+func hear(tx *db.Tx, br *ent.Bridge, heard []Heard) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	known := make(map[string]*ent.Lock, len(rows))
 	for _, lk := range rows {
 		known[lk.Address] = lk
 	}
-	var out []*ent.Lock
 	for _, h := range heard {
 		lk := known[h.Address]
 		if lk == nil {
 			if len(known) >= MaxLocks {
-				return nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocks)
+				return nil, nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocks)
 			}
 			lk, err = discover(tx, br, h)
 		} else {
 			lk, err = relearn(tx, lk, h)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		known[h.Address] = nil
-		out = append(out, lk)
+		named = append(named, lk)
 	}
-	if !all {
-		return out, nil
+	others = slices.DeleteFunc(rows, func(lk *ent.Lock) bool { return known[lk.Address] == nil })
+	return named, others, nil
+}
+
+// hearAll is hear for a bridge that named every lock it drives: it does not reach the others.
+func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
+	locks, others, err := hear(tx, br, heard)
+	if err != nil {
+		return nil, err
 	}
-	for _, lk := range rows {
-		if known[lk.Address] == nil {
-			continue
-		}
+	for _, lk := range others {
 		gone := lk.Status
 		gone.Online = false
 		if lk, err = relearn(tx, lk, Heard{Status: &gone}); err != nil {
 			return nil, err
 		}
-		out = append(out, lk)
+		locks = append(locks, lk)
 	}
-	return out, nil
+	return locks, nil
 }
 
 func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {

@@ -148,11 +148,7 @@ func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(locks))
-	for i, lk := range locks {
-		ids[i] = lk.ID
-	}
-	rows, err := slotsOfLocks(ctx, c, propertyID, ids)
+	rows, err := slotsOfLocks(ctx, c, propertyID, idsOf(locks))
 	if err != nil {
 		return nil, err
 	}

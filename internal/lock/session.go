@@ -85,7 +85,7 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, who Identity, shown []byte, h He
 	if err := came(tx, was, h.Locks); err != nil {
 		return nil, err
 	}
-	locks, err := hear(tx, br, h.Locks, true)
+	locks, err := hearAll(tx, br, h.Locks)
 	if err != nil {
 		return nil, err
 	}
