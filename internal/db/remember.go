@@ -40,6 +40,7 @@ type changes struct {
 	undone  uint64            // how often anything may have changed without being counted
 	version int64             // SQLite's own word on whether another connection wrote
 	known   map[any]remembered
+	some    chan struct{} // holds one when rows have changed
 }
 
 type remembered struct {
@@ -53,7 +54,9 @@ type mark struct{ undone, rows uint64 }
 // mostRemembered bounds what is remembered; then it begins anew.
 const mostRemembered = 1 << 14
 
-func newChanges() *changes { return &changes{rows: map[string]uint64{}, known: map[any]remembered{}} }
+func newChanges() *changes {
+	return &changes{rows: map[string]uint64{}, known: map[any]remembered{}, some: make(chan struct{}, 1)}
+}
 
 // watch has a new connection tell of every row that it changes.
 func (c *changes) watch(conn *sqlite3.SQLiteConn) {
@@ -62,6 +65,10 @@ func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 		c.mu.Lock()
 		c.rows[table]++
 		c.mu.Unlock()
+		select {
+		case c.some <- struct{}{}:
+		default:
+		}
 	})
 	conn.RegisterRollbackHook(c.undo)
 }
@@ -116,7 +123,8 @@ func (c *changes) keep(key any, now mark, value any) {
 	c.known[key] = remembered{now, value}
 }
 
-// connector opens connections. That of the writer is watched by changes, and keeps the log.
+// connector opens connections. That of the writer is watched by changes, and copies the log only where the copier does not
+// keep up.
 type connector struct {
 	dsn     string
 	changes *changes
@@ -127,12 +135,13 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driv
 
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver {
-	if c.changes == nil {
-		return &sqlite3.SQLiteDriver{}
-	}
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
-		c.changes.watch(conn)
-		_, err := conn.Exec(fmt.Sprintf("PRAGMA wal_autocheckpoint = %d", logPages), nil)
+		pragmas := fmt.Sprintf("PRAGMA mmap_size = %d", mapped)
+		if c.changes != nil {
+			c.changes.watch(conn)
+			pragmas += fmt.Sprintf("; PRAGMA wal_autocheckpoint = %d", logMost)
+		}
+		_, err := conn.Exec(pragmas, nil)
 		return err
 	}}
 }

@@ -19,9 +19,9 @@ import (
 const (
 	sqliteReaders = 4
 	writerCache   = 64 << 10 // KiB of pages that the writer keeps
-	// logPages is how long the write-ahead log may grow, in pages of 4 KiB, before it is copied into the file. A page that is
-	// written often is then copied once for many times; the price is a log of up to 32 MiB, read again after a crash.
-	logPages = 8192
+	// mapped is how much of the file is read where the system keeps it, instead of by a call and a copy for each page. SQLite
+	// maps 2 GiB at most. Only what was asked for counts as memory of the process, and the system takes it back when it likes.
+	mapped = 2 << 30 // bytes
 )
 
 type sqlite struct {
@@ -29,6 +29,7 @@ type sqlite struct {
 	writer  *sql.DB
 	readers *sql.DB
 	group   *group
+	copier  *copier
 }
 
 func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
@@ -52,7 +53,13 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	return &sqlite{path: path, writer: writer, readers: readers, group: newGroup(writer, changes, cfg)}, nil
+	own, err := openPool(ctx, path, 1, nil, nil)
+	if err != nil {
+		return nil, errors.Join(err, readers.Close(), writer.Close())
+	}
+	return &sqlite{
+		path: path, writer: writer, readers: readers, group: newGroup(writer, changes, cfg), copier: newCopier(own, writer, changes.some, cfg.Logger),
+	}, nil
 }
 
 // createPrivate makes the file readable by its owner alone; the driver would follow the umask.
@@ -94,7 +101,7 @@ func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s
 
 func (s *sqlite) close() error {
 	s.group.close()
-	return errors.Join(s.readers.Close(), s.writer.Close())
+	return errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close())
 }
 
 // isNoTransaction recognises SQLite's answer to a ROLLBACK after it rolled back by itself.

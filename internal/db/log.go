@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// logPages is how long the write-ahead log grows, in pages of 4 KiB, before it is copied into the file. A page that is
+	// written often is then copied once for many times; the price is a log that is read again after a crash.
+	logPages = 8192
+	// logMost is where the writer copies it itself, because the copier does not keep up.
+	logMost = 8 * logPages
+	// logRest is so little that the writer may be stopped for it.
+	logRest = 512
+	// logLook is the least time between two looks at the length.
+	logLook = 20 * time.Millisecond
+)
+
+// copier copies the write-ahead log into the file beside the writer, which would stand still for it: thousands of pages far
+// apart, and two waits for the disk. The last few pages are the writer's own, between two of its transactions: the log
+// begins anew only when all of it was copied.
+type copier struct {
+	conn   *sql.DB // its own
+	writer *sql.DB
+	log    *slog.Logger
+	pages  atomic.Int64 // the length from which it is copied
+	grown  chan struct{}
+	done   chan struct{}
+	ctx    context.Context
+	stop   context.CancelFunc
+}
+
+func newCopier(conn, writer *sql.DB, grown chan struct{}, log *slog.Logger) *copier {
+	c := &copier{conn: conn, writer: writer, log: log, grown: grown, done: make(chan struct{})}
+	c.pages.Store(logPages)
+	c.ctx, c.stop = context.WithCancel(context.Background())
+	go c.loop()
+	return c
+}
+
+func (c *copier) close() error {
+	c.stop()
+	<-c.done
+	return c.conn.Close()
+}
+
+// loop looks at the log's length after changes.
+func (c *copier) loop() {
+	defer close(c.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-c.grown:
+		}
+		if err := c.copy(); err != nil && c.ctx.Err() == nil {
+			c.log.Warn("the write-ahead log was not copied; the writer will do it", "error", err)
+		}
+		timer.Reset(logLook)
+	}
+}
+
+// copy copies the log if it is long.
+func (c *copier) copy() error {
+	left, err := c.left()
+	if err != nil || int64(left) < c.pages.Load() {
+		return err
+	}
+	for before := left + 1; left > logRest && left < before; {
+		before = left
+		if err := checkpoint(c.ctx, c.conn); err != nil {
+			return err
+		}
+		if left, err = c.left(); err != nil {
+			return err
+		}
+	}
+	return checkpoint(c.ctx, c.writer)
+}
+
+// left is how many pages of the log were not copied yet.
+func (c *copier) left() (int, error) {
+	var busy, length, copied int
+	err := c.conn.QueryRowContext(c.ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &length, &copied)
+	return max(length-copied, 0), err
+}
+
+// checkpoint copies what it can of the log without waiting for anybody.
+func checkpoint(ctx context.Context, conn *sql.DB) error {
+	_, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	return err
+}

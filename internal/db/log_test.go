@@ -1,0 +1,40 @@
+package db_test
+
+import (
+	"fmt"
+	"testing"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// Without the copier the log would go on to db.LogMost, which so few changes do not reach.
+func TestTheLogIsCopiedBesideTheWriter(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	const long = 64
+	db.CopyFrom(d, long)
+	length := 0
+	for n := range 20_000 {
+		mustWrite(t, d, put(fmt.Sprint(n)))
+		before := length
+		if length = db.LogLength(t, d); length < before && before >= long {
+			return
+		}
+		if length >= db.LogMost {
+			break
+		}
+	}
+	t.Errorf("the log has %d pages and never began anew", length)
+}
+
+func TestNothingIsLostWhileTheLogIsCopied(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	db.CopyFrom(d, 1)
+	const changes = 500
+	for n := range changes {
+		mustWrite(t, d, put(fmt.Sprint(n)))
+	}
+	if got := len(stored(t, d)); got != changes {
+		t.Errorf("%d of %d changes are stored", got, changes)
+	}
+}
