@@ -36,6 +36,9 @@ type explorer struct {
 	index map[[16]byte]int32
 }
 
+// The hottest functions around the steps are not watched by the race detector, which takes a third of the time there: a world is
+// its explorer's alone. The steps themselves are watched.
+
 // explore visits every reachable world, breadth first, so that the first counter-example is a
 // shortest one, and then looks for worlds from which nothing but a fault leads to convergence.
 func (c *scenario) explore(most int) verdict {
@@ -59,6 +62,8 @@ func (c *scenario) explore(most int) verdict {
 }
 
 // expand reaches every world that is one transition away.
+//
+//go:norace
 func (x *explorer) expand(i int32) {
 	w := x.nodes[i].w
 	x.nodes[i].w = nil
@@ -80,6 +85,8 @@ func (x *explorer) expand(i int32) {
 }
 
 // reach finds the node of a world, or makes one of a copy.
+//
+//go:norace
 func (x *explorer) reach(w *world, from int32, label string) int32 {
 	x.buf = w.key(x.buf[:0], x.slots)
 	var h [16]byte

@@ -6,6 +6,8 @@ import (
 )
 
 // key encodes a world; equal keys are equal worlds.
+//
+//go:norace
 func (w *world) key(b []byte, slots int) []byte {
 	e := encoder{b}
 	e.flag(w.zombie, w.calm)
@@ -59,13 +61,16 @@ func (w *world) key(b []byte, slots int) []byte {
 
 type encoder struct{ b []byte }
 
+//go:norace
 func (e *encoder) num(n uint64) { e.b = binary.AppendUvarint(e.b, n) }
 
+//go:norace
 func (e *encoder) text(s string) {
 	e.num(uint64(len(s)))
 	e.b = append(e.b, s...)
 }
 
+//go:norace
 func (e *encoder) flag(fs ...bool) {
 	n := uint64(0)
 	for i, f := range fs {
@@ -76,6 +81,7 @@ func (e *encoder) flag(fs ...bool) {
 	e.num(n)
 }
 
+//go:norace
 func (e *encoder) at(ts ...time.Time) {
 	for _, t := range ts {
 		n := byte(0)
@@ -86,6 +92,7 @@ func (e *encoder) at(ts ...time.Time) {
 	}
 }
 
+//go:norace
 func (e *encoder) desired(d Desired) {
 	e.num(d.Generation)
 	e.text(string(d.Intent[:min(1, len(d.Intent))]) + string(d.PIN))
@@ -97,6 +104,7 @@ func (e *encoder) desired(d Desired) {
 	e.flag(d.Claimed, d.Once != "")
 }
 
+//go:norace
 func (e *encoder) observed(o Observed) {
 	e.num(o.Generation)
 	e.flag(o.Present, o.Used)
@@ -105,6 +113,7 @@ func (e *encoder) observed(o Observed) {
 	e.text(string(o.Result))
 }
 
+//go:norace
 func (e *encoder) server(s Server) {
 	e.desired(s.Desired)
 	e.observed(s.Observed)
@@ -112,6 +121,7 @@ func (e *encoder) server(s Server) {
 	e.flag(s.Inherited, s.Foreign)
 }
 
+//go:norace
 func (e *encoder) op(o Op) {
 	e.text(string(o.Kind) + string(o.PIN))
 	e.num(o.Seq<<1 | uint64(o.Slot)<<8)
@@ -120,6 +130,7 @@ func (e *encoder) op(o Op) {
 	e.flag(o.Replace)
 }
 
+//go:norace
 func (e *encoder) peer(p *peer) {
 	e.flag(p.alive)
 	e.op(p.lock.Op)

@@ -24,6 +24,8 @@ func (c *scenario) ticks(w world) bool {
 }
 
 // tick moves every stored time one unit nearer to now and wakes the bridges that asked for it.
+//
+//go:norace
 func (c *scenario) tick(w world) world {
 	floor := c.floor()
 	near := func(t, least time.Time) time.Time {
