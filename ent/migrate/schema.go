@@ -303,9 +303,12 @@ var (
 				Columns: []*schema.Column{EventsColumns[1], EventsColumns[0]},
 			},
 			{
-				Name:    "event_dispatched_at_id",
+				Name:    "event_id",
 				Unique:  false,
-				Columns: []*schema.Column{EventsColumns[8], EventsColumns[0]},
+				Columns: []*schema.Column{EventsColumns[0]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "dispatched_at IS NULL",
+				},
 			},
 			{
 				Name:    "event_grant_id_id",

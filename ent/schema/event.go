@@ -31,7 +31,8 @@ func (Event) Fields() []ent.Field {
 
 func (Event) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"), index.Fields("dispatched_at", "id"),
+		index.Fields("subject", "subject_sequence").Unique(), index.Fields("property_id", "id"),
+		index.Fields("id").Annotations(entsql.IndexWhere("dispatched_at IS NULL")),
 		index.Fields("grant_id", "id").Annotations(entsql.IndexWhere("grant_id IS NOT NULL")),
 	}
 }

@@ -10,17 +10,30 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Forget removes what happened before a moment and was handed over, of at most limit events with an id above after. The
+// Forget removes what happened before a moment and was handed over, of the limit events with the next ids above after. The
 // last event of each subject stays, since the next one is numbered by it. It answers with the id to go on after, 0 at the
 // end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
-	old, err := tx.Event.Query().Where(event.DispatchedAtLT(before), event.CreatedAtLT(before), event.IDGT(after)).
-		Order(event.ByID()).Limit(limit).IDs(tx.Context())
+	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).
+		Select(event.FieldID, event.FieldCreatedAt, event.FieldDispatchedAt).All(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for old events: %w", err)
 	}
+	var old []int64
+	next := int64(0)
+	for i, e := range page {
+		if !e.CreatedAt.Before(before) {
+			break // as are those that follow
+		}
+		if e.DispatchedAt != nil && e.DispatchedAt.Before(before) {
+			old = append(old, e.ID)
+		}
+		if i == limit-1 {
+			next = e.ID
+		}
+	}
 	if len(old) == 0 {
-		return 0, nil
+		return next, nil
 	}
 	_, err = tx.Event.Delete().Where(event.IDIn(old...), func(s *sql.Selector) {
 		later := sql.Table(event.Table).As("later")
@@ -32,8 +45,5 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 	if err != nil {
 		return 0, fmt.Errorf("forget old events: %w", err)
 	}
-	if len(old) < limit {
-		return 0, nil
-	}
-	return old[len(old)-1], nil
+	return next, nil
 }

@@ -54,8 +54,8 @@ CREATE TABLE `events` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `propert
 CREATE UNIQUE INDEX `event_subject_subject_sequence` ON `events` (`subject`, `subject_sequence`);
 -- create index "event_property_id_id" to table: "events"
 CREATE INDEX `event_property_id_id` ON `events` (`property_id`, `id`);
--- create index "event_dispatched_at_id" to table: "events"
-CREATE INDEX `event_dispatched_at_id` ON `events` (`dispatched_at`, `id`);
+-- create index "event_id" to table: "events"
+CREATE INDEX `event_id` ON `events` (`id`) WHERE dispatched_at IS NULL;
 -- create index "event_grant_id_id" to table: "events"
 CREATE INDEX `event_grant_id_id` ON `events` (`grant_id`, `id`) WHERE grant_id IS NOT NULL;
 -- create "gates" table
