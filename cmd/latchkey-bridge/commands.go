@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 
@@ -18,15 +19,15 @@ type enroll struct {
 	Connect   string `help:"host:port of the bridges' listener, if it is not the one the service names."`
 }
 
-func (e *enroll) Run(ctx context.Context, c *commands, log *slog.Logger) error {
+func (e *enroll) Run(ctx context.Context, c *commands) error {
 	id, err := bridge.Enroll(ctx, bridge.Enrolment{
 		Dir: c.Dir, Address: e.Server, JoinCode: e.JoinCode, Software: software(), Plaintext: e.Plaintext, Connect: e.Connect,
 	})
 	if err != nil {
 		return err
 	}
-	log.Info("enrolled", "bridge", id, "dir", c.Dir)
-	return nil
+	_, err = fmt.Printf("This machine is bridge %s now. Its keys are in %s.\n\nNext:\n  latchkey-bridge --dir %[2]s run    drives the locks; see latchkey-bridge run --help\n", id, c.Dir)
+	return err
 }
 
 type run struct {

@@ -21,7 +21,7 @@ import (
 
 // hardware says what talks to the locks; run and doctor share it.
 type hardware struct {
-	Driver string `help:"What talks to the locks: ${enum}." enum:"sim,zigbee2mqtt" default:"sim" env:"LATCHKEY_BRIDGE_DRIVER"`
+	Driver string `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt." enum:"sim,zigbee2mqtt" default:"sim" env:"LATCHKEY_BRIDGE_DRIVER"`
 	MQTT   mqtt   `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
 	Sim    house  `embed:"" prefix:"sim-" group:"Simulated locks"`
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridge/driver/zigbee2mqtt/z2mtest"
@@ -81,7 +82,7 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 		return d.locks(ctx, &commands{})
 	}
 	found := look(mqtt{URL: "mqtt://" + broker.Addr})
-	if len(found) != 2 || !found[0].Well || found[0].Seen != "1 locks" || !strings.Contains(found[1].What, "0x00158d0000000001") {
+	if len(found) != 2 || !found[0].Well || found[0].Seen != "locks found: 1" || !strings.Contains(found[1].What, "0x00158d0000000001") {
 		t.Errorf("%+v", found)
 	}
 	for name, m := range map[string]mqtt{
@@ -115,15 +116,40 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 			t.Errorf("%+v: %+v", tt, f)
 		}
 	}
+}
+
+func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
+	full := uint32(90)
+	behind := -3 * time.Second
+	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
-	describe(&text, bridge.Health{BridgeID: "brg_1", Trouble: "the name is not known", Locks: []bridge.LockHealth{
-		{Address: "front", Model: "M1", Online: true, Bolt: "locked", BatteryPercent: &full, Slots: map[slot.Evidence]int{"verified": 3}},
-		{Address: "back", Model: "M2"},
-	}})
-	for _, want := range []string{"brg_1", "no session: the name is not known", "front, M1, online, locked, battery 90 %, 3 verified", "back, M2, offline, never heard"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("%q is not in\n%s", want, text.String())
-		}
+	err := describe(&text, bridge.Health{
+		BridgeID: "brg_1", PropertyID: "prp_1", Software: "latchkey-bridge/1.2", Service: "bridges.example.com:7090", Trouble: "the name is not known",
+		Started: at, CertificateUntil: at, ClockQuality: "drifting", EventsWaiting: 12,
+		Locks: []bridge.LockHealth{
+			{Address: "0x00158d0001a2b3c4", Model: "M1", Online: true, Bolt: "locked", BatteryPercent: &full, ClockOffset: &behind,
+				Slots: map[slot.Evidence]int{"verified": 3, "sent": 1, "": 2}, Results: map[slot.Result]int{slot.Busy: 1}, FailedTries: 4, FailingSince: at},
+			{Address: "back", Model: "M2", LastSeen: at},
+			{Address: "side", Model: "M3"},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `bridge       brg_1 of prp_1, latchkey-bridge/1.2
+running      since 2026-11-21 11:08:07
+service      bridges.example.com:7090, no session: the name is not known
+clock        drifting, not compared with the service's yet
+certificate  until 2026-11-21 11:08:07
+events       12 not yet delivered
+
+LOCK                MODEL  STATE                              BATTERY  CLOCK  CODES                              FAILED TRIES
+0x00158d0001a2b3c4  M1     online, locked                     90%      -3s    2 new, 1 sent, 3 verified; 1 busy  4 since 2026-11-21 11:08:07
+back                M2     offline since 2026-11-21 11:08:07  -        -      -                                  -
+side                M3     offline, never heard               -        -      -                                  -
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"latchkey.dev/internal/bridge"
@@ -32,8 +33,7 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	case s.JSON:
 		return json.NewEncoder(os.Stdout).Encode(h)
 	}
-	describe(os.Stdout, h)
-	return nil
+	return describe(os.Stdout, h)
 }
 
 func (s *status) stopped(c *commands) error {
@@ -44,46 +44,78 @@ func (s *status) stopped(c *commands) error {
 	if s.JSON {
 		return json.NewEncoder(os.Stdout).Encode(map[string]any{"bridgeId": id, "service": connect, "certificateUntil": until, "running": false})
 	}
-	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nservice      %s\ncertificate  until %s\nrunning      no\n", id, connect, until.Format(time.RFC3339))
+	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nservice      %s\ncertificate  until %s\n", id, connect, local(until))
 	return err
 }
 
-func describe(w io.Writer, h bridge.Health) {
-	line := func(name, format string, args ...any) {
-		_, _ = fmt.Fprintf(w, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+func local(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+// describe says for people how a bridge and its locks do.
+func describe(w io.Writer, h bridge.Health) error {
+	session := "in session since " + local(h.Since)
+	if h.Epoch == 0 {
+		session = "no session: " + orElse(h.Trouble, "not yet")
 	}
-	line("bridge", "%s, %s, running since %s", h.BridgeID, h.Software, h.Started.Local().Format(time.DateTime))
-	if h.Epoch > 0 {
-		line("service", "%s, in session since %s", h.Service, h.Since.Local().Format(time.DateTime))
-	} else {
-		line("service", "%s, no session: %s", h.Service, orElse(h.Trouble, "not yet"))
+	offset := "not compared with the service's yet"
+	if h.ClockOffset != 0 {
+		offset = fmt.Sprintf("%v from the service's", h.ClockOffset.Round(time.Millisecond))
 	}
-	line("clock", "%s, %v from the service's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))
-	line("certificate", "until %s", h.CertificateUntil.Format(time.RFC3339))
-	line("events", "%d not yet delivered", h.EventsWaiting)
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, line := range [][]string{
+		{"bridge", h.BridgeID + " of " + h.PropertyID + ", " + h.Software},
+		{"running", "since " + local(h.Started)},
+		{"service", h.Service + ", " + session},
+		{"clock", h.ClockQuality + ", " + offset},
+		{"certificate", "until " + local(h.CertificateUntil)},
+		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},
+		{},
+		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "CODES", "FAILED TRIES"},
+	} {
+		if _, err := fmt.Fprintln(table, strings.Join(line, "\t")); err != nil {
+			return err
+		}
+	}
 	for _, l := range h.Locks {
-		line("lock", "%s", describeLock(l))
+		if _, err := fmt.Fprintln(table, strings.Join(cells(l), "\t")); err != nil {
+			return err
+		}
 	}
+	return table.Flush()
 }
 
-func describeLock(l bridge.LockHealth) string {
-	parts := []string{l.Address, l.Model}
+// cells are a lock's line in the table.
+func cells(l bridge.LockHealth) []string {
+	const none = "-"
+	state, battery, clock, codes, failed := "offline since "+local(l.LastSeen), none, none, none, none
 	switch {
 	case l.Online:
-		parts = append(parts, "online", l.Bolt)
+		state = "online, " + l.Bolt
 	case l.LastSeen.IsZero():
-		parts = append(parts, "offline, never heard")
-	default:
-		parts = append(parts, "offline since "+l.LastSeen.Local().Format(time.DateTime))
+		state = "offline, never heard"
 	}
 	if l.BatteryPercent != nil {
-		parts = append(parts, fmt.Sprintf("battery %d %%", *l.BatteryPercent))
+		battery = fmt.Sprintf("%d%%", *l.BatteryPercent)
 	}
-	for _, e := range slices.Sorted(maps.Keys(l.Slots)) {
-		parts = append(parts, fmt.Sprintf("%d %s", l.Slots[e], orElse(string(e), "unknown")))
+	if l.ClockOffset != nil {
+		clock = l.ClockOffset.Round(time.Second).String()
 	}
-	for _, r := range slices.Sorted(maps.Keys(l.Results)) {
-		parts = append(parts, fmt.Sprintf("%d × %s", l.Results[r], r))
+	if len(l.Slots) > 0 {
+		codes = counted(l.Slots)
+	}
+	if len(l.Results) > 0 {
+		codes += "; " + counted(l.Results)
+	}
+	if l.FailedTries > 0 {
+		failed = fmt.Sprintf("%d since %s", l.FailedTries, local(l.FailingSince))
+	}
+	return []string{l.Address, l.Model, state, battery, clock, codes, failed}
+}
+
+// counted lists how many there are of each word; of the empty one nothing was heard yet.
+func counted[W ~string](of map[W]int) string {
+	var parts []string
+	for _, word := range slices.Sorted(maps.Keys(of)) {
+		parts = append(parts, fmt.Sprintf("%d %s", of[word], orElse(string(word), "new")))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -111,21 +143,23 @@ func (d *doctor) Run(ctx context.Context, c *commands) error {
 	} else {
 		found = append(found, d.locks(ctx, c)...)
 	}
-	well := true
+	return tell(os.Stdout, found)
+}
+
+// tell lists what was found, and below what is not well what to do about it.
+func tell(w io.Writer, found []bridge.Finding) (err error) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range found {
-		mark := "ok "
+		mark := "ok"
 		if !f.Well {
-			mark, well = "BAD", false
+			mark, err = "BAD", errUnwell
 		}
-		_, _ = fmt.Fprintf(os.Stdout, "%s  %-22s %s\n", mark, f.What, f.Seen)
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Seen)
 		if f.Advice != "" {
-			_, _ = fmt.Fprintf(os.Stdout, "     %-22s → %s\n", "", f.Advice)
+			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
 		}
 	}
-	if !well {
-		return errUnwell
-	}
-	return nil
+	return join(table.Flush(), err)
 }
 
 // locks asks the driver itself, when no bridge runs that could be asked.
@@ -146,7 +180,7 @@ func (d *doctor) locks(ctx context.Context, c *commands) []bridge.Finding {
 		f.Seen, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
 		return []bridge.Finding{f}
 	}
-	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("%d locks", len(locks))
+	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
 	if !f.Well {
 		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -35,7 +36,7 @@ func main() {
 func start(args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},
-		kong.Description("The on-site agent between locks and Latchkey."), kong.UsageOnError())
+		kong.Description("The on-site agent between locks and Latchkey."), kong.ShortUsageOnError())
 	if err != nil {
 		slog.Error("command line", "error", err)
 		return 1
@@ -49,7 +50,11 @@ func start(args []string) int {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel}))
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&c, log); err != nil {
-		log.Error(chosen.Command(), "error", err)
+		if chosen.Command() == "run" {
+			log.Error("the bridge ends", "error", err)
+		} else {
+			fmt.Fprintln(os.Stderr, "latchkey-bridge:", err)
+		}
 		return 1
 	}
 	return 0

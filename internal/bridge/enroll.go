@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
 
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/smartkey"
@@ -123,7 +124,11 @@ func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lock
 	defer func() { _ = conn.Close() }()
 	answer, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, r)
 	if err != nil {
-		return nil, fmt.Errorf("enrol at %s: %w", e.Address, err)
+		why := status.Convert(err).Message()
+		if strings.Contains(why, "first record does not look like a TLS handshake") {
+			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
+		}
+		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
 }
