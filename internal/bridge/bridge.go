@@ -193,7 +193,7 @@ func (b *Bridge) setEpoch(e uint64, trouble error) {
 		b.since = time.Time{}
 	}
 	if trouble != nil {
-		b.trouble = trouble.Error()
+		b.trouble = plain(trouble)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/smartkey"
@@ -124,7 +123,7 @@ func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lock
 	defer func() { _ = conn.Close() }()
 	answer, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, r)
 	if err != nil {
-		why := status.Convert(err).Message()
+		why := plain(err)
 		if strings.Contains(why, "first record does not look like a TLS handshake") {
 			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
 		}

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -157,4 +160,19 @@ func (s *service) lasting(t *testing.T, left time.Duration) []byte {
 	life := s.life.Swap(int64(left))
 	defer s.life.Store(life)
 	return s.certify(&x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}, s.key.Public()).Raw
+}
+
+func TestWhyThereIsNoSessionIsSaidPlainly(t *testing.T) {
+	for _, tt := range []struct {
+		err  error
+		want string
+	}{
+		{status.Error(codes.Unavailable, `connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`), "Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"},
+		{status.Error(codes.Unavailable, "the server is leaving"), "the server is leaving"},
+		{errBarred, errBarred.Error()},
+	} {
+		if got := plain(tt.err); got != tt.want {
+			t.Errorf("%q, want %q", got, tt.want)
+		}
+	}
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -79,6 +81,21 @@ func (p pace) after(err error, attempt int) time.Duration {
 func barred(err error) bool {
 	c := status.Code(err)
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
+}
+
+// plain is an error without the words that gRPC puts around it, for people.
+func plain(err error) string {
+	s, ok := status.FromError(err)
+	if !ok {
+		return err.Error()
+	}
+	why := s.Message()
+	if quoted, ok := strings.CutPrefix(why, "connection error: desc = "); ok {
+		if inner, err := strconv.Unquote(quoted); err == nil {
+			why = strings.TrimPrefix(inner, "transport: ")
+		}
+	}
+	return why
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
