@@ -20,7 +20,7 @@ import (
 )
 
 // grpcOptions are those of the public gRPC listener: grpc's own defaults bound neither streams nor idle connections.
-func (s *Server) grpcOptions(c *chain.Chain) ([]grpc.ServerOption, error) {
+func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	options := append(c.ServerOptions(),
 		grpc.ConnectionTimeout(5*time.Second),
 		grpc.MaxConcurrentStreams(250),
@@ -28,11 +28,10 @@ func (s *Server) grpcOptions(c *chain.Chain) ([]grpc.ServerOption, error) {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, MaxConnectionAge: 4 * time.Hour, MaxConnectionAgeGrace: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	)
-	config, err := s.tls()
-	if err != nil || config == nil {
-		return options, err
+	if s.tls != nil {
+		options = append(options, grpc.Creds(credentials.NewTLS(s.tls)))
 	}
-	return append(options, grpc.Creds(credentials.NewTLS(config))), nil
+	return options
 }
 
 // serve starts every listener. One that ends before the server is told to stop is a failure.
@@ -47,7 +46,8 @@ func (s *Server) serve(g *errgroup.Group) {
 	s.parts.http = []*http.Server{public, socket, ops}
 
 	http1 := s.listeners.http
-	if config, err := s.tls(); err == nil && config != nil {
+	if s.tls != nil {
+		config := s.tls.Clone()
 		if config.NextProtos == nil { // ACME's has them, and one more to prove itself by
 			config.NextProtos = []string{"h2", "http/1.1"}
 		}

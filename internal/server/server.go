@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -60,6 +61,7 @@ type Server struct {
 	wake      func(context.Context) context.Context // has changes under it wake whom they concern
 	parts     *parts
 	listeners *listeners
+	tls       *tls.Config // of the public listeners; nil: none
 
 	closing sync.Once
 	closers []func() error
@@ -96,6 +98,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	}
 	s.measureDatabase()
 	if err := s.openGround(ctx); err != nil {
+		return nil, err
+	}
+	if s.tls, err = openTLS(cfg); err != nil {
 		return nil, err
 	}
 	if s.listeners, err = listen(cfg); err != nil {

@@ -10,11 +10,14 @@ import (
 
 	"golang.org/x/crypto/acme"
 	"golang.org/x/crypto/acme/autocert"
+
+	"latchkey.dev/internal/config"
 )
 
-// tls is the configuration of the HTTP and gRPC listeners, nil without TLS.
-func (s *Server) tls() (*tls.Config, error) {
-	switch t := s.cfg.TLS; {
+// openTLS makes the configuration of the HTTP and gRPC listeners, nil without TLS. There is one for both, so that one
+// certificate is asked for.
+func openTLS(cfg config.Config) (*tls.Config, error) {
+	switch t := cfg.TLS; {
 	case t.Cert != "":
 		f := &certificateFile{cert: t.Cert, key: t.Key}
 		if _, err := f.get(nil); err != nil {
@@ -22,7 +25,7 @@ func (s *Server) tls() (*tls.Config, error) {
 		}
 		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.get}, nil
 	case len(t.Domains) > 0:
-		m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(t.Domains...), Cache: autocert.DirCache(filepath.Join(s.cfg.DataDir, "acme"))}
+		m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(t.Domains...), Cache: autocert.DirCache(filepath.Join(cfg.DataDir, "acme"))}
 		if t.ACME != "" {
 			m.Client = &acme.Client{DirectoryURL: t.ACME}
 		}

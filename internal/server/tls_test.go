@@ -90,3 +90,21 @@ func TestCertificateIsMissing(t *testing.T) {
 		t.Fatal("started without its certificate")
 	}
 }
+
+// What becomes of the files after the certificate was read opens nothing to be overheard.
+func TestCertificateGoesBeforeAnythingIsServed(t *testing.T) {
+	dir := t.TempDir()
+	c := settings(t, "")
+	c.TLS.Cert, c.TLS.Key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	certify(t, c.TLS.Cert, c.TLS.Key, 1, time.Now())
+	s := build(t, c, server.Options{})
+	if err := os.Remove(c.TLS.Cert); err != nil {
+		t.Fatal(err)
+	}
+	n := run(t, s)
+	for _, address := range []string{n.HTTPAddr(), n.GRPCAddr()} {
+		if serial, _ := shown(t, address); serial != 1 {
+			t.Errorf("certificate %d", serial)
+		}
+	}
+}

@@ -47,6 +47,7 @@ type parts struct {
 	pms        *pms.Client
 	spaces     *worker.Spaces
 	readings   worker.Readings
+	days       worker.Days
 	dispatcher *worker.Dispatcher
 	arrivals   worker.Arrivals
 	news       chan struct{} // there are new events
@@ -135,6 +136,7 @@ func (s *Server) wirePartners(p *parts) error {
 	}
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
+	p.days = worker.Days{DB: s.db, Keeper: keeper, Jobs: s.jobs}
 	return nil
 }
 
@@ -191,11 +193,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	if err != nil {
 		return err
 	}
-	options, err := s.grpcOptions(p.chain)
-	if err != nil {
-		return err
-	}
-	p.grpc = grpc.NewServer(options...)
+	p.grpc = grpc.NewServer(s.grpcOptions(p.chain)...)
 	p.local = inproc.New(p.chain.Unary)
 	p.connect = connectrpc.New(p.chain.Unary, p.chain.Stream)
 	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLS(p.authority, s.clock))...)
@@ -262,6 +260,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	keeper := reservation.Keeper{Keys: s.keys}
 	deps := propertyapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Replan: keeper.Replan,
+		CompleteDays: p.days.Soon,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
 			_, err := p.spaces.Read(ctx, propertyID, integrationID)
 			return err
@@ -289,7 +288,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		p.memory.Render[method] = render
 	}
 	s.registerSmartKeys(p, to, deps)
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: keeper.Replan})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: keeper.Replan, CompleteDays: p.days.Soon})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
