@@ -61,17 +61,22 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) (context.Context, 
 		return ctx, nil
 	}
 	a, err := c.auth[call.method.area](ctx, call.credentials(ctx))
+	if err == nil && a.Kind == "" {
+		err = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+	}
+	if f, ok := fault.Of(err); ok && f.Kind == fault.Unauthenticated {
+		if _, spent := c.limit(ctx, call); spent != nil {
+			return ctx, spent
+		}
+	}
 	if err != nil {
 		return ctx, err
-	}
-	if a.Kind == "" {
-		return ctx, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 	}
 	call.who = a
 	return actor.With(ctx, a), nil
 }
 
-// limit counts the calls of integrations, and of callers that have no credential by their
+// limit counts the calls of integrations, and of callers that have no credential that holds by their
 // address, since what they try may be guesses.
 func (c *Chain) limit(ctx context.Context, call *Call) (context.Context, error) {
 	if call.method.public {

@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"net"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/api/chain"
 )
 
@@ -42,5 +45,37 @@ func TestUnknownMethodsCostLittle(t *testing.T) {
 	}
 	if lines := log.String(); strings.Count(lines, "msg=call") != 3 || len(lines) > 1500 {
 		t.Errorf("logged: %.1600s", lines)
+	}
+}
+
+// TestGuessesAreCountedByAddress has one address try credentials; those who have theirs, there and elsewhere, are served.
+func TestGuessesAreCountedByAddress(t *testing.T) {
+	c, err := chain.New(chain.Config{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
+		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	partnerv1.RegisterReservationServiceServer(c.Registrar(grpc.NewServer()), &service{})
+	call := func(host byte, token string) (codes.Code, string) {
+		ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(203, 0, 113, host), Port: 4711}})
+		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("access-token", token))
+		_, err := c.Unary(ctx, &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: partnerv1.ReservationService_GetReservation_FullMethodName},
+			func(context.Context, any) (any, error) { return &partnerv1.GetReservationResponse{}, nil })
+		code, reason, _, _ := told(err)
+		return code, reason
+	}
+	for _, step := range []struct {
+		host  byte
+		token string
+		want  codes.Code
+	}{
+		{7, "one", codes.Unauthenticated}, {7, "two", codes.Unauthenticated}, {7, "three", codes.ResourceExhausted},
+		{8, "one", codes.Unauthenticated}, {7, "at", codes.OK},
+	} {
+		if code, reason := call(step.host, step.token); code != step.want || (code == codes.ResourceExhausted) != (reason == "rateLimited") {
+			t.Errorf("%+v: %v %s", step, code, reason)
+		}
 	}
 }
