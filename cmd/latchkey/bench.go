@@ -22,8 +22,20 @@ type benchCommands struct {
 
 // Help is shown below the flags' own.
 func (*benchCommands) Help() string {
-	return "Each starts servers of its own on loopback, in a temporary directory, and ends by itself. The floor is measured in the same run."
+	return "Each starts servers of its own on loopback, in a temporary directory, and ends by itself. The floor is measured in the same run.\n\n" + figures
 }
+
+// figures explains the result; what value, p50 and p99 are of, each benchmark's own help says.
+const figures = `What is shown, under these names with --json:
+
+  value, unit           what the benchmark is about, the median of its rounds
+  floor                 the same of the least that this machine can do it with; 0: there is none
+  ratio                 value to floor; 0 without one
+  p50, p99              milliseconds of one call or change
+  floorP50, floorP99    the same of the floor
+  rounds, cores         how many rounds; the cores, which the load has to share
+  checks                what, value, aim, atLeast (else at most), met
+  notes                 further numbers: what, value, unit`
 
 // shown is how a benchmark's result is printed.
 type shown struct {
@@ -51,6 +63,13 @@ type ingestBench struct {
 	Profile string  `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server in the last round."`
 }
 
+// Help is shown below the flags' own.
+func (*ingestBench) Help() string {
+	return `value is durable changes a second, p50 and p99 are of a change. The floor is a call that passes the same gateway and does nothing.
+
+` + figures
+}
+
 // Run measures.
 func (c *ingestBench) Run(ctx context.Context, std *streams) error {
 	l, err := launch()
@@ -69,6 +88,13 @@ type latencyBench struct {
 	Rounds  int `default:"3" help:"How many rounds; the median counts."`
 }
 
+// Help is shown below the flags' own.
+func (*latencyBench) Help() string {
+	return `value is milliseconds from sending the check-in until the lock holds the code, and so are p50 and p99. The floor is a durable commit of each side and a round trip between them.
+
+` + figures
+}
+
 // Run measures.
 func (c *latencyBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Latency{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
@@ -80,6 +106,13 @@ type convergeBench struct {
 	Stays   int           `default:"300" help:"Stays to follow, each through a check-in and new dates."`
 	Beside  time.Duration `default:"50ms" help:"A change of another stay at the same bridge each so long."`
 	Profile string        `default:"nuki" enum:"nuki,zwave,zwaveUser,matter" help:"What kind of lock the virtual ones are: nuki and matter keep a code's window themselves, zwave and zwaveUser leave it to the bridge."`
+}
+
+// Help is shown below the flags' own.
+func (*convergeBench) Help() string {
+	return `value is p99, the milliseconds from the answer to a change until the API says that every door is verified.
+
+` + figures
 }
 
 // Run measures.
@@ -99,6 +132,17 @@ type fleetBench struct {
 	Drain   bool          `xor:"what" help:"Tell one of two servers to stop while doors are opened, and see whether any is not, and when it has ended. Needs PostgreSQL's programs. There is no floor."`
 	Unlocks int           `default:"50" help:"With --drain: unlocks a second."`
 	Growth  bool          `xor:"what" help:"See what each bridge costs among 1,000 and among 5,000. There is no floor."`
+}
+
+// Help is shown below the flags' own.
+func (*fleetBench) Help() string {
+	return `value is the server's memory for an idle bridge in kB, p50 and p99 are of an act, p99 the median of the rounds' own. The floor is a bare gRPC server with as many streams.
+
+  --restart    value is seconds until the last bridge is back, p50 and p99 are of calls of the API meanwhile
+  --drain      value is seconds until the server has ended, p50 and p99 are of the unlocks meanwhile
+  --growth     value is the memory among many, p50 and p99 are of an act among many
+
+` + figures
 }
 
 // Run measures.

@@ -59,9 +59,7 @@ func (r *Result) note(what string, value float64, unit string) {
 
 // finish rounds what is shown and works out the ratio.
 func (r *Result) finish() *Result {
-	if r.Floor != 0 {
-		r.Ratio = round(r.Value / r.Floor)
-	}
+	r.Ratio = round(ratio(r.Value, r.Floor))
 	for _, f := range []*float64{&r.Value, &r.Floor, &r.P50, &r.P99, &r.FloorP50, &r.FloorP99} {
 		*f = round(*f)
 	}
@@ -102,6 +100,14 @@ func (r *Result) Write(w io.Writer) {
 }
 
 func median(values []float64) float64 { return quantile(values, 0.5) }
+
+// ratio of a to b; 0 if b is, for there is no number in JSON for what that would be.
+func ratio(a, b float64) float64 {
+	if b == 0 {
+		return 0
+	}
+	return a / b
+}
 
 // quantile of values in any order; 0 of none.
 func quantile(values []float64, q float64) float64 {

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,8 +17,6 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
-	"latchkey.dev/internal/server"
-	"latchkey.dev/internal/telemetry"
 )
 
 // Converge says how to measure when an online lock is as a change says, and known to be.
@@ -105,16 +101,12 @@ func (b Converge) open(ctx context.Context, dir string) (_ *followed, err error)
 			err = errors.Join(err, f.close())
 		}
 	}()
-	if f.log, err = os.Create(filepath.Join(dir, "world.log")); err != nil {
-		return nil, err
-	}
-	logger, err := telemetry.Logger(f.log, slog.LevelInfo.String(), "text")
+	o, log, err := options(dir)
+	f.log = log
 	if err != nil {
 		return nil, err
 	}
-	f.world, err = sandbox.Build(ctx, sandbox.Config{
-		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir, Forgetful: true, Profile: b.Profile,
-	})
+	f.world, err = sandbox.Build(ctx, sandbox.Config{Server: settings(dir), Options: o, Dir: dir, Forgetful: true, Profile: b.Profile})
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ type fleet struct {
 
 // Run measures the memory that an idle bridge takes in a server, and the round trip of an act while all are connected.
 func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warm {
-		return nil, fmt.Errorf("fleet: want more than %d bridges", warm)
+	if b.Bridges <= warm || b.Acts < 1 || b.Rounds < 1 {
+		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warm)
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {

@@ -20,15 +20,14 @@ const idleSpan = 2 * beatEvery
 // grown is what a bridge costs among so many.
 type grown struct {
 	kilobyte float64
-	cpu      float64 // microseconds of the server's CPU a second, of each idle bridge
-	act      float64 // p50 of an act, milliseconds
-	acts     []float64
+	cpu      float64   // microseconds of the server's CPU a second, of each idle bridge
+	acts     []float64 // milliseconds, of each
 }
 
 // Run has few bridges and then many connect to a server of their own each.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	if b.Few <= warm || b.Many <= b.Few || b.Acts < 1 {
-		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, and then more than those", warm)
+		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warm)
 	}
 	if err := filesFor(b.Many); err != nil {
 		return nil, err
@@ -41,20 +40,24 @@ func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.result(few, many), nil
+}
+
+func (b Growth) result(few, many grown) *Result {
 	r := &Result{Name: "fleet --growth", Unit: "kB/bridge", Rounds: 1, Value: many.kilobyte}
-	r.P50, r.P99 = many.act, quantile(many.acts, 0.99)
+	r.P50, r.P99 = median(many.acts), quantile(many.acts, 0.99)
 	for _, g := range []struct {
 		bridges int
 		grown
 	}{{b.Few, few}, {b.Many, many}} {
 		r.note(fmt.Sprintf("memory of each of %d bridges", g.bridges), g.kilobyte, "kB")
 		r.note(fmt.Sprintf("server's CPU for each of %d idle bridges, a second", g.bridges), g.cpu, "µs")
-		r.note(fmt.Sprintf("p50 of an act with %d connected", g.bridges), g.act, "ms")
+		r.note(fmt.Sprintf("p50 of an act with %d connected", g.bridges), median(g.acts), "ms")
 	}
-	r.note("CPU of an idle bridge among many, of among few", many.cpu/few.cpu, "times")
-	r.note("p50 of an act among many, of among few", many.act/few.act, "times")
-	r.atMost("memory of a bridge among many, of among few", many.kilobyte/few.kilobyte, 1.1)
-	return r.finish(), nil
+	r.note("CPU of an idle bridge among many, of among few", ratio(many.cpu, few.cpu), "times")
+	r.note("p50 of an act among many, of among few", ratio(median(many.acts), median(few.acts)), "times")
+	r.atMost("memory of a bridge among many, of among few", ratio(many.kilobyte, few.kilobyte), 1.1)
+	return r.finish()
 }
 
 // measure connects so many bridges to a server of their own and ends it.
@@ -84,6 +87,6 @@ func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g grown, er
 			return g, err
 		}
 	}
-	g.kilobyte, g.acts, g.act = f.kilobyte, f.took, quantile(f.took, 0.5)
+	g.kilobyte, g.acts = f.kilobyte, f.took
 	return g, nil
 }

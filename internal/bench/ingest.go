@@ -31,6 +31,9 @@ type site struct {
 
 // Run measures: half of the calls are new reservations and half changes, each confirmed and durable when it is answered.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
+	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
+		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
+	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return nil, err

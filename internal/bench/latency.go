@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
-	"latchkey.dev/internal/server"
-	"latchkey.dev/internal/telemetry"
 )
 
 // Latency says how to measure the way of a check-in to the lock.
@@ -29,6 +25,9 @@ const door = "Room 101"
 // Run measures from sending the PATCH with "started" until the virtual lock, which answers at once, holds the code. The
 // floor is what cannot be left out: one durable commit of each side, and one round trip on a stream between them.
 func (b Latency) Run(ctx context.Context) (_ *Result, err error) {
+	if b.Samples < 1 || b.Rounds < 1 {
+		return nil, errors.New("latency: want at least one check-in and one round")
+	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return nil, err
@@ -88,15 +87,13 @@ type passage struct {
 
 func newPassage(ctx context.Context, dir string) (_ *passage, err error) {
 	p := &passage{held: make(chan held, 16)}
-	if p.log, err = os.Create(filepath.Join(dir, "world.log")); err != nil {
+	o, log, err := options(dir)
+	if err != nil {
 		return nil, err
 	}
-	logger, err := telemetry.Logger(p.log, slog.LevelInfo.String(), "text")
-	if err != nil {
-		return nil, errors.Join(err, p.log.Close())
-	}
+	p.log = log
 	p.world, err = sandbox.Build(ctx, sandbox.Config{
-		Server: settings(dir), Options: server.Options{Logger: logger, Version: "bench"}, Dir: dir, Forgetful: true,
+		Server: settings(dir), Options: o, Dir: dir, Forgetful: true,
 		Driver: func(d driver.Driver) driver.Driver { return watchedDriver{d, p.held} },
 	})
 	if err != nil {

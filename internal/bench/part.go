@@ -156,12 +156,3 @@ func (p *process) Profile(path string, _ *None) (err error) {
 	}
 	return pprof.StartCPUProfile(p.profile)
 }
-
-// Heap writes a profile of what is allocated, and what was, to a file.
-func (*process) Heap(path string, _ *None) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
-}

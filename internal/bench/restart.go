@@ -28,8 +28,8 @@ const most = 2 * time.Minute
 // Run kills a server that many bridges are connected to, starts it again, and sees when they are back in session and how
 // the API answers meanwhile. Memory is that of idle bridges before.
 func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warm {
-		return nil, fmt.Errorf("fleet: want more than %d bridges", warm)
+	if b.Bridges <= warm || b.Away < 0 {
+		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warm)
 	}
 	if err := filesFor(b.Bridges); err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	for n, t := range o.tickets {
 		flock.all.Go(func() { flock.live(riding, n, t) })
 	}
-	if _, err := flock.await(ctx, 1, time.Now().Add(most)); err != nil {
+	if _, err := flock.await(ctx, time.Now().Add(most)); err != nil {
 		return fmt.Errorf("before the server was killed: %w", err)
 	}
 	s.kill()
@@ -157,7 +157,7 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	asked := make(chan calls, 1)
 	asking, enough := context.WithCancel(ctx)
 	go func() { asked <- ask(asking, s, o) }()
-	back, err := flock.await(ctx, 1, up.Add(most))
+	back, err := flock.await(ctx, up.Add(most))
 	enough()
 	api := <-asked
 	if err != nil {
@@ -228,8 +228,8 @@ func ride(ctx context.Context, r *rider) {
 	}
 }
 
-// await waits until so large a part is connected to the present server and says when each was.
-func (f *returning) await(ctx context.Context, part float64, until time.Time) ([]time.Time, error) {
+// await waits until all are connected to the present server and says when each was.
+func (f *returning) await(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -240,7 +240,7 @@ func (f *returning) await(ctx context.Context, part float64, until time.Time) ([
 				back = append(back, time.Unix(0, at>>1))
 			}
 		}
-		if float64(len(back)) >= part*float64(len(f.back)) {
+		if len(back) == len(f.back) {
 			return back, nil
 		}
 		if time.Now().After(until) {
