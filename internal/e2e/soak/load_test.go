@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -170,6 +171,9 @@ func booking(id, version string, more map[string]any) map[string]any {
 	return out
 }
 
+// again are the answers that ask for another try. 504 leaves open what became of the change; its key makes one of both.
+var again = []int{http.StatusConflict, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
 // send sends a change until it is acknowledged, under one key however often the server dies meanwhile, and then writes
 // it into the ledger. It goes on although the load is being stopped: what was sent has to be known.
 func (l *load) send(id, version string, content map[string]any) bool {
@@ -189,7 +193,7 @@ func (l *load) send(id, version string, content map[string]any) bool {
 				l.fail("the ledger: %v", err)
 			}
 			return true
-		case err == nil && a.status != http.StatusConflict && a.status != http.StatusServiceUnavailable:
+		case err == nil && !slices.Contains(again, a.status):
 			l.fail("%s %s was answered with %d: %s", id, version, a.status, a.raw)
 			return false
 		case time.Now().After(deadline):
@@ -228,6 +232,8 @@ func (l *load) more(n int64) {
 	for l.ledger.acks.Load() < want {
 		select {
 		case <-l.ledger.moved:
+		case <-l.ctx.Done():
+			l.s.t.Fatal(*l.wrong.Load())
 		case <-limit.C:
 			l.mu.Lock()
 			defer l.mu.Unlock()
