@@ -85,6 +85,7 @@ func (x *Dispatcher) Run(ctx context.Context) error {
 	x.blocked = make(map[string]block)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	least := time.Duration(0) // to wait after failures, doubling; subjects whose time has come would be tried at once, again and again
 	for {
 		select {
 		case <-ctx.Done():
@@ -93,10 +94,13 @@ func (x *Dispatcher) Run(ctx context.Context) error {
 			x.gather(ctx)
 		case <-timer.C:
 		}
-		if err := x.drain(ctx); err != nil && ctx.Err() == nil {
+		if err := x.drain(ctx); err == nil {
+			least = 0
+		} else if ctx.Err() == nil {
 			x.log.Error("events wait to be delivered", "error", err)
+			least = min(max(2*least, x.o.MinBackoff), x.o.Sweep)
 		}
-		timer.Reset(x.next(time.Now()))
+		timer.Reset(max(least, x.next(time.Now())))
 	}
 }
 

@@ -194,6 +194,33 @@ func TestDispatcherWaitsWhenAllFails(t *testing.T) {
 	}
 }
 
+// The database goes away while a subject is blocked: once that subject's time has come there is always something to try.
+func TestDispatcherWaitsWhileTheDatabaseIsAway(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	emit(t, d, "rsv_a", 1)
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var complaints lines
+		x := NewDispatcher(d, slog.New(slog.NewTextHandler(&complaints, &slog.HandlerOptions{Level: slog.LevelError})), DispatcherOptions{},
+			Subscriber{Name: "no", Deliver: func(context.Context, []*ent.Event) error { return errors.Join(errors.New("refused"), d.Close()) }})
+		if err := x.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		if complaints < 12 || complaints > 25 {
+			t.Errorf("complained %d times in a minute, want some 17: after 100 ms, 200 ms and so on up to 5 s", complaints)
+		}
+	})
+}
+
+// lines counts what is written to it.
+type lines int
+
+func (n *lines) Write(b []byte) (int, error) {
+	*n++
+	return len(b), nil
+}
+
 func TestSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
