@@ -1,8 +1,6 @@
 package reservation
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -72,9 +70,9 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 		where = append(where, entreservation.UpdatedAtGTE(q.Since))
 	}
 	if q.Token != "" {
-		at, after, ok := openToken(q.Token)
-		if !ok {
-			return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "is not a nextPageToken of this list"})
+		at, after, err := OpenPageToken(q.Token)
+		if err != nil {
+			return nil, "", err
 		}
 		where = append(where, entreservation.Or(entreservation.UpdatedAtGT(at),
 			entreservation.And(entreservation.UpdatedAtEQ(at), entreservation.IDGT(after))))
@@ -87,22 +85,9 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	if len(rows) > q.Size {
 		rows = rows[:q.Size]
 		last := rows[q.Size-1]
-		next = pageToken(last.UpdatedAt, last.ID)
+		next = PageToken(last.UpdatedAt, last.ID)
 	}
 	return rows, next, nil
-}
-
-func pageToken(at time.Time, id string) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro()))
-	return base64.RawURLEncoding.EncodeToString(append(b, id...))
-}
-
-func openToken(s string) (at time.Time, id string, ok bool) {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) <= 8 || len(b) > 8+40 {
-		return time.Time{}, "", false
-	}
-	return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]), true
 }
 
 // Plan says what the access of a reservation is, and changes nothing.

@@ -1,8 +1,6 @@
 package readiness
 
 import (
-	"encoding/base64"
-	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -49,7 +47,7 @@ func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []A
 	if len(rows) > q.Size {
 		rows = rows[:q.Size]
 		last := rows[q.Size-1]
-		next = token(last.FromAt, last.ID)
+		next = reservation.PageToken(last.FromAt, last.ID)
 	}
 	facts, err := Load(tx, k, house, rows)
 	if err != nil {
@@ -83,9 +81,9 @@ func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) 
 	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(arriving...),
 		entreservation.FromAtGTE(begins), entreservation.FromAtLT(ends))
 	if q.Token != "" {
-		at, after, ok := openToken(q.Token)
-		if !ok {
-			return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+		at, after, err := reservation.OpenPageToken(q.Token)
+		if err != nil {
+			return nil, err
 		}
 		query = query.Where(entreservation.Or(entreservation.FromAtGT(at), entreservation.And(entreservation.FromAtEQ(at), entreservation.IDGT(after))))
 	}
@@ -110,21 +108,4 @@ func day(house *ent.Property, text string, now time.Time) (begins, ends time.Tim
 	}
 	y, m, d := on.Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
-}
-
-func token(at time.Time, id string) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) //nolint:gosec // read back the same way
-	return base64.RawURLEncoding.EncodeToString(append(b, id...))
-}
-
-// mostID bounds an id in a token.
-const mostID = 40
-
-func openToken(s string) (at time.Time, id string, ok bool) {
-	b, err := base64.RawURLEncoding.DecodeString(s)
-	if err != nil || len(b) <= 8 || len(b) > 8+mostID {
-		return time.Time{}, "", false
-	}
-	at = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() //nolint:gosec // written the same way
-	return at, string(b[8:]), at.Year() >= 1970 && at.Year() < 9999
 }

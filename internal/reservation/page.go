@@ -1,0 +1,28 @@
+package reservation
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"time"
+
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+)
+
+// PageToken names the last reservation of a page, in a list that is ordered by a time and then by id.
+func PageToken(at time.Time, reservationID string) string {
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) //nolint:gosec // read back the same way
+	return base64.RawURLEncoding.EncodeToString(append(b, reservationID...))
+}
+
+// OpenPageToken is what PageToken was given. A token is a caller's word: anything else than that is refused.
+func OpenPageToken(token string) (at time.Time, reservationID string, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil && len(b) > 8 {
+		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) //nolint:gosec // written the same way
+		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) {
+			return at, reservationID, nil
+		}
+	}
+	return time.Time{}, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+}
