@@ -147,8 +147,8 @@ func (g *group) batch(first *ticket) {
 	}
 }
 
-// shared runs tickets behind a savepoint each until none waits, then commits. An error
-// means that nothing of it is stored.
+// shared runs tickets until none waits, then commits. An error means that nothing of it is stored. The first needs no
+// savepoint: where it fails there is nothing else to keep.
 func (g *group) shared(first *ticket) ([]*ticket, error) {
 	members := []*ticket{first}
 	tx, err := g.pool.Begin()
@@ -157,16 +157,27 @@ func (g *group) shared(first *ticket) ([]*ticket, error) {
 	}
 	g.changes.begin(tx)
 	begun := time.Now()
-	for t := first; ; {
+	if g.turn(tx, first) {
+		g.changes.undo()
+		if first.tx.conn.lost.Load() {
+			return members, errors.Join(errLost, rollback(tx))
+		}
+		return members, rollback(tx)
+	}
+	for t := g.next(1, begun); t != nil; t = g.next(len(members), begun) {
+		members = append(members, t)
 		if err := g.guarded(tx, t); err != nil {
 			return members, errors.Join(err, rollback(tx))
 		}
-		if t = g.next(len(members), begun); t == nil {
-			break
-		}
-		members = append(members, t)
 	}
 	return members, tx.Commit()
+}
+
+// turn has t run in tx, and says whether that failed.
+func (g *group) turn(tx *sql.Tx, t *ticket) (failed bool) {
+	t.turn <- tx
+	<-t.ran
+	return t.err != nil || t.state.Load() == gone
 }
 
 // next is the next ticket whose caller is still there. It waits for none, but lets callers that could run at once come
@@ -200,9 +211,7 @@ func (g *group) guarded(tx *sql.Tx, t *ticket) error {
 	if _, err := tx.Exec("SAVEPOINT change"); err != nil {
 		return err
 	}
-	t.turn <- tx
-	<-t.ran
-	if t.err != nil || t.state.Load() == gone {
+	if g.turn(tx, t) {
 		g.changes.undo()
 		if _, err := tx.Exec("ROLLBACK TO change"); err != nil {
 			return err
@@ -228,16 +237,13 @@ func (g *group) alone(t *ticket, reason error) {
 	}
 	g.changes.begin(tx)
 	t.err = nil
-	t.turn <- tx
-	<-t.ran
-	switch {
-	case t.state.Load() == gone:
-		_ = rollback(tx)
-	case t.err != nil:
-		_ = rollback(tx)
-		t.final <- t.err
-	default:
+	if !g.turn(tx, t) {
 		t.final <- tx.Commit()
+		return
+	}
+	_ = rollback(tx)
+	if t.state.Load() != gone {
+		t.final <- t.err
 	}
 }
 
