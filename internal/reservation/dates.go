@@ -12,9 +12,28 @@ const (
 	lastYear  = 2199
 )
 
+// completed are the beginning and the end of a stay as the property's hours, which may have changed since, complete its
+// days. A stay that they leave no time keeps what it has.
+func (r Record) completed(h House) (from, to time.Time) {
+	from, to = r.From, r.To
+	if r.FromDate != nil {
+		from = complete(*r.FromDate, h.CheckIn, h.Zone)
+	}
+	if r.ToDate != nil {
+		to = complete(*r.ToDate, h.CheckOut, h.Zone)
+	}
+	if !from.Before(to) {
+		return r.From, r.To
+	}
+	return from, to
+}
+
 // dates sets the beginning and the end, each as an instant or as a day that the property's hours complete.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
+	if !m.out.From.IsZero() {
+		m.out.From, m.out.To = m.out.completed(m.house)
+	}
 	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
 	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
 	if len(m.wrong) == wrong && !m.out.From.Before(m.out.To) {
@@ -40,10 +59,8 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 	case atNamed && heldDay == nil, dateNamed && heldDay != nil, heldAt.IsZero():
 		m.fail(instant, fault.Required, "or "+string(day)+" is required")
 		return heldAt, heldDay
-	case heldDay != nil:
-		return complete(*heldDay, hour, m.house.Zone), heldDay
 	}
-	return heldAt, nil
+	return heldAt, heldDay
 }
 
 func (m *merge) instant(f Field, s string) time.Time {

@@ -12,8 +12,9 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Replan plans the access of every checked-in stay anew that a change of spaces, mapping, doors or locks touches, in the
-// transaction of that change.
+// Replan plans the access of every checked-in stay anew that a change of the property's settings, of spaces, mapping,
+// doors or locks touches, in the transaction of that change. Days are completed by the hours that the property has now; those
+// of the stays that are not checked in: see [Keeper.CompleteDays].
 func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
@@ -34,6 +35,9 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 		return err
 	}
 	for _, row := range rows {
+		if _, err := completeAnew(tx, row, House{rules.Zone, house.CheckInTime, house.CheckOutTime}); err != nil {
+			return err
+		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
 			return fmt.Errorf("plan %s anew: %w", row.ID, err)
 		}

@@ -23,6 +23,7 @@ import (
 func (s *Server) wireWork(p *parts) {
 	workers := river.NewWorkers()
 	p.readings.AddTo(workers)
+	p.days.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	p.background["health"] = s.watchHealth
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }

@@ -133,8 +133,14 @@ func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	return row, nil
 }
 
+// Days says whether the settings hold what completes a day to a moment.
+func (s Settings) Days() bool {
+	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
+}
+
 // UpdateProperty changes settings of a property. Access that is issued does not follow by
-// itself: the caller replans the property's stays in the same transaction.
+// itself: the caller replans the property's stays in the same transaction, and has their days
+// completed anew where [Settings.Days] says so.
 func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ type office struct {
 	keys      *keyring.Ring
 	partners  *partner.Registry
 	replanned map[string]int
+	completed []string
 }
 
 func eachOffice(t *testing.T, f func(o *office)) {
@@ -53,7 +54,8 @@ func eachOffice(t *testing.T, f func(o *office)) {
 					o.replanned[propertyID]++
 				}
 				return nil
-			}})
+			},
+			CompleteDays: func(_ *db.Tx, propertyID string) error { o.completed = append(o.completed, propertyID); return nil }})
 		f(o)
 	})
 }
@@ -150,6 +152,11 @@ func TestProperties(t *testing.T) {
 		got := must(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: ids[1]}))(t).GetData()
 		if got.GetLateOutMinutes() != 20 {
 			t.Errorf("got %v", got)
+		}
+		out := "13:00"
+		must(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: ids[1], Settings: &propertyv1.PropertySettings{CheckOutTime: &out}}))(t)
+		if diff := cmp.Diff([]string{ids[1]}, o.completed); diff != "" {
+			t.Error("days completed anew:", diff)
 		}
 		refused(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: "prp_none"}))(t, "get none", fault.PropertyNotFound)
 		refused(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: "prp_none", Settings: &propertyv1.PropertySettings{LateOutMinutes: &late}}))(t, "update none", fault.PropertyNotFound)

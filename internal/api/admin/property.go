@@ -89,6 +89,11 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 		if err != nil {
 			return nil, err
 		}
+		if settings.Days() {
+			if err := s.CompleteDays(tx, r.GetId()); err != nil {
+				return nil, err
+			}
+		}
 		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), space.Touched{All: true})
 	})
 }

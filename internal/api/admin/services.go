@@ -24,6 +24,8 @@ type Deps struct {
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	Replan   property.Replan
+	// CompleteDays is that of property.Deps.
+	CompleteDays func(tx *db.Tx, propertyID string) error
 }
 
 // Services implement the area, for gRPC and Connect alike.

@@ -39,6 +39,7 @@ type world struct {
 	services  *Services
 	clock     *clock.Fixed
 	replanned []space.Touched
+	completed int // how often days were asked to be completed anew
 	read      func(propertyID, integrationID string) error
 	act       func(order lock.Order) (lock.Outcome, error)
 	app       string
@@ -70,6 +71,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 			w.replanned = append(w.replanned, touched)
 			return nil
 		},
+		CompleteDays: func(*db.Tx, string) error { w.completed++; return nil },
 		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
 			return w.read(propertyID, integrationID)
 		},

@@ -36,6 +36,11 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 		if err != nil {
 			return nil, err
 		}
+		if settings.Days() {
+			if err := s.CompleteDays(tx, propertyID); err != nil {
+				return nil, err
+			}
+		}
 		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.Replan(tx, propertyID, space.Touched{All: true})
 	})
 }

@@ -115,6 +115,12 @@ func TestPropertySettings(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 		same(t, "replanned", []space.Touched{{All: true}}, a.w.takeReplanned())
+		same(t, "days completed anew for a setting that is none of theirs", 0, a.w.completed)
+		for _, s := range []*propertyv1.PropertySettings{{CheckInTime: ptr("16:00")}, {CheckOutTime: ptr("10:00")}, {TimeZone: ptr("Europe/Berlin")}} {
+			must(a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: s}))(t)
+		}
+		same(t, "days completed anew", 3, a.w.completed)
+		a.w.takeReplanned()
 		_, err := a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone, EarlyInMinutes: ptr(int32(-1))}})
 		f, _ := fault.Of(err)
 		var paths []string

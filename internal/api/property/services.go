@@ -34,6 +34,9 @@ type Deps struct {
 	Mappings  space.Mappings
 	Authority *lock.Authority
 	Replan    Replan
+	// CompleteDays has the stays that were given by days completed by the property's hours once
+	// the transaction is stored.
+	CompleteDays func(tx *db.Tx, propertyID string) error
 	// ReadSpaces reads a partner's getSpaces once, now, and stores what it found. Its error
 	// says why the reading failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error

@@ -1,0 +1,75 @@
+package reservation
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+)
+
+// alive is for how long after its end a stay is still completed anew: another time zone and another hour of departure
+// move an end by two days at most.
+const alive = 48 * time.Hour
+
+// ByDays lists the reservations of a property that were given by days and are not over, in the order of their ids, at most
+// limit of those after one.
+func ByDays(ctx context.Context, c *ent.Client, propertyID string, now time.Time, after string, limit int) ([]string, error) {
+	ids, err := c.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(now.Add(-alive)),
+		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
+		Order(entreservation.ByID()).Limit(limit).IDs(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list stays that were given by days: %w", err)
+	}
+	return ids, nil
+}
+
+// CompleteDays completes the days of reservations by the hours and the time zone that the property has now, plans the access
+// of those that are checked in anew, and says which it moved. The PMS changed nothing, so their updatedAt stays.
+func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) (moved []string, err error) {
+	house, err := tx.Property.Get(tx.Context(), propertyID)
+	if err != nil {
+		return nil, fmt.Errorf("load the property: %w", err)
+	}
+	rules, err := access.RulesOf(house)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load stays that were given by days: %w", err)
+	}
+	for _, row := range rows {
+		changed, err := completeAnew(tx, row, House{rules.Zone, house.CheckInTime, house.CheckOutTime})
+		if err != nil {
+			return nil, err
+		}
+		if !changed {
+			continue
+		}
+		moved = append(moved, row.ID)
+		if access.State(row.State) != access.Started {
+			continue
+		}
+		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
+			return nil, fmt.Errorf("plan %s anew: %w", row.ID, err)
+		}
+	}
+	return moved, nil
+}
+
+// completeAnew stores in a row what its days are by the hours of the property, and says whether that is something else.
+func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
+	from, to := recordOf(row).completed(h)
+	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
+		return false, nil
+	}
+	row.FromAt, row.ToAt = from, to
+	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).Exec(tx.Context()); err != nil {
+		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/riverqueue/river"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/jobs"
+)
+
+// However many stays were given by days, all follow, and what is to be seen of their arrival is looked at again.
+func TestDaysFollowTheHours(t *testing.T) {
+	const stays = 2*daysAtOnce + 1
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		day := time.Now().UTC().AddDate(0, 0, 30).Format(time.DateOnly)
+		at, err := time.Parse(time.RFC3339, day+"T15:00:00Z")
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := at.Add(-time.Hour)
+		write(t, d, func(tx *db.Tx) error {
+			if err := tx.Property.UpdateOneID("prp_one").SetTimeZone("UTC").SetCheckInTime("16:00").SetCheckOutTime("20:00").Exec(tx.Context()); err != nil {
+				return err
+			}
+			rows := make([]*ent.ReservationCreate, stays)
+			for i := range rows {
+				rows[i] = tx.Reservation.Create().SetID(fmt.Sprintf("rsv_%04d", i)).SetPropertyID("prp_one").SetIntegrationID("int_one").
+					SetPmsID(fmt.Sprint(i)).SetPmsNumber("N").SetBookerLastName("L").SetState("confirmed").SetFromDate(day).SetToDate(day).
+					SetFromAt(at).SetToAt(at.Add(time.Hour)).SetCreatedAt(tx.Now()).SetUpdatedAt(tx.Now())
+			}
+			if err := tx.Reservation.CreateBulk(rows...).Exec(tx.Context()); err != nil {
+				return err
+			}
+			return tx.Arrival.Create().SetID("rsv_0007").SetPropertyID("prp_one").SetFromAt(at).SetMinutes(120).SetVerdict("ready").
+				SetJudgedAt(tx.Now()).SetAgainAt(later).Exec(tx.Context())
+		})
+		q, err := jobs.Open(d, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		days, workers := Days{DB: d, Jobs: q}, river.NewWorkers()
+		days.AddTo(workers)
+		write(t, d, func(tx *db.Tx) error { return days.Soon(tx, "prp_one") })
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- q.Run(ctx, workers) }()
+		followed := reservation.And(reservation.FromAt(at.Add(time.Hour)), reservation.ToAt(at.Add(5*time.Hour)))
+		for n := 0; n < stays; {
+			if n, err = d.Read().Reservation.Query().Where(followed).Count(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		a, err := d.Read().Arrival.Get(t.Context(), "rsv_0007")
+		if err != nil || !a.AgainAt.Before(later) {
+			t.Errorf("looked at again at %v: %v", a.AgainAt, err)
+		}
+	})
+}
