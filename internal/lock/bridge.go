@@ -76,12 +76,29 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	if err != nil || br.RevokedAt != nil {
 		return br, err
 	}
-	br, err = tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt().
-		SetOnline(false).SetOfflineReason(string(Revoked)).SetLinkAt(tx.Now()).Save(tx.Context())
-	if err == nil {
-		wake(tx, bridgeID, "")
+	next, err := takenOff(tx.Bridge.UpdateOne(br), br, Revoked, tx.Now()).
+		SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt().Save(tx.Context())
+	if err != nil {
+		return nil, err
 	}
-	return br, err
+	return next, cutOff(tx, br, Revoked)
+}
+
+// takenOff has a bridge be offline for a reason, from now on if it was online.
+func takenOff(u *ent.BridgeUpdateOne, br *ent.Bridge, why OfflineReason, now time.Time) *ent.BridgeUpdateOne {
+	if br.Online {
+		u.SetLinkAt(now)
+	}
+	return u.SetOnline(false).SetOfflineReason(string(why))
+}
+
+// cutOff ends the session that a bridge had, and has it be lost if it had one.
+func cutOff(tx *db.Tx, was *ent.Bridge, why OfflineReason) error {
+	wake(tx, was.ID, "")
+	if !was.Online {
+		return nil
+	}
+	return tellOffline(tx, was.ID, string(why))
 }
 
 // Enrolment is what a bridge gets for its join code, or for its old certificate.
@@ -129,17 +146,15 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrol
 	if err != nil {
 		return nil, err
 	}
-	br, err = tx.Bridge.UpdateOne(br).
+	next, err := takenOff(tx.Bridge.UpdateOne(br), br, Enrolled, tx.Now()).
 		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
 		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
 		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
-		AddEpoch(1).SetOnline(false).SetOfflineReason(string(Enrolled)).SetEventSequence(0).SetBootID("").
-		Save(tx.Context())
+		AddEpoch(1).SetEventSequence(0).SetBootID("").Save(tx.Context())
 	if err != nil {
 		return nil, err
 	}
-	wake(tx, br.ID, "")
-	return &Enrolment{Bridge: br, Certificate: der}, nil
+	return &Enrolment{Bridge: next, Certificate: der}, cutOff(tx, br, Enrolled)
 }
 
 // Renew gives a bridge its next certificate, for the same key or a new one. The certificate it shows must be the one we

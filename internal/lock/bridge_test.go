@@ -188,3 +188,46 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 		}
 	})
 }
+
+// Whoever takes a bridge off cuts its locks off with it; how long it has been away is not counted anew by that.
+func TestABridgeThatIsTakenOffIsLostOnce(t *testing.T) {
+	for name, take := range map[string]func(s *site){
+		"revoked": func(s *site) {
+			s.change(func(tx *db.Tx) error { _, err := lock.Revoke(tx, s.house, s.bridge.ID); return err })
+		},
+		"enrolled anew": func(s *site) {
+			var code string
+			s.change(func(tx *db.Tx) (err error) {
+				_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+				return err
+			})
+			_, err := s.apply(code)
+			s.must(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, s *site) {
+				lk := s.door()
+				s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+				since := func(what string, want time.Time) {
+					t.Helper()
+					br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+					s.must(err)
+					if br.Online || br.LinkAt == nil || !br.LinkAt.Equal(want) {
+						t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)
+					}
+					if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != 1 || bridges != 1 {
+						t.Errorf("%s: told of %d locks and %d bridges", what, locks, bridges)
+					}
+				}
+				s.clock.Advance(time.Minute)
+				at := s.clock.Now()
+				take(s)
+				since("while it was online", at)
+				s.clock.Advance(time.Hour)
+				take(s)
+				since("while it was offline", at)
+			})
+		})
+	}
+}
