@@ -24,7 +24,7 @@ type Subscriber struct {
 type DispatcherOptions struct {
 	Page       int           // events handed over at a time; 256
 	Sweep      time.Duration // how long an event waits at most whose wake-up was lost; 5 s
-	Gather     time.Duration // how long a wake-up waits for further events; 10 ms
+	Gather     time.Duration // how long a wake-up waits for further events; 250 ms
 	Deliver    time.Duration // time a subscriber has for a page; 30 s
 	MinBackoff time.Duration // before a subject whose delivery failed is tried again; 100 ms, doubling
 	MaxBackoff time.Duration // 30 s
@@ -40,7 +40,7 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 		o.Page = 256
 	}
 	set(&o.Sweep, 5*time.Second)
-	set(&o.Gather, 10*time.Millisecond)
+	set(&o.Gather, 250*time.Millisecond)
 	set(&o.Deliver, 30*time.Second)
 	set(&o.MinBackoff, 100*time.Millisecond)
 	set(&o.MaxBackoff, 30*time.Second)
