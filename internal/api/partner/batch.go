@@ -64,7 +64,7 @@ func itemsOf(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest,
 		it := &items[i]
 		it.sent, it.path = sent, fmt.Sprintf("reservations[%d]", i)
 		mask := &fieldmaskpb.FieldMask{Paths: report.Mask(it.path)}
-		if masks := req.GetUpdateMasks(); report == nil && i < len(masks) {
+		if masks := req.GetUpdateMasks(); i < len(masks) && len(masks[i].GetPaths()) > 0 {
 			mask = masks[i]
 		}
 		it.patch, it.wrong = patchOf(sent, mask)

@@ -11,6 +11,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
@@ -159,6 +160,31 @@ func TestSingleAndBatchAgree(t *testing.T) {
 		}
 		r := one.GetData()
 		if r.GetFrom() != "2026-12-01T15:00:00+01:00" || r.GetTo() != "2026-12-02T11:00:00+01:00" || r.GetFromDate() != "2026-12-01" || r.GetHostelId() != "prp_1" {
+			t.Errorf("answered %v", r)
+		}
+	})
+}
+
+// A mask that is sent counts in JSON as it does in protobuf; without one the fields that the JSON names do.
+func TestBatchMasksCountInJSON(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		first := sent("A")
+		first.Booker.FirstName, first.AdultCount = ptr("Ada"), ptr(int32(2))
+		if _, err := s.UpsertReservation(ctx, &partnerv1.UpsertReservationRequest{Reservation: first}); err != nil {
+			t.Fatal(err)
+		}
+		req, report := &partnerv1.BatchUpsertReservationsRequest{}, &body.Report{}
+		body.Decode([]byte(`{"reservations": [
+			{"pmsMeta": {"id": "A"}, "pmsNumber": "new", "state": "canceled", "booker": {"lastName": "Other"}},
+			{"pmsMeta": {"id": "A"}, "adultCount": null}
+		], "updateMasks": ["pmsNumber,booker.firstName", ""]}`), req.ProtoReflect(), report)
+		out, err := s.BatchUpsertReservations(body.With(ctx, report), req)
+		if err != nil || len(out.GetData().GetUpdatedReservations()) != 2 {
+			t.Fatal(out, err)
+		}
+		r := out.GetData().GetUpdatedReservations()[1]
+		if r.GetPmsNumber() != "new" || r.GetState() != "confirmed" || r.GetBooker().GetLastName() != "L" || r.GetBooker().FirstName != nil || r.AdultCount != nil {
 			t.Errorf("answered %v", r)
 		}
 	})
