@@ -54,7 +54,8 @@ type engine interface {
 	reader() *sql.DB
 	pools() (*sql.DB, *pgxpool.Pool)
 	alter(ctx context.Context, fn func(*sql.Tx) error) error
-	jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error
+	migrateJobs(ctx context.Context, log *slog.Logger) error
+	jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error)
 	close() error
 }
 

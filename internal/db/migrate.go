@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect"
+	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 	"github.com/riverqueue/river/rivermigrate"
@@ -47,7 +48,7 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
-	if err := d.engine.jobsSchema(ctx, true, d.log); err != nil {
+	if err := d.engine.migrateJobs(ctx, d.log); err != nil {
 		return names, fmt.Errorf("migrate the job queue: %w", err)
 	}
 	return names, nil
@@ -73,30 +74,43 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// Pending names what Migrate would apply, and changes nothing.
+// Pending names what Migrate would apply. It only reads.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	wanted, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	err = d.engine.alter(ctx, func(tx *sql.Tx) error {
-		names, err = apply(ctx, tx, d.Dialect(), wanted, d.cfg.Clock.Now())
-		if err != nil {
-			return err
+	exists := "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations')"
+	if d.Dialect() == dialect.Postgres {
+		exists = "SELECT to_regclass('schema_migrations') IS NOT NULL"
+	}
+	var begun bool
+	if err := d.engine.reader().QueryRowContext(ctx, exists).Scan(&begun); err != nil {
+		return nil, fmt.Errorf("look what is migrated: %w", err)
+	}
+	var applied []string
+	if begun {
+		if applied, err = ledger(ctx, d.engine.reader()); err != nil {
+			return nil, fmt.Errorf("look what is migrated: %w", err)
 		}
-		return errDryRun
-	})
-	if !errors.Is(err, errDryRun) {
+	}
+	todo, err := pending(wanted, applied)
+	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
-	if err := d.engine.jobsSchema(ctx, false, d.log); err != nil {
+	var names []string
+	for _, m := range todo {
+		names = append(names, m.name)
+	}
+	current, err := d.engine.jobsCurrent(ctx, d.log)
+	if err != nil {
+		return nil, fmt.Errorf("look at the job queue's tables: %w", err)
+	}
+	if !current {
 		names = append(names, "the job queue's tables")
 	}
 	return names, nil
 }
-
-var errDryRun = errors.New("dry run")
 
 // migrations reads the files of one dialect, in order.
 func migrations(files fs.FS, name string) ([]migration, error) {
@@ -128,6 +142,19 @@ func migrations(files fs.FS, name string) ([]migration, error) {
 const createLedger = `CREATE TABLE IF NOT EXISTS schema_migrations (
 	number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at text NOT NULL)`
 
+// pending is what of wanted is not applied yet, by the checksums of what is.
+func pending(wanted []migration, applied []string) ([]migration, error) {
+	if n := len(applied); n > len(wanted) {
+		return nil, fmt.Errorf("the database is at migration %d and this program knows %d: use a newer program", n, len(wanted))
+	}
+	for i, sum := range applied {
+		if sum != wanted[i].checksum {
+			return nil, fmt.Errorf("migration %s was applied with another content; restore the file it was", wanted[i].name)
+		}
+	}
+	return wanted[len(applied):], nil
+}
+
 // apply runs what of wanted the ledger does not hold, inside tx.
 func apply(ctx context.Context, tx *sql.Tx, name string, wanted []migration, now time.Time) ([]string, error) {
 	if _, err := tx.ExecContext(ctx, createLedger); err != nil {
@@ -137,21 +164,16 @@ func apply(ctx context.Context, tx *sql.Tx, name string, wanted []migration, now
 	if err != nil {
 		return nil, err
 	}
-	if n := len(applied); n > len(wanted) {
-		return nil, fmt.Errorf("the database is at migration %d and this program knows %d: use a newer program", n, len(wanted))
+	todo, err := pending(wanted, applied)
+	if err != nil {
+		return nil, err
 	}
 	insert := "INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES (?, ?, ?, ?)"
 	if name == dialect.Postgres {
 		insert = "INSERT INTO schema_migrations (number, name, checksum, applied_at) VALUES ($1, $2, $3, $4)"
 	}
 	var names []string
-	for i, m := range wanted {
-		if i < len(applied) {
-			if applied[i] != m.checksum {
-				return nil, fmt.Errorf("migration %s was applied with another content; restore the file it was", m.name)
-			}
-			continue
-		}
+	for _, m := range todo {
 		if _, err := tx.ExecContext(ctx, m.sql); err != nil {
 			return nil, fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -164,8 +186,10 @@ func apply(ctx context.Context, tx *sql.Tx, name string, wanted []migration, now
 }
 
 // ledger is the checksums of what is applied, by number from 1.
-func ledger(ctx context.Context, tx *sql.Tx) ([]string, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT number, checksum FROM schema_migrations ORDER BY number")
+func ledger(ctx context.Context, from interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}) ([]string, error) {
+	rows, err := from.QueryContext(ctx, "SELECT number, checksum FROM schema_migrations ORDER BY number")
 	if err != nil {
 		return nil, err
 	}
@@ -230,30 +254,25 @@ func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// jobsSchema brings the job queue's tables to its version, or tells that they are not.
-func (s *sqlite) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
-	m, err := rivermigrate.New(riversqlite.New(s.writer), &rivermigrate.Config{Logger: quiet(log)})
+// migrateJobs brings the job queue's tables to its version. All of its migrations for SQLite fit into one transaction, which
+// keeps two programs apart.
+func (s *sqlite) migrateJobs(ctx context.Context, log *slog.Logger) error {
+	m, err := jobsMigrator(riversqlite.New(s.writer), log)
 	if err != nil {
 		return err
 	}
-	if !apply {
-		return validate(m.Validate(ctx))
-	}
 	return inTx(ctx, s.writer, func(tx *sql.Tx) error {
-		_, err := m.MigrateTx(ctx, tx, rivermigrate.DirectionUp, nil)
+		_, err := m.MigrateTx(ctx, tx, rivermigrate.DirectionUp, nil) //nolint:staticcheck // deprecated for the sake of PostgreSQL
 		return err
 	})
 }
 
-// jobsSchema does the same for PostgreSQL, where the queue's migrations need a
+// migrateJobs does the same for PostgreSQL, where the queue's migrations need a
 // transaction each; the lock is the session's.
-func (p *postgres) jobsSchema(ctx context.Context, apply bool, log *slog.Logger) error {
-	m, err := rivermigrate.New(riverpgxv5.New(p.pool), &rivermigrate.Config{Logger: quiet(log)})
+func (p *postgres) migrateJobs(ctx context.Context, log *slog.Logger) error {
+	m, err := jobsMigrator(riverpgxv5.New(p.pool), log)
 	if err != nil {
 		return err
-	}
-	if !apply {
-		return validate(m.Validate(ctx))
 	}
 	session, err := p.pool.Acquire(ctx)
 	if err != nil {
@@ -268,11 +287,26 @@ func (p *postgres) jobsSchema(ctx context.Context, apply bool, log *slog.Logger)
 	return errors.Join(err, unlockErr)
 }
 
-func validate(res *rivermigrate.ValidateResult, err error) error {
-	if err == nil && !res.OK {
-		err = errors.New(strings.Join(res.Messages, "; "))
+func (s *sqlite) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error) {
+	return jobsCurrent(ctx, riversqlite.New(s.writer), log)
+}
+
+func (p *postgres) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error) {
+	return jobsCurrent(ctx, riverpgxv5.New(p.pool), log)
+}
+
+// jobsCurrent tells whether the job queue's tables are what it needs.
+func jobsCurrent[T any](ctx context.Context, d riverdriver.Driver[T], log *slog.Logger) (bool, error) {
+	m, err := jobsMigrator(d, log)
+	if err != nil {
+		return false, err
 	}
-	return err
+	found, err := m.Validate(ctx)
+	return err == nil && found.OK, err
+}
+
+func jobsMigrator[T any](d riverdriver.Driver[T], log *slog.Logger) (*rivermigrate.Migrator[T], error) {
+	return rivermigrate.New(d, &rivermigrate.Config{Logger: quiet(log)})
 }
 
 // quiet passes warnings on; the queue tells every step of its migration as information.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	atlas "ariga.io/atlas/sql/migrate"
 	"ariga.io/atlas/sql/postgres"
@@ -165,6 +166,50 @@ func TestEnsureSchema(t *testing.T) {
 	})
 }
 
+// A server that starts beside others must not make them wait: another transaction has a table locked against all.
+func TestPendingOnlyReads(t *testing.T) {
+	url := dbtest.URL(t, "postgres")
+	_, pool := raw(t, url)
+	if _, err := pool.Exec("DELETE FROM schema_migrations"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	other, err := pool.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	if _, err := other.Exec("SELECT pg_advisory_xact_lock($1)", int64(0x6c6174636b)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if todo, err := d.Pending(ctx); err != nil || len(todo) == 0 || !strings.HasPrefix(todo[0], "0001") {
+		t.Errorf("pending %v, %v", todo, err)
+	}
+}
+
+// Whatever else is wrong with the job queue's tables than that they are old is said as it is.
+func TestPendingSaysWhatIsWrong(t *testing.T) {
+	url := dbtest.URL(t, "postgres")
+	_, pool := raw(t, url)
+	if _, err := pool.Exec("ALTER TABLE river_migration RENAME COLUMN version TO edition"); err != nil {
+		t.Fatal(err)
+	}
+	d, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if todo, err := d.Pending(t.Context()); err == nil || !strings.Contains(err.Error(), "version") {
+		t.Errorf("pending %v, %v", todo, err)
+	}
+}
+
 func TestWrongLedgersAreRefused(t *testing.T) {
 	wrong := map[string]struct{ statement, want string }{
 		"edited migration": {"UPDATE schema_migrations SET checksum = 'x' WHERE number = 1", "another content"},
@@ -184,7 +229,10 @@ func TestWrongLedgersAreRefused(t *testing.T) {
 				}
 				defer d.Close()
 				if _, err := d.Migrate(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("error = %v, want %q", err, c.want)
+					t.Errorf("Migrate: %v, want %q", err, c.want)
+				}
+				if _, err := d.Pending(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("Pending: %v, want %q", err, c.want)
 				}
 			})
 		})
