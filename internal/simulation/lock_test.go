@@ -38,7 +38,6 @@ type flight struct {
 	began       time.Time
 	opens, ends time.Time
 	gone        bool // it landed or was lost
-	overtaken   bool
 }
 
 // lock is a lock, its bridge's record of it, and the server's.
