@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
+	"latchkey.dev/internal/bridge/doorkeeper"
 	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
@@ -54,7 +55,8 @@ type Bridge struct {
 	out    *outbox
 	actor  *actor
 	// doorkeeper verifies SmartKeys.
-	doorkeeper *doorkeeper
+	doorkeeper *doorkeeper.Keeper
+	refusals   refusals
 	pace       pace
 	events     chan struct{} // holds one signal: the journal grew
 	spent      spent
@@ -117,7 +119,7 @@ func (b *Bridge) load(ctx context.Context) (err error) {
 	if err := b.recall(); err != nil {
 		return err
 	}
-	b.doorkeeper, err = newDoorkeeper(b)
+	b.doorkeeper, err = b.newDoorkeeper()
 	return err
 }
 
@@ -333,11 +335,7 @@ func differ[T comparable](a, b *T) bool {
 	return *a != *b
 }
 
-const (
-	closeEnough = 2 * time.Second // of which the way of the message is a part
-	drifting    = time.Minute
-	skewCreep   = 10 * time.Millisecond
-)
+const skewCreep = 10 * time.Millisecond
 
 // heardTime compares our clock with the service's. A message that lay on the way makes our clock
 // look fast, so the least difference counts; it may creep up, since clocks drift. A greeting took so
@@ -353,13 +351,13 @@ func (b *Bridge) heardTime(theirs time.Time, greeting time.Duration) {
 		skew = min(skew, *was+skewCreep)
 	}
 	b.skew.Store(&skew)
-	b.doorkeeper.heardTime(skew)
+	b.doorkeeper.HearTime(skew)
 }
 
 // clockError is what may be wrong with our clock, as far as the service could tell. Less than
-// closeEnough is as good as right.
+// doorkeeper.CloseEnough is as good as right.
 func (b *Bridge) clockError() time.Duration {
-	if skew := b.skew.Load(); skew != nil && skew.Abs() > closeEnough {
+	if skew := b.skew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()
 	}
 	return 0
@@ -369,9 +367,9 @@ func (b *Bridge) clockQuality() string {
 	switch skew := b.skew.Load(); {
 	case skew == nil:
 		return "drifting"
-	case skew.Abs() > drifting:
+	case skew.Abs() > doorkeeper.Drifting:
 		return "untrusted"
-	case skew.Abs() > closeEnough:
+	case skew.Abs() > doorkeeper.CloseEnough:
 		return "drifting"
 	}
 	return "synchronized"

@@ -8,6 +8,7 @@ import (
 	"go.etcd.io/bbolt"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"latchkey.dev/internal/bridge/doorkeeper"
 	"latchkey.dev/internal/bridge/driver/sim"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -60,7 +61,7 @@ func TestADeadlineIsNotPutOffByAGreetingThatLay(t *testing.T) {
 		}
 		s.pass(15 * time.Second)
 		s.bridge.heardTime(time.Now(), 0) // a heartbeat that came at once
-		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second || d < 5*time.Second-closeEnough {
+		if d := within(time.Now().Add(5 * time.Second)); d > 5*time.Second || d < 5*time.Second-doorkeeper.CloseEnough {
 			t.Errorf("%v to carry an act out after a heartbeat, its deadline is in 5s", d)
 		}
 	})

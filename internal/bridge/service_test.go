@@ -61,7 +61,6 @@ type talk struct {
 	stream grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	heard  chan *lockv1.ConnectRequest // closed when the bridge is gone
 	end    chan error                  // what the stream shall end with
-	over   sync.Once
 }
 
 func newService(t *testing.T) *service {

@@ -23,7 +23,6 @@ type mint struct {
 	number  uint64
 	sets    uint64
 	uri     string
-	issued  time.Time
 	revoked []uint32
 	floors  []smartkey.Floor
 }

@@ -158,7 +158,7 @@ func (d *localDoor) allowed(remote string, now time.Time) bool {
 }
 
 func (d *localDoor) greeting(w http.ResponseWriter, _ *http.Request) {
-	g, err := d.bridge.doorkeeper.greet()
+	g, err := d.bridge.doorkeeper.Greet()
 	if err != nil {
 		http.Error(w, "no greeting can be given now", http.StatusServiceUnavailable)
 		return
@@ -199,17 +199,17 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	if proof, err = smartkey.ReadProof(p.Proof); err != nil {
 		proof = smartkey.Proof{}
 	}
-	v := b.doorkeeper.judge(p, proof.Door, proof.Operation)
+	v := b.doorkeeper.Judge(p, proof.Door, proof.Operation)
 	if !v.Accepted() {
-		b.refusedKey(b.doorkeeper.address(proof.Door), v)
+		b.refusedKey(b.addressOf(proof.Door), v)
 		return smartkey.Answer{Reason: v.Reason, Detail: v.Detail}
 	}
 	if proof.Operation == smartkey.Check {
 		return smartkey.Answer{Reason: smartkey.OK}
 	}
-	address := b.doorkeeper.address(proof.Door)
+	address := b.addressOf(proof.Door)
 	deadline := time.Now().Add(maxDeadline)
-	if until := b.doorkeeper.until(v); until.Before(deadline) {
+	if until := b.doorkeeper.Until(v); until.Before(deadline) {
 		deadline = until
 	}
 	outcome, result := b.actor.carryOut(ctx, act{address: address, operation: operationAct, deadline: deadline})
@@ -221,10 +221,10 @@ func (b *Bridge) present(ctx context.Context, raw []byte) smartkey.Answer {
 	return smartkey.Answer{Reason: smartkey.OK}
 }
 
-// address is the lock of a door of this bridge.
-func (d *doorkeeper) address(door smartkey.Door) string {
-	for _, l := range d.bridge.locks {
-		if d.door(l.Address()) == door {
+// addressOf is the lock of a door of this bridge.
+func (b *Bridge) addressOf(door smartkey.Door) string {
+	for _, l := range b.locks {
+		if b.doorkeeper.Door(l.Address()) == door {
 			return l.Address()
 		}
 	}

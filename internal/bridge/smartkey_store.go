@@ -1,9 +1,9 @@
 package bridge
 
 import (
-	"time"
-
 	"go.etcd.io/bbolt"
+
+	"latchkey.dev/internal/bridge/doorkeeper"
 )
 
 var (
@@ -11,21 +11,12 @@ var (
 	heldKey    = []byte("held")
 )
 
-// heldKeys is what a bridge keeps of SmartKeys, docs/smartkey.md section 15. Nonces are not among it: they do not outlive
-// the process that drew them.
-type heldKeys struct {
-	KeySet []byte                   `json:"keySet,omitempty"` // signed
-	List   []byte                   `json:"list,omitempty"`   // signed
-	Rules  map[string]time.Duration `json:"rules,omitempty"`  // the age a list may have, by address
-	Anchor anchor                   `json:"anchor,omitzero"`
-}
-
-func (s *store) keys() (h heldKeys, err error) {
+func (s *store) keys() (h doorkeeper.Held, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error { return s.loadKeys(tx, &h) })
 	return h, err
 }
 
-func (s *store) loadKeys(tx *bbolt.Tx, h *heldKeys) error {
+func (s *store) loadKeys(tx *bbolt.Tx, h *doorkeeper.Held) error {
 	sealed := tx.Bucket(keysBucket).Get(heldKey)
 	if sealed == nil {
 		return nil
@@ -34,9 +25,9 @@ func (s *store) loadKeys(tx *bbolt.Tx, h *heldKeys) error {
 }
 
 // setKeys changes what is kept. It is on the disk when setKeys returns.
-func (s *store) setKeys(change func(*heldKeys)) error {
+func (s *store) setKeys(change func(*doorkeeper.Held)) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		var h heldKeys
+		var h doorkeeper.Held
 		if err := s.loadKeys(tx, &h); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (b *Bridge) refusedKey(address string, v smartkey.Verdict) {
 	if _, ours := b.owners[address]; !ours {
 		return
 	}
-	if !b.doorkeeper.refusals.tell(address, time.Now()) {
+	if !b.refusals.tell(address, time.Now()) {
 		b.log.Debug("one more SmartKey was refused, of which the service is not told", "lock", address, "reason", v.Reason)
 		return
 	}

@@ -2,14 +2,13 @@ package bridge
 
 import (
 	"bytes"
-	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/bridge/doorkeeper"
 	"latchkey.dev/internal/smartkey"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -270,51 +269,6 @@ func TestStaleLists(t *testing.T) {
 	}
 }
 
-// TestClockRules has the bridge lose its time and find it again.
-func TestClockRules(t *testing.T) {
-	wall := time.Now()
-	var boot string
-	var up, bound time.Duration
-	kept := false
-	tk := timekeeper{
-		kernel:  func() (time.Duration, bool) { return bound, kept },
-		machine: func() (string, time.Duration, bool) { return boot, up, boot != "" },
-	}
-	if c := tk.read(wall); c.Error >= 0 || c.Quality != smartkey.Untrusted {
-		t.Errorf("nobody knows the time, and the clock says %+v", c)
-	}
-	bound, kept = 5*time.Second, true
-	if c := tk.read(wall); c.Error != 5*time.Second || c.Quality != smartkey.Synchronized {
-		t.Errorf("the machine's clock is kept within 5 s: %+v", c)
-	}
-	kept, boot, up = false, "boot-1", time.Hour
-	a, note := tk.hear(wall, time.Second)
-	if !note || a.Boot != boot || a.Up != up {
-		t.Fatalf("the service's word is to be noted: %+v", a)
-	}
-	if c := tk.read(wall); c.Quality != smartkey.Synchronized || c.Error > 3*time.Second {
-		t.Errorf("in time with the service: %+v", c)
-	}
-	if c := tk.read(wall.Add(time.Hour)); c.Error < 59*time.Minute || c.Quality == smartkey.Synchronized {
-		t.Errorf("somebody set the clock by an hour: %+v", c)
-	}
-	if _, note := tk.hear(wall, 40*time.Minute); note {
-		t.Error("the time is noted at every word")
-	}
-	if c := tk.read(wall); c.Error < 40*time.Minute || c.Now.Sub(wall).Abs() > time.Second {
-		t.Errorf("a service that says another time moves ours: %+v", c)
-	}
-	restarted := timekeeper{kernel: tk.kernel, machine: tk.machine, anchor: a}
-	up += 24 * time.Hour
-	if c := restarted.read(wall.Add(-1000 * time.Hour)); c.Now.Sub(wall.Add(24*time.Hour)).Abs() > time.Second || c.Error > 30*time.Second {
-		t.Errorf("a day after a restart of the bridge, its clock set back: %+v", c)
-	}
-	boot = "boot-2"
-	if c := restarted.read(wall); c.Error >= 0 {
-		t.Errorf("after the power went: %+v", c)
-	}
-}
-
 // BenchmarkPresentation is one presentation from its bytes to the verdict; with a list, that is stored before it counts.
 func BenchmarkPresentation(b *testing.B) {
 	for _, lists := range []bool{false, true} {
@@ -325,23 +279,34 @@ func BenchmarkPresentation(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer func() { _ = st.Close() }()
-			id := identity{BridgeID: "brg_1", PropertyID: keyProperty, KeySet: m.raw, List: m.list(0)}
-			d, err := newDoorkeeper(&Bridge{store: st, clock: clock.System, log: slog.New(slog.DiscardHandler), id: id})
-			if err != nil {
+			if err := st.setKeys(func(h *doorkeeper.Held) { h.KeySet, h.List = m.raw, m.list(0) }); err != nil {
 				b.Fatal(err)
 			}
-			d.heardTime(0)
-			front := d.door("front")
-			d.trust.Doors[front] = rule(0)
+			begin := func() *doorkeeper.Keeper {
+				held, err := st.keys()
+				if err != nil {
+					b.Fatal(err)
+				}
+				d, err := doorkeeper.New(doorkeeper.Config{
+					Property: keyProperty, Bridge: "brg_1", Doors: []string{"front"}, Held: held, Keep: st.setKeys, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+				d.HearTime(0)
+				return d
+			}
+			d := begin()
+			front := d.Door("front")
 			p := keyPhone(b)
 			p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
 			n := 0
 			for b.Loop() {
 				b.StopTimer()
 				if n++; n%smartkey.MaxSpent == 0 { // no 30 seconds pass here
-					d.nonces, _ = smartkey.NewNonces(rand.Reader, "brg_1")
+					d = begin()
 				}
-				g, err := d.greet()
+				g, err := d.Greet()
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -358,7 +323,7 @@ func BenchmarkPresentation(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				if v := d.judge(got, front, smartkey.Unlock); v.Reason != smartkey.OK {
+				if v := d.Judge(got, front, smartkey.Unlock); v.Reason != smartkey.OK {
 					b.Fatal(v.Reason)
 				}
 			}

@@ -39,7 +39,7 @@ func TestStoreKeepsALockAcrossRuns(t *testing.T) {
 				Number:   2,
 				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), Claimed: true},
 				Held:     slot.Held{Is: slot.Ours, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
-				Observed: slot.Observed{Generation: 6, Present: true, Evidence: slot.Verified, Result: slot.Busy, Rule: "x", Digest: slot.Digest{1}, At: noon},
+				Observed: slot.Observed{Generation: 6, Present: true, Evidence: slot.Verified, Result: slot.Busy, Rule: "x", At: noon},
 				Refused:  slot.Duplicate, Rule: "prefix", Code: slot.Timeout, Attempts: 3, RetryAt: noon, ReadAt: noon, Cured: true, Passed: 2,
 			},
 			{Number: 300, Desired: slot.Desired{Generation: 1, Intent: slot.Present, PIN: "0000"}},

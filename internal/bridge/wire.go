@@ -143,7 +143,7 @@ func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
 		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: capabilities,
 	}
-	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.holds()
+	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
 	for _, l := range b.locks {
 		digest, status := b.out.known(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{

@@ -34,10 +34,9 @@ type code struct {
 
 // fault changes how the next command to a lock is met.
 type fault struct {
-	lost    bool // never reaches the lock, without a word
-	mute    bool // takes effect without a word
-	logged  string
-	delayed time.Duration
+	lost   bool // never reaches the lock, without a word
+	mute   bool // takes effect without a word
+	logged string
 }
 
 // virtual is a lock with what it holds, and what Zigbee2MQTT remembers of it.

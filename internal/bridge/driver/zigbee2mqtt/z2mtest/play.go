@@ -1,10 +1,6 @@
 package z2mtest
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "slices"
 
 func (z *Z2M) with(address string, do func(*virtual)) {
 	z.t.Helper()
@@ -30,12 +26,6 @@ func (z *Z2M) Mute(address string) { z.t.Helper(); z.next(address, fault{mute: t
 
 // Fail has the next command to a lock fail with an error in Zigbee2MQTT's log.
 func (z *Z2M) Fail(address, why string) { z.t.Helper(); z.next(address, fault{logged: why}) }
-
-// Delay has the next command to a lock take effect later.
-func (z *Z2M) Delay(address string, d time.Duration) {
-	z.t.Helper()
-	z.next(address, fault{delayed: d})
-}
 
 // Type types a PIN at a lock's keypad and tells whether it opened.
 func (z *Z2M) Type(address, pin string) (opened bool) {
@@ -139,11 +129,4 @@ func (z *Z2M) Commands() []Command {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return slices.Clone(z.commands)
-}
-
-// Remembered is what Zigbee2MQTT repeats of a lock in every message.
-func (z *Z2M) Remembered(address string) (state map[string]any) {
-	z.t.Helper()
-	z.with(address, func(v *virtual) { state = maps.Clone(v.state) })
-	return state
 }

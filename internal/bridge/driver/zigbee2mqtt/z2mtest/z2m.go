@@ -23,7 +23,6 @@ type Z2M struct {
 	mqtt *paho.Client // nil: stopped
 	addr string
 	all  map[string]*virtual // by address
-	late []*time.Timer
 	// commands arrived, in order
 	commands []Command
 }
@@ -80,9 +79,6 @@ func (z *Z2M) Stop() {
 	z.mu.Lock()
 	client := z.mqtt
 	z.mqtt = nil
-	for _, t := range z.late {
-		t.Stop()
-	}
 	z.mu.Unlock()
 	if client != nil {
 		_ = client.Disconnect(&paho.Disconnect{})
@@ -174,20 +170,9 @@ func (z *Z2M) take(p *paho.Publish) {
 		}
 		return
 	}
-	carry := func() {
-		for key, raw := range command {
-			z.carry(v, verb, key, raw, f.mute)
-		}
+	for key, raw := range command {
+		z.carry(v, verb, key, raw, f.mute)
 	}
-	if f.delayed > 0 {
-		z.late = append(z.late, time.AfterFunc(f.delayed, func() {
-			z.mu.Lock()
-			defer z.mu.Unlock()
-			carry()
-		}))
-		return
-	}
-	carry()
 }
 
 // fail needs z.mu.

@@ -1,4 +1,4 @@
-package bridge
+package doorkeeper
 
 import (
 	"os"
@@ -10,6 +10,12 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
+// How far a clock may be from the service's.
+const (
+	CloseEnough = 2 * time.Second // as good as right; the way of the message is a part of it
+	Drifting    = time.Minute     // beyond it a clock is not believed
+)
+
 const (
 	// drift is how much a clock that nobody sets may go wrong: 200 of a million, five times what quartz does.
 	drift = 5000
@@ -17,9 +23,9 @@ const (
 	anchorEvery = 10 * time.Minute
 )
 
-// anchor is a time that was believed, tied to the machine's own count since it was switched on, which nobody can set: after
+// Anchor is a time that was believed, tied to the machine's own count since it was switched on, which nobody can set: after
 // a restart of the bridge, though not of the machine, the time is known without asking anybody.
-type anchor struct {
+type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
 	Error time.Duration `json:"error"`
 	Boot  string        `json:"boot,omitempty"` // of the machine
@@ -33,7 +39,7 @@ type timekeeper struct {
 	machine func() (boot string, up time.Duration, ok bool)
 
 	mu     sync.Mutex
-	anchor anchor
+	anchor Anchor
 	heard  time.Time // by our clock, when the service told its time last; with the monotonic reading
 	wall   time.Time // the same without
 	skew   time.Duration
@@ -41,7 +47,7 @@ type timekeeper struct {
 }
 
 // hear notes how far the service's time was from ours. It reports whether that should be noted durably.
-func (t *timekeeper) hear(wall time.Time, skew time.Duration) (a anchor, note bool) {
+func (t *timekeeper) hear(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.heard, t.wall, t.skew = time.Now(), wall.Round(0), skew.Abs()
@@ -53,7 +59,7 @@ func (t *timekeeper) hear(wall time.Time, skew time.Duration) (a anchor, note bo
 		return a, false
 	}
 	t.noted = t.heard
-	t.anchor = anchor{At: t.wall, Error: max(t.skew, closeEnough), Boot: boot, Up: up}
+	t.anchor = Anchor{At: t.wall, Error: max(t.skew, CloseEnough), Boot: boot, Up: up}
 	return t.anchor, true
 }
 
@@ -64,14 +70,14 @@ func (t *timekeeper) read(wall time.Time) smartkey.Clock {
 	wall = wall.Round(0)
 	if !t.heard.IsZero() {
 		since := time.Since(t.heard)
-		c := smartkey.Clock{Now: wall, Error: max(t.skew, closeEnough) + since/drift + (wall.Sub(t.wall) - since).Abs(), Quality: smartkey.Drifting}
-		if t.skew <= closeEnough && c.Error < drifting {
+		c := smartkey.Clock{Now: wall, Error: max(t.skew, CloseEnough) + since/drift + (wall.Sub(t.wall) - since).Abs(), Quality: smartkey.Drifting}
+		if t.skew <= CloseEnough && c.Error < Drifting {
 			c.Quality = smartkey.Synchronized
 		}
 		return c
 	}
 	if bound, ok := t.kernel(); ok {
-		return smartkey.Clock{Now: wall, Error: max(bound, closeEnough), Quality: smartkey.Synchronized}
+		return smartkey.Clock{Now: wall, Error: max(bound, CloseEnough), Quality: smartkey.Synchronized}
 	}
 	if boot, up, ok := t.machine(); ok && boot == t.anchor.Boot && up >= t.anchor.Up {
 		since := up - t.anchor.Up
@@ -80,16 +86,14 @@ func (t *timekeeper) read(wall time.Time) smartkey.Clock {
 	return smartkey.Clock{Now: wall, Error: -1, Quality: smartkey.Untrusted}
 }
 
-func (d *doorkeeper) clock() smartkey.Clock { return d.time.read(d.bridge.clock.Now()) }
-
-// heardTime takes the service's word on the time.
-func (d *doorkeeper) heardTime(skew time.Duration) {
-	a, note := d.time.hear(d.bridge.clock.Now(), skew)
+// HearTime takes the service's word on the time: our clock minus its.
+func (k *Keeper) HearTime(skew time.Duration) {
+	a, note := k.time.hear(k.cfg.Now(), skew)
 	if !note {
 		return
 	}
-	if err := d.bridge.store.setKeys(func(h *heldKeys) { h.Anchor = a }); err != nil {
-		d.bridge.log.Warn("the time was not noted", "error", err)
+	if err := k.cfg.Keep(func(h *Held) { h.Anchor = a }); err != nil {
+		k.cfg.Log.Warn("the time was not noted", "error", err)
 	}
 }
 
