@@ -49,15 +49,22 @@ type Health struct {
 	LastError     string
 }
 
+// States of health.
+const (
+	Unknown = "unknown" // not called since it was registered
+	Failing = "failing"
+	OK      = "ok"
+)
+
 // State is unknown before the first call, then ok or failing.
 func (h Health) State() string {
 	switch {
 	case h.Failures > 0:
-		return "failing"
+		return Failing
 	case h.LastSuccessAt != nil:
-		return "ok"
+		return OK
 	default:
-		return "unknown"
+		return Unknown
 	}
 }
 
@@ -112,7 +119,7 @@ func (e Endpoint) check(checkURL func(string) error) error {
 }
 
 // Register stores the endpoint of one action of an integration, or replaces the one there is;
-// the health of a changed address starts anew. The first registration of an integration also
+// the health of one that is another now, or was failing, starts anew. The first registration of an integration also
 // returns the secret under which we sign, shown once.
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
@@ -135,7 +142,11 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 			SetAction(e.Action).SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn).SetCreatedAt(tx.Now()).Save(ctx)
 	case err == nil:
 		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
-		if row.URL != e.URL {
+		was, wrong := r.open(ctx, row)
+		if wrong != nil {
+			return Endpoint{}, "", wrong
+		}
+		if was.Health.Failures > 0 || was.URL != e.URL || was.Method != e.Method || was.Token != e.Token || was.TokenIn != e.TokenIn {
 			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
 		}
 		row, err = update.Save(ctx)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
@@ -171,9 +172,39 @@ func TestRecordCallTellsStaffOnceUntilItGoesWell(t *testing.T) {
 		if state() != "failing" {
 			t.Error("another property's call counted")
 		}
-		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/new"})
-		if state() != "unknown" {
-			t.Errorf("a new address: %s", state())
+		for _, c := range []struct {
+			what string
+			e    Endpoint
+		}{
+			{"a new address", Endpoint{URL: "https://pms.example/new"}},
+			{"another token", Endpoint{URL: "https://pms.example/new", Token: "t"}},
+			{"another method", Endpoint{URL: "https://pms.example/new", Token: "t", Method: "POST"}},
+			{"failing, and again", Endpoint{URL: "https://pms.example/new", Token: "t", Method: "POST"}},
+		} {
+			for range 3 {
+				call("timeout")
+			}
+			c.e.Action = GetSpaces
+			x.register(c.e)
+			if state() != "unknown" {
+				t.Errorf("%s: %s", c.what, state())
+			}
+		}
+		standing := func() int {
+			return x.d.Read().Notice.Query().Where(notice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
+		}
+		if standing() != 1 || notices() != 2 {
+			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", standing(), notices())
+		}
+		call("")
+		if standing() != 0 {
+			t.Errorf("the new one answers, and %d notices stand", standing())
+		}
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/last"})
+		call("")
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/last"})
+		if state() != "ok" {
+			t.Errorf("the same that answers, again: %s", state())
 		}
 	})
 }

@@ -33,7 +33,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 		if err != nil {
 			return failed("store the health of an endpoint", err)
 		}
-		if row.Failures < failuresToTell {
+		if row.Failures < failuresToTell && row.LastSuccessAt != nil {
 			return nil
 		}
 		return settleFailing(tx, integrationID, action)

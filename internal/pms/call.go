@@ -54,6 +54,8 @@ type request struct {
 	id     string
 	body   []byte
 	keys   [][]byte
+
+	breaker breaker
 }
 
 type retryPolicy = retrypolicy.RetryPolicy[*answer]
@@ -95,8 +97,9 @@ func (c *Client) do(ctx context.Context, t Target, what call) (*answer, error) {
 		return nil, failure
 	}
 	defer c.leave(n)
-	if !n.breaker.TryAcquirePermit() && !what.urgent {
-		return nil, &CallError{Action: what.action, Cause: CauseOpen, RetryAfter: n.breaker.RemainingDelay()}
+	req.breaker = c.breakerFor(n, t)
+	if !req.breaker.TryAcquirePermit() && !what.urgent {
+		return nil, &CallError{Action: what.action, Cause: CauseOpen, RetryAfter: req.breaker.RemainingDelay()}
 	}
 	if !what.repeat {
 		a, failure := c.attempt(ctx, limited, n, req)
@@ -113,7 +116,7 @@ func (c *Client) attempts(ctx, limited context.Context, n *line, req *request) (
 		switch {
 		case last == nil:
 			return a, nil
-		case req.worthRepeating(last) && n.breaker.IsClosed() && c.timeFor(limited, last.RetryAfter):
+		case req.worthRepeating(last) && req.breaker.IsClosed() && c.timeFor(limited, last.RetryAfter):
 			return nil, &againError{last}
 		default:
 			return nil, last
@@ -238,15 +241,15 @@ func (c *Client) attempt(ctx, limited context.Context, n *line, req *request) (*
 	latency := time.Since(start)
 	switch {
 	case failure != nil && failure.Cause == CauseCanceled:
-		if n.breaker.IsHalfOpen() {
-			n.breaker.RecordFailure()
+		if req.breaker.IsHalfOpen() {
+			req.breaker.RecordFailure()
 		}
 	case failure != nil && failure.failing():
-		n.breaker.RecordFailure()
-	case n.breaker.IsOpen():
-		n.breaker.Close()
+		req.breaker.RecordFailure()
+	case req.breaker.IsOpen():
+		req.breaker.Close()
 	default:
-		n.breaker.RecordSuccess()
+		req.breaker.RecordSuccess()
 	}
 	c.note(ctx, req, a, failure, latency)
 	if a != nil {

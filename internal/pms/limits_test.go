@@ -246,6 +246,46 @@ func TestTheBreakerLeavesABadPartnerAloneButNotAWaitingGuest(t *testing.T) {
 	})
 }
 
+// What an endpoint was is not held against what was registered in its place, nor against one registered once more.
+func TestTheBreakerIsFreshForWhatWasRegisteredAnew(t *testing.T) {
+	for name, mend := range map[string]func(t *Target){
+		"another address":            func(t *Target) { t.URL += "v2" },
+		"another token":              func(t *Target) { t.Token = "another" },
+		"registered, and not called": func(t *Target) { t.Uncalled = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var calls int
+				sick := true
+				c := bubble(t, func(w http.ResponseWriter, r *http.Request) {
+					calls++
+					if sick {
+						w.WriteHeader(http.StatusInternalServerError)
+						return
+					}
+					_, _ = io.WriteString(w, `[]`)
+				})
+				target := inBubble("http", "int_1", GetSpaces)
+				for range 3 {
+					_, _ = c.Spaces(t.Context(), target)
+				}
+				if _, err := c.Spaces(t.Context(), target); err == nil || calls != 5 {
+					t.Fatalf("%v after %d calls, want an open breaker after 5", err, calls)
+				}
+				sick, calls = false, 0
+				mend(&target)
+				if _, err := c.Spaces(t.Context(), target); err != nil || calls != 1 {
+					t.Errorf("%v after %d calls, want one that goes well", err, calls)
+				}
+				target.Uncalled = false
+				if _, err := c.Spaces(t.Context(), target); err != nil || calls != 2 {
+					t.Errorf("the next: %v after %d calls", err, calls)
+				}
+			})
+		})
+	}
+}
+
 func TestOneHangingIntegrationSlowsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hanging sync.WaitGroup

@@ -1,7 +1,9 @@
 package pms
 
 import (
+	"crypto/sha256"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/failsafe-go/failsafe-go/bulkhead"
@@ -12,10 +14,13 @@ import (
 type line struct {
 	transport *http.Transport
 	places    bulkhead.Bulkhead[*answer]
-	breaker   circuitbreaker.CircuitBreaker[*answer]
-	users     int    // calls under way
-	used      uint64 // order of the last use
+	breaker   breaker
+	called    map[string][sha256.Size]byte // for each action, what was called last
+	users     int                          // calls under way
+	used      uint64                       // order of the last use
 }
+
+type breaker = circuitbreaker.CircuitBreaker[*answer]
 
 func (c *Client) newLine() *line {
 	protocols := new(http.Protocols)
@@ -33,14 +38,32 @@ func (c *Client) newLine() *line {
 			DisableKeepAlives: true,
 			Protocols:         protocols,
 		},
-		places: bulkhead.New[*answer](c.limits.Concurrency),
-		breaker: circuitbreaker.NewBuilder[*answer]().
-			WithFailureThreshold(c.limits.BreakerFailures).
-			WithSuccessThreshold(1).
-			WithDelay(c.limits.BreakerDelay).
-			WithJitterFactor(0.2).
-			Build(),
+		places:  bulkhead.New[*answer](c.limits.Concurrency),
+		breaker: c.newBreaker(),
+		called:  make(map[string][sha256.Size]byte),
 	}
+}
+
+func (c *Client) newBreaker() breaker {
+	return circuitbreaker.NewBuilder[*answer]().
+		WithFailureThreshold(c.limits.BreakerFailures).
+		WithSuccessThreshold(1).
+		WithDelay(c.limits.BreakerDelay).
+		WithJitterFactor(0.2).
+		Build()
+}
+
+// breakerFor is the breaker of a call to a target. An endpoint that was registered otherwise since begins with a fresh one:
+// what failed before was another.
+func (c *Client) breakerFor(n *line, t Target) breaker {
+	is := sha256.Sum256([]byte(strings.Join([]string{t.URL, t.method(), t.Token, t.TokenIn}, "\x00")))
+	c.lines.mu.Lock()
+	defer c.lines.mu.Unlock()
+	if was, ok := n.called[t.Action]; ok && was != is {
+		n.breaker = c.newBreaker()
+	}
+	n.called[t.Action] = is
+	return n.breaker
 }
 
 // lines holds the lines of the integrations called last.

@@ -144,6 +144,7 @@ func (s *Server) wirePartners(p *parts) error {
 func target(e partner.Endpoint, secrets []string) pms.Target {
 	return pms.Target{
 		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
+		Uncalled: e.Health.State() == partner.Unknown,
 	}
 }
 
