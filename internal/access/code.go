@@ -75,7 +75,7 @@ func Stand(t Terms, zone *time.Location, now time.Time) Standing {
 	if t.NotBefore.After(from) {
 		from = t.NotBefore
 	}
-	all, always := HoursWithin(t.Hours, zone, from, now, from.Add(ahead))
+	all, always := hoursWithin(t.Hours, zone, from, now, from.Add(ahead))
 	if always {
 		return standOf(Window{t.NotBefore, t.NotAfter}, now)
 	}

@@ -16,13 +16,13 @@ type Hours = schema.WeeklyHours
 // week in days: hours without a gap for so long have no end.
 const week = 7
 
-// HoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
+// hoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
 // if there is any: the clocks may skip the hours of a week. Windows that touch or overlap are one; always: the hours have
 // no gap.
 //
 // Hours are those that the clocks in zone show. One that a change of the clocks skips is the moment of the change; of one
 // that comes twice a window takes in both.
-func HoursWithin(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
+func hoursWithin(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
 	for _, w := range joined(hours, zone, from, until) {
 		switch {
 		case !w.To.After(from):
