@@ -99,6 +99,9 @@ func (*migrateCommand) Help() string {
 // Run migrates.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
+	if c.Check && db.Missing(url) {
+		return fmt.Errorf("there is no database yet at %s; serve makes it", url)
+	}
 	d, err := db.Open(ctx, db.Config{URL: url})
 	if err != nil {
 		return err

@@ -170,6 +170,26 @@ func TestSettingsComeFromFlagEnvironmentAndFile(t *testing.T) {
 	}
 }
 
+func TestMigrateCheckMakesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	run := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		if code := start(t.Context(), append(args, "--data-dir", dir), strings.NewReader(""), &out, &errs); code != want {
+			t.Errorf("%v: exit code %d, want %d: %s%s", args, code, want, out.String(), errs.String())
+		}
+		return out.String() + errs.String()
+	}
+	if got := run(1, "migrate", "--check"); !strings.Contains(got, "no database yet") {
+		t.Errorf("said %s", got)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the data directory is there: %v", err)
+	}
+	run(0, "migrate")
+	run(0, "migrate", "--check")
+}
+
 func TestMigrate(t *testing.T) {
 	url := dbtest.Empty(t, "postgres")
 	dir := filepath.Join(t.TempDir(), "d")

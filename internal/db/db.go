@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -87,6 +88,16 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	}
 	read := ent.NewClient(ent.Driver(readDriver{conn(e.dialect(), e.reader()), e.dialect()}))
 	return &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger}, nil
+}
+
+// Missing tells whether an embedded database was not made yet, which Open would do.
+func Missing(url string) bool {
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(strings.TrimPrefix(path, "//"))
+	return errors.Is(err, os.ErrNotExist)
 }
 
 func (c Config) withDefaults() Config {
