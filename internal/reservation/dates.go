@@ -3,6 +3,7 @@ package reservation
 import (
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
 
@@ -64,9 +65,9 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 }
 
 func (m *merge) instant(f Field, s string) time.Time {
-	t, err := time.Parse(time.RFC3339, s)
+	t, err := clock.Parse(s)
 	if err != nil {
-		m.fail(f, fault.BadFormat, "must be a date and time with an offset, such as 2026-07-01T15:00:00+02:00")
+		m.fail(f, fault.BadFormat, "must be a date and time with an offset as in RFC 3339, such as 2026-07-01T15:00:00+02:00")
 		return time.Time{}
 	}
 	m.year(f, t)

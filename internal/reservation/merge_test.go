@@ -101,6 +101,8 @@ func TestMergeNamesWhatIsWrong(t *testing.T) {
 		{"neither of each pair", []Patch{without(without(least(), FromDate), ToDate)}, []string{"from required", "to required"}},
 		{"the only form cleared", []Patch{least(), {PMSID: "A1", FromDate: nil}}, []string{"from required"}},
 		{"no offset", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01T15:00:00"})}, []string{"from badFormat"}},
+		{"an offset that no clock has", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01T15:00:00+24:00"})}, []string{"from badFormat"}},
+		{"letters in lower case", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01t15:00:00z"})}, nil},
 		{"no day", []Patch{plus(least(), Patch{FromDate: "2026-02-30", ToDate: "1.3.2026"})}, []string{"fromDate badFormat", "toDate badFormat"}},
 		{"a year that is a slip", []Patch{plus(least(), Patch{FromDate: "0026-12-01", ToDate: "2206-12-03"})}, []string{"fromDate outOfRange", "toDate outOfRange"}},
 		{"days the wrong way round", []Patch{plus(least(), Patch{FromDate: "2026-12-04"})}, []string{"fromDate datesNotValid"}},

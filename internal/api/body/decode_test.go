@@ -74,6 +74,8 @@ func TestDecodeNamesEveryWrongValue(t *testing.T) {
 		{`{"gatesPins":[{"gateId":"1"},7,{"gateId":2}]}`, []string{"gatesPins[1] wrongType", "gatesPins[2].gateId wrongType"}},
 		{`{"stale":"true"}`, []string{"stale wrongType"}},
 		{`{"createdAt":"9999-12-31T23:59:59-01:00","updatedAt":"2026-11-20T15:00:00,5Z"}`, []string{"createdAt outOfRange", "updatedAt badFormat"}},
+		{`{"createdAt":"2026-11-20T15:00:00+24:00","updatedAt":"2026-11-20T5:00:00Z"}`, []string{"createdAt badFormat", "updatedAt badFormat"}},
+		{`{"createdAt":"2026-11-20t15:00:00z","updatedAt":"2026-11-20T15:00:00+00:60"}`, []string{"updatedAt badFormat"}},
 	} {
 		r := &Report{}
 		Decode([]byte(c.text), (&partnerv1.Reservation{}).ProtoReflect(), r)

@@ -2,7 +2,6 @@ package body
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
 
@@ -43,9 +43,8 @@ var (
 )
 
 func setTimestamp(m protoreflect.Message, text string) problem {
-	t, err := time.Parse(time.RFC3339Nano, text)
-	// time.Parse takes a comma for the point and any number of digits; RFC 3339 does not.
-	if err != nil || strings.Contains(text, ",") {
+	t, err := clock.Parse(text)
+	if err != nil {
 		return problem{fault.BadFormat, "must be a date and time with an offset as in RFC 3339, such as 2026-11-20T15:00:00+01:00"}
 	}
 	if t.Before(firstInstant) || t.After(lastInstant) {
