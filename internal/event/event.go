@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey.dev/ent"
-	"latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
 )
 
@@ -82,10 +80,4 @@ func Append(tx *db.Tx, e Event) error {
 		tx.After(w)
 	}
 	return nil
-}
-
-// Of lists the events of one subject, oldest first, at most limit.
-func Of(tx *db.Tx, propertyID, subject string, limit int) ([]*ent.Event, error) {
-	return tx.Event.Query().Where(event.PropertyID(propertyID), event.Subject(subject)).
-		Order(event.BySubjectSequence()).Limit(limit).All(tx.Context())
 }

@@ -7,11 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
 )
+
+// of lists the events of one subject, oldest first.
+func of(tx *db.Tx, propertyID, subject string) ([]*ent.Event, error) {
+	return tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(tx.Context())
+}
 
 // Events of one subject are numbered without gaps, however many happen at once, and with their change or not at all.
 func TestNumbers(t *testing.T) {
@@ -39,7 +46,7 @@ func TestNumbers(t *testing.T) {
 		}
 		view := d.View(t.Context())
 		for _, subject := range []string{"lck_0", "lck_1"} {
-			rows, err := event.Of(view, "prp_1", subject, 100)
+			rows, err := of(view, "prp_1", subject)
 			if err != nil || len(rows) != 12 {
 				t.Fatalf("%d events of %s, %v", len(rows), subject, err)
 			}
@@ -49,7 +56,7 @@ func TestNumbers(t *testing.T) {
 				}
 			}
 		}
-		if rows, err := event.Of(view, "prp_2", "lck_0", 100); err != nil || len(rows) != 0 {
+		if rows, err := of(view, "prp_2", "lck_0"); err != nil || len(rows) != 0 {
 			t.Errorf("another property reads %d events, %v", len(rows), err)
 		}
 	}, dbtest.Clock(clock.At(at)))

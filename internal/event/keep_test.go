@@ -52,7 +52,7 @@ func TestForget(t *testing.T) {
 		}
 		happen("lck_1", false)
 		for subject, want := range map[string][]int64{"lck_1": {5, 6}, "lck_2": {6}, "lck_3": {1, 2, 3}} {
-			rows, err := event.Of(d.View(t.Context()), "prp_1", subject, 100)
+			rows, err := of(d.View(t.Context()), "prp_1", subject)
 			if err != nil || len(rows) != len(want) {
 				t.Fatalf("%s: %d events, %v, want the numbers %v", subject, len(rows), err, want)
 			}

@@ -77,16 +77,3 @@ func Valid(prefix, s string) bool {
 	_, err := ulid.ParseStrict(rest)
 	return err == nil
 }
-
-// Time returns when an identifier was made, to the millisecond, and false when s is none.
-func Time(s string) (time.Time, bool) {
-	_, rest, ok := strings.Cut(s, "_")
-	if !ok || len(rest) != length {
-		return time.Time{}, false
-	}
-	u, err := ulid.ParseStrict(rest)
-	if err != nil {
-		return time.Time{}, false
-	}
-	return ulid.Time(u.Time()).UTC(), true
-}

@@ -91,14 +91,3 @@ func TestValid(t *testing.T) {
 		}
 	}
 }
-
-func TestTime(t *testing.T) {
-	s := New(Event)
-	at, ok := Time(s)
-	if !ok || time.Since(at) > time.Minute || time.Until(at) > time.Minute {
-		t.Errorf("Time(%s) = %v, %v", s, at, ok)
-	}
-	if _, ok := Time("evt_nope"); ok {
-		t.Error("Time accepted a broken identifier")
-	}
-}

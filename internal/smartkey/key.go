@@ -59,15 +59,6 @@ func PublicKeyOf(pub crypto.PublicKey) (PublicKey, error) {
 	return NewPublicKey(point)
 }
 
-// ParsePublicKey reads a COSE_Key in deterministic encoding, as Encode writes it.
-func ParsePublicKey(encoded []byte) (PublicKey, error) {
-	key, ok := decodeExact[coseKey](encoded)
-	if !ok {
-		return PublicKey{}, refuse(Malformed, "not a COSE_Key in deterministic encoding")
-	}
-	return key.public()
-}
-
 func (k coseKey) public() (PublicKey, error) {
 	if k.Type != keyTypeEC2 || k.Curve != curveP256 || len(k.X) != 32 || len(k.Y) != 32 {
 		return PublicKey{}, refuse(Malformed, "a COSE_Key must be EC2 on P-256 with both coordinates")

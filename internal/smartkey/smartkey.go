@@ -14,7 +14,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -138,16 +137,6 @@ func (o Operation) String() string {
 	}
 }
 
-// ParseOperation reads the word that String writes.
-func ParseOperation(word string) (Operation, bool) {
-	for _, o := range []Operation{Unlock, Check} {
-		if o.String() == word {
-			return o, true
-		}
-	}
-	return 0, false
-}
-
 // Door is the compact id of a door. It follows from the bridge and the lock's
 // address there, so that nobody on the way can point an id at another lock.
 type Door [8]byte
@@ -162,12 +151,3 @@ func DoorID(bridge, address string) Door {
 
 // String returns the id in hexadecimal.
 func (d Door) String() string { return hex.EncodeToString(d[:]) }
-
-// ParseDoor reads what String writes.
-func ParseDoor(s string) (Door, error) {
-	b, err := hex.DecodeString(s)
-	if err != nil || len(b) != len(Door{}) {
-		return Door{}, fmt.Errorf("smartkey: a door is %d bytes in hexadecimal", len(Door{}))
-	}
-	return Door(b), nil
-}

@@ -143,11 +143,21 @@ func TestVectors(t *testing.T) {
 
 func checkKey(t *testing.T, v keyVector) {
 	t.Helper()
-	key := must(ParsePublicKey(unhex(t, v.Public)))(t)
+	key := must(readKey(t, unhex(t, v.Public)))(t)
 	thumb := key.Thumbprint()
 	if hex.EncodeToString(thumb[:]) != v.Thumbprint || key.KeyID().String() != v.KeyID {
 		t.Errorf("key %s: thumbprint %x", v.Name, thumb)
 	}
+}
+
+// readKey reads a COSE_Key as Encode writes it.
+func readKey(t *testing.T, encoded []byte) (PublicKey, error) {
+	t.Helper()
+	key, ok := decodeExact[coseKey](encoded)
+	if !ok {
+		t.Fatalf("%x is no COSE_Key in deterministic encoding", encoded)
+	}
+	return key.public()
 }
 
 func readCourier(kind string, raw []byte) Reason {
@@ -178,14 +188,14 @@ func (v vectors) input(t *testing.T, u useVector) Input {
 	in := Input{
 		Trust: Trust{Bridge: u.Bridge, Site: u.Site, Keys: v.keys(t, u.KeySet), Doors: map[Door]DoorRule{}},
 		Token: unhex(t, u.Token), Proof: unhex(t, u.Proof),
-		Door: must(ParseDoor(u.Door))(t), Operation: u.Operation,
+		Door: Door(unhex(t, u.Door)), Operation: u.Operation,
 		Clock: Clock{Now: time.Unix(u.Clock.Now, 0), Error: time.Duration(u.Clock.Error) * time.Second, Quality: u.Clock.Quality},
 	}
 	if u.List != "" {
 		in.Trust.List = must(in.Trust.Keys.OpenList(unhex(t, v.Lists[u.List])))(t)
 	}
 	for door, age := range u.MaxListAge {
-		in.Trust.Doors[must(ParseDoor(door))(t)] = DoorRule{MaxListAge: time.Duration(age) * time.Second}
+		in.Trust.Doors[Door(unhex(t, door))] = DoorRule{MaxListAge: time.Duration(age) * time.Second}
 	}
 	proof, err := ReadProof(in.Proof)
 	if err != nil || u.NonceAge == nil {

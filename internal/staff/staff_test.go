@@ -256,20 +256,6 @@ func TestSweepKeepsWhatIsValid(t *testing.T) {
 	})
 }
 
-func TestAtLeast(t *testing.T) {
-	for _, c := range []struct {
-		have, need string
-		want       bool
-	}{
-		{Viewer, Viewer, true}, {Viewer, Operator, false}, {Operator, Viewer, true}, {Operator, Owner, false},
-		{Owner, Owner, true}, {Owner, Viewer, true}, {"", Viewer, false}, {"", "", false}, {Owner, "", false}, {"root", Viewer, false},
-	} {
-		if got := AtLeast(c.have, c.need); got != c.want {
-			t.Errorf("AtLeast(%q, %q) = %v", c.have, c.need, got)
-		}
-	}
-}
-
 func TestCreatePropertyNamesEveryWrongSetting(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		err := d.Write(t.Context(), func(tx *db.Tx) error {

@@ -25,13 +25,6 @@ const (
 
 var roles = []string{Viewer, Operator, Owner}
 
-// AtLeast reports whether a role may do what needs another. A role that does not exist may
-// nothing.
-func AtLeast(have, need string) bool {
-	h, n := slices.Index(roles, have), slices.Index(roles, need)
-	return h >= 0 && n >= 0 && h >= n
-}
-
 // CreateToken makes a token for the staff or a script of a property: lkp_, shown once.
 // A zero ttl means until it is revoked.
 func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {

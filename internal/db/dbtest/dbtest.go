@@ -5,7 +5,6 @@ package dbtest
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -25,9 +24,6 @@ type Option func(*db.Config)
 
 // Clock opens the database with a clock of the test's.
 func Clock(c clock.Clock) Option { return func(cfg *db.Config) { cfg.Clock = c } }
-
-// Logger opens the database with a logger of the test's.
-func Logger(l *slog.Logger) Option { return func(cfg *db.Config) { cfg.Logger = l } }
 
 // Each runs f as the sub-tests "sqlite" and "postgres", each on a fresh, migrated
 // database that is closed when the sub-test ends.

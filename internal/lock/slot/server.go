@@ -86,7 +86,7 @@ func observe(s Server, epoch uint64, r Report, rule rules) (Server, bool) {
 		}
 		o.Generation = s.Desired.Generation
 	}
-	if o.same(s.Observed) && o.Digest == s.Observed.Digest && rule.keeps(newsOnly) {
+	if o.same(s.Observed) && rule.keeps(newsOnly) {
 		return s, false
 	}
 	s.Observed = o

@@ -113,16 +113,13 @@ type Observed struct {
 	Evidence Evidence
 	Result   Result // why, when the evidence is not settled; empty otherwise
 	Rule     string // the lock's rule that an InvalidFormat broke
-	// Digest identifies the credential under a key only the bridge has (ContentDigest). Zero when
-	// nothing is on the lock.
-	Digest Digest
-	At     time.Time
+	At       time.Time
 }
 
 // gone reports whether nothing of ours is on the lock.
 func (o Observed) gone() bool { return !o.Present && o.Evidence.Settled() }
 
-// same ignores when and the digest: two observations that say the same are one report.
+// same ignores when: two observations that say the same are one report.
 func (o Observed) same(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
 		o.Window == p.Window && o.Used == p.Used

@@ -106,26 +106,6 @@ func TestLockDigest(t *testing.T) {
 	}
 }
 
-func TestContentDigestNeedsItsKey(t *testing.T) {
-	a := ContentDigest([]byte("k1"), "0451", noon, noon.Add(time.Hour))
-	if a != ContentDigest([]byte("k1"), "0451", noon.In(time.Local), noon.Add(time.Hour)) {
-		t.Error("the time zone matters")
-	}
-	for _, b := range []Digest{
-		ContentDigest([]byte("k2"), "0451", noon, noon.Add(time.Hour)),
-		ContentDigest([]byte("k1"), "451", noon, noon.Add(time.Hour)),
-		ContentDigest([]byte("k1"), "0451", time.Time{}, noon.Add(time.Hour)),
-		ContentDigest([]byte("k1"), "0451", noon, time.Time{}),
-	} {
-		if a == b {
-			t.Errorf("digest %v is not told apart", b)
-		}
-	}
-	if (Digest{}).String() != "" || len(a.String()) != 32 {
-		t.Error("digests print as 32 hex digits, the zero digest as nothing")
-	}
-}
-
 func TestAssign(t *testing.T) {
 	present := Desired{Intent: Present, PIN: "0451"}
 	held := Server{Grant: "grt_1", Desired: Desired{Generation: 4, Intent: Present, PIN: "1111"}}

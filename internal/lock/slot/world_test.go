@@ -70,7 +70,6 @@ type world struct {
 	session uint8 // 0: none, else 1 + the peer's index
 	zombie  bool  // the bridge at the lock believes in a session that was superseded
 	skew    int8  // the clock of the bridge at the lock minus the true one, in units
-	offset  int8  // the lock's clock minus the true one, in units
 	down    []letter
 	late    []letter // of an earlier session
 	reports []upward
