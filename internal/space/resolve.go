@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/ent/gate"
 	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/internal/fault"
 )
@@ -103,34 +102,6 @@ func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Rea
 		return Place{}, fault.SpaceUnknown, nil
 	}
 	return own[0].Place, own[0].reason(), nil
-}
-
-// GatesOf lists the gates that let the guests of a place in, by id: those that name its space
-// or its dorm, and those that name none and so serve all.
-func GatesOf(ctx context.Context, c *ent.Client, propertyID string, p Place) ([]*ent.Gate, error) {
-	all, err := c.Gate.Query().Where(gate.PropertyID(propertyID)).Order(gate.ByID()).All(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list the gates of a space: %w", err)
-	}
-	var serving []*ent.Gate
-	for _, g := range all {
-		if serves(g, p) {
-			serving = append(serving, g)
-		}
-	}
-	return serving, nil
-}
-
-func serves(g *ent.Gate, p Place) bool {
-	if len(g.SpaceIds) == 0 {
-		return true
-	}
-	for _, id := range g.SpaceIds {
-		if p.Space != nil && id == p.Space.ID || p.Parent != nil && id == p.Parent.ID {
-			return true
-		}
-	}
-	return false
 }
 
 // found is a place and the partner's id that led to it.

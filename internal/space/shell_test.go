@@ -218,18 +218,18 @@ func TestGates(t *testing.T) {
 			}
 			return err
 		})
-		gates := func(s *ent.Space) (names []string) {
-			list, err := space.GatesOf(h.ctx(), h.d.Read(), prp, space.Place{Space: s})
+		spaces := func() map[string][]string {
+			list, _, err := space.ListGates(h.ctx(), h.d.Read(), prp, space.GateFilter{})
 			if err != nil {
 				t.Fatal(err)
 			}
+			names := map[string][]string{}
 			for _, g := range list {
-				names = append(names, g.Name)
+				names[g.Name] = g.SpaceIds
 			}
 			return names
 		}
-		same(t, "gates of a", []string{"Front", "Back"}, gates(a))
-		same(t, "gates of b", []string{"Front"}, gates(b))
+		same(t, "spaces", map[string][]string{"Front": {}, "Back": {a.ID}}, spaces())
 		h.refuse(fault.AlreadyExists, func(tx *db.Tx) error {
 			_, _, err := space.CreateGate(tx, prp, space.GateDraft{Name: "Front"})
 			return err
@@ -245,7 +245,7 @@ func TestGates(t *testing.T) {
 			same(t, "touched", space.Touched{SpaceIDs: []string{a.ID, b.ID}}, touched)
 			return err
 		})
-		same(t, "gates of b", []string{"Front", "Back"}, gates(b))
+		same(t, "spaces", map[string][]string{"Front": {}, "Back": {b.ID}}, spaces())
 		h.write(func(tx *db.Tx) error { _, err := space.DeleteGate(tx, prp, all.ID); return err })
 		list, total, err := space.ListGates(h.ctx(), h.d.Read(), prp, space.GateFilter{})
 		if err != nil || total != 1 || list[0].ID != some.ID {
