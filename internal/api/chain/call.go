@@ -96,14 +96,6 @@ func From(ctx context.Context) *Call {
 	return c
 }
 
-// RequestID returns the request id of a context's call, "" outside of one.
-func RequestID(ctx context.Context) string {
-	if c := From(ctx); c != nil {
-		return c.RequestID
-	}
-	return ""
-}
-
 // IdempotencyKey returns the key that the caller sent with a call, "" when none.
 func IdempotencyKey(ctx context.Context) string {
 	if c := From(ctx); c != nil {

@@ -38,9 +38,8 @@ type service struct {
 	lockv1.UnimplementedBridgeServiceServer
 	lockv1.UnimplementedEnrolmentServiceServer
 
-	seen    func(ctx context.Context)
-	fail    error
-	receive error
+	seen func(ctx context.Context)
+	fail error
 }
 
 func (s *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
@@ -267,7 +266,7 @@ func TestHandlersSeeTheCallAndNoCredential(t *testing.T) {
 	var limited bool
 	s.seen = func(ctx context.Context) {
 		md, _ = metadata.FromIncomingContext(ctx)
-		id, key = chain.RequestID(ctx), chain.IdempotencyKey(ctx)
+		id, key = chain.From(ctx).RequestID, chain.IdempotencyKey(ctx)
 		who, _ = actor.From(ctx)
 		_, limited = ctx.Deadline()
 	}
