@@ -2,6 +2,7 @@ package reservation_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -72,24 +73,17 @@ func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name stri
 		if err := tx.Integration.Create().SetID(h.scope.IntegrationID).SetPropertyID(h.id).SetName("PMS").SetScopes([]string{}).Exec(ctx); err != nil {
 			return err
 		}
-		return tx.Bridge.Create().SetID(h.at("brg")).SetPropertyID(h.id).SetName("cellar").SetEnrolledAt(tx.Now()).
+		err := tx.Bridge.Create().SetID(h.at("brg")).SetPropertyID(h.id).SetName("cellar").SetEnrolledAt(tx.Now()).
 			SetOnline(true).SetLastSeenAt(tx.Now()).SetEpoch(epoch).Exec(ctx)
+		for _, r := range []string{"r1", "r2", "r3"} {
+			err = errors.Join(err, h.addSpace(tx, r, "Room", "", true), h.addLock(tx, r))
+		}
+		err = errors.Join(err, h.addSpace(tx, "bare", "Room", "", true), h.addSpace(tx, "d1", "Dorm", "", false), h.addLock(tx, "d1"))
+		for _, b := range []string{"b1", "b2", "b3", "b4"} {
+			err = errors.Join(err, h.addSpace(tx, b, "Bed", "d1", false), h.addLock(tx, b))
+		}
+		return errors.Join(err, tx.Gate.Create().SetID(h.at("g1")).SetPropertyID(h.id).SetName("g1").SetSpaceIds([]string{}).Exec(ctx), h.addLock(tx, "g1"))
 	})
-	for _, r := range []string{"r1", "r2", "r3"} {
-		h.space(r, "Room", "", true)
-		h.lock(r)
-	}
-	h.space("bare", "Room", "", true)
-	h.space("d1", "Dorm", "", false)
-	h.lock("d1")
-	for _, b := range []string{"b1", "b2", "b3", "b4"} {
-		h.space(b, "Bed", "d1", false)
-		h.lock(b)
-	}
-	h.write(func(tx *db.Tx) error {
-		return tx.Gate.Create().SetID(h.at("g1")).SetPropertyID(h.id).SetName("g1").SetSpaceIds([]string{}).Exec(tx.Context())
-	})
-	h.lock("g1")
 	return h
 }
 
@@ -112,16 +106,18 @@ func (h *house) write(f func(tx *db.Tx) error) {
 
 func (h *house) space(short, kind, parent string, private bool) {
 	h.t.Helper()
-	h.write(func(tx *db.Tx) error {
-		c := tx.Space.Create().SetID(h.at(short)).SetPropertyID(h.id).SetName(short).SetType(kind).SetIsPrivate(private)
-		if parent != "" {
-			c.SetParentID(h.at(parent))
-		}
-		if err := c.Exec(tx.Context()); err != nil {
-			return err
-		}
-		return h.mapped(tx, short)
-	})
+	h.write(func(tx *db.Tx) error { return h.addSpace(tx, short, kind, parent, private) })
+}
+
+func (h *house) addSpace(tx *db.Tx, short, kind, parent string, private bool) error {
+	c := tx.Space.Create().SetID(h.at(short)).SetPropertyID(h.id).SetName(short).SetType(kind).SetIsPrivate(private)
+	if parent != "" {
+		c.SetParentID(h.at(parent))
+	}
+	if err := c.Exec(tx.Context()); err != nil {
+		return err
+	}
+	return h.mapped(tx, short)
 }
 
 // mapped ties the partner's space of the same name in capitals.
@@ -134,10 +130,12 @@ func theirs(short string) string { return "P-" + short }
 
 func (h *house) lock(door string) {
 	h.t.Helper()
-	h.write(func(tx *db.Tx) error {
-		return tx.Lock.Create().SetID(h.at("lck-" + door)).SetPropertyID(h.id).SetName(door).SetBridgeID(h.at("brg")).SetAddress(door).
-			SetDoorID(h.at(door)).SetCapabilities(h.caps).SetStatus(lock.Status{Online: true}).Exec(tx.Context())
-	})
+	h.write(func(tx *db.Tx) error { return h.addLock(tx, door) })
+}
+
+func (h *house) addLock(tx *db.Tx, door string) error {
+	return tx.Lock.Create().SetID(h.at("lck-" + door)).SetPropertyID(h.id).SetName(door).SetBridgeID(h.at("brg")).SetAddress(door).
+		SetDoorID(h.at(door)).SetCapabilities(h.caps).SetStatus(lock.Status{Online: true}).Exec(tx.Context())
 }
 
 // keeper is what the tests are about.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/fault"
@@ -76,24 +77,25 @@ func (w *walker) step() {
 // check looks at what must hold at any moment.
 func (w *walker) check() {
 	w.t.Helper()
-	shown := map[string]string{}
+	shown, slots := map[string]string{}, w.slots()
 	for _, id := range w.stays {
 		rsv := w.read(id).ID
 		grants, err := w.db.Read().Grant.Query().Where(entgrant.ReservationID(rsv)).All(w.ctx())
 		w.must(err)
 		open, held, unsettled := 0, 0, 0
-		var ids []string
+		its := map[string]*ent.Grant{}
 		for _, g := range grants {
-			ids = append(ids, g.ID)
+			its[g.ID] = g
 			if g.EndedAt == nil {
 				open++
 			}
 		}
-		for _, s := range w.slots() {
-			if !slices.Contains(ids, s.GrantID) {
+		for _, s := range slots {
+			g := its[s.GrantID]
+			if g == nil {
 				continue
 			}
-			if g := w.grantOf(s.GrantID); s.Present && g.EndedAt != nil {
+			if s.Present && g.EndedAt != nil {
 				w.t.Errorf("%s: a code is wanted that belongs to no stay", id)
 			}
 			if s.Present {
