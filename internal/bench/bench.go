@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -85,7 +86,7 @@ func (r *Result) Write(w io.Writer) {
 		fmt.Fprintf(w, "  p50 %g ms, p99 %g ms\n", r.P50, r.P99)
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintf(w, "  %s: %g %s\n", n.What, n.Value, n.Unit)
+		fmt.Fprintln(w, "  "+strings.TrimSpace(fmt.Sprintf("%s: %g %s", n.What, n.Value, n.Unit)))
 	}
 	for _, c := range r.Checks {
 		word, verdict := "at most", "met"

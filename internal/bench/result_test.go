@@ -92,7 +92,7 @@ func TestWriteTellsWhatThereIs(t *testing.T) {
 	r.Write(&out)
 	want := `one: 12.346 ms; floor 5; ratio 2.469 (medians of 3 rounds, 2 cores shared with the load)
   p50 1.5 ms, p99 2.5 ms; of the floor 0.5 ms, 0.75 ms
-  bridges: 1234 
+  bridges: 1234
 `
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Error(d)
