@@ -38,11 +38,23 @@ func (m *merge) dates() {
 	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
 	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
 	if len(m.wrong) == wrong && !m.out.From.Before(m.out.To) {
-		first := From
-		if m.out.FromDate != nil {
-			first = FromDate
+		m.wrongWay()
+	}
+}
+
+// wrongWay says that a stay does not begin before it ends, of a field that was sent.
+func (m *merge) wrongWay() {
+	for _, f := range []Field{From, FromDate} {
+		if v, _ := m.patch.text(f); v != nil {
+			m.fail(f, fault.DatesNotValid, "must be before the end of the stay")
+			return
 		}
-		m.fail(first, fault.DatesNotValid, "must be before the end of the stay")
+	}
+	for _, f := range []Field{To, ToDate} {
+		if v, _ := m.patch.text(f); v != nil {
+			m.fail(f, fault.DatesNotValid, "must be after the beginning of the stay")
+			return
+		}
 	}
 }
 
