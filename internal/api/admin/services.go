@@ -10,6 +10,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -60,24 +61,10 @@ func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
 func minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-func at(t *time.Time) *timestamppb.Timestamp {
-	if t == nil {
-		return nil
-	}
-	return timestamppb.New(*t)
-}
-
-func given(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
 func tokenMessage(t *tokenRow) *adminv1.Token {
 	return &adminv1.Token{
-		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: given(t.Role), PropertyId: given(t.PropertyID),
-		ExpiresAt: at(t.ExpiresAt), RevokedAt: at(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
+		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: optional.Text(t.Role), PropertyId: optional.Text(t.PropertyID),
+		ExpiresAt: optional.At(t.ExpiresAt), RevokedAt: optional.At(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -153,21 +153,11 @@ func endpoint(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{
 			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-			LastSuccessAt: timestamp(e.Health.LastSuccessAt), LastFailureAt: timestamp(e.Health.LastFailureAt),
+			LastSuccessAt: optional.At(e.Health.LastSuccessAt), LastFailureAt: optional.At(e.Health.LastFailureAt), LastError: optional.Text(e.Health.LastError),
 		},
 	}
 	if withToken {
 		out.Token = &e.Token
 	}
-	if e.Health.LastError != "" {
-		out.Health.LastError = &e.Health.LastError
-	}
 	return out
-}
-
-func timestamp(t *time.Time) *timestamppb.Timestamp {
-	if t == nil {
-		return nil
-	}
-	return timestamppb.New(*t)
 }

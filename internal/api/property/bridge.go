@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
@@ -23,7 +24,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: at(row.JoinExpiresAt)}, nil
+		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: optional.At(row.JoinExpiresAt)}, nil
 	})
 }
 
@@ -34,7 +35,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 			return nil, err
 		}
 		m, err := bridgeWithLocks(tx.Context(), tx, propertyID, row)
-		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: at(row.JoinExpiresAt)}, err
+		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: optional.At(row.JoinExpiresAt)}, err
 	})
 }
 
@@ -82,8 +83,8 @@ func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bri
 
 func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
-		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: at(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
-		CertificateExpiresAt: at(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: at(b.LinkAt),
+		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: optional.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
+		CertificateExpiresAt: optional.At(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: optional.At(b.LinkAt),
 	}
 	switch {
 	case b.RevokedAt != nil:
@@ -93,7 +94,7 @@ func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
 	case lock.BridgeOnline(b, now):
 		m.State = "online"
 	default:
-		m.OfflineReason = given(b.OfflineReason)
+		m.OfflineReason = optional.Text(b.OfflineReason)
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
@@ -120,7 +121,7 @@ func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID], LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: sometime(window.From), NotAfter: sometime(window.To), UsedAt: at(sl.UsedAt),
+			NotBefore: optional.Time(window.From), NotAfter: optional.Time(window.To), UsedAt: optional.At(sl.UsedAt),
 		})
 	}
 	return out, nil
@@ -213,10 +214,10 @@ func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
 		return nil, err
 	}
 	m := &propertyv1.Code{
-		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: given(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
-		NotBefore: timestamppb.New(c.NotBefore), NotAfter: at(c.NotAfter), State: access.CodeState(c, zone, view.Now()),
-		EndReason: given(c.EndReason), EndedAt: at(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: at(c.UsedAt),
-		ReadAt: at(c.ReadAt), ReadBy: given(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
+		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, view.Now()),
+		EndReason: optional.Text(c.EndReason), EndedAt: optional.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: optional.At(c.UsedAt),
+		ReadAt: optional.At(c.ReadAt), ReadBy: optional.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 	}
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}

@@ -9,6 +9,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -83,7 +84,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		touched, err := doors(tx, propertyID, before.DoorID, given(r.GetDoorId()))
+		touched, err := doors(tx, propertyID, before.DoorID, optional.Text(r.GetDoorId()))
 		if err != nil {
 			return nil, err
 		}
@@ -184,11 +185,9 @@ var results = map[string]string{
 func show(m *propertyv1.Act, o lock.Outcome) {
 	m.Result = results[o.State]
 	if m.Result != "opened" {
-		m.Reason = given(o.Result)
+		m.Reason = optional.Text(o.Result)
 	}
-	if !o.At.IsZero() {
-		m.FinishedAt = timestamppb.New(o.At)
-	}
+	m.FinishedAt = optional.Time(o.At)
 }
 
 func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lockRow) (*propertyv1.Lock, error) {

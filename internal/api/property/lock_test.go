@@ -31,7 +31,7 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 			{"", "", nil, false},
 		} {
 			a.w.takeReplanned()
-			m := must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: c.door}))(t).GetData()
+			m := must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: &c.door}))(t).GetData()
 			if m.GetDoorId() != c.door || m.GetDoorName() != c.name {
 				t.Errorf("on %q (%q), want %q (%q)", m.GetDoorId(), m.GetDoorName(), c.door, c.name)
 			}
@@ -46,7 +46,7 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 			}
 			same(t, "all stays, at "+c.name, c.all, touched.All)
 		}
-		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: r1}))(t)
+		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: &r1}))(t)
 		same(t, "the room's lock", lk, must(a.Space.GetSpace(a.ctx, &propertyv1.GetSpaceRequest{Id: r1}))(t).GetData().GetLockId())
 	})
 }
@@ -110,7 +110,7 @@ func TestLocksAndBridgesAreListed(t *testing.T) {
 		b1, l1 := a.lock("L1")
 		_, l2 := a.lock("L2")
 		r1 := a.room("101")
-		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: l1, DoorId: r1}))(t)
+		must(a.Lock.AssignLock(a.ctx, &propertyv1.AssignLockRequest{Id: l1, DoorId: &r1}))(t)
 		must(a.Lock.UpdateLock(a.ctx, &propertyv1.UpdateLockRequest{Id: l1, Name: "Door 101"}))(t)
 		list := must(a.Lock.ListLocks(a.ctx, &propertyv1.ListLocksRequest{PageSize: 1}))(t).GetData()
 		if list.GetTotal() != 2 || len(list.GetList()) != 1 || list.GetNextPageToken() == "" || list.GetList()[0].GetName() != "Door 101" {

@@ -6,6 +6,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/lock"
 )
 
@@ -13,12 +14,12 @@ import (
 func healthMessage(row *lockRow, now lock.State) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
-		Online: now.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: at(s.BatteryObservedAt), LastSeenAt: at(s.LastSeenAt),
-		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: at(s.ClockObservedAt), Firmware: s.Firmware,
-		OfflineSince: at(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(now.Free), //nolint:gosec // at most 1000
+		Online: now.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware,
+		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(now.Free), //nolint:gosec // at most 1000
 	}
 	if !now.Online {
-		m.OfflineReason = given(now.Reason)
+		m.OfflineReason = optional.Text(now.Reason)
 	}
 	if s.BatteryPercent != nil {
 		v := int32(*s.BatteryPercent) //nolint:gosec // 0 to 100
@@ -35,8 +36,8 @@ func healthMessage(row *lockRow, now lock.State) *propertyv1.LockStatus {
 func slotMessage(s *slotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
-		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: given(owner),
-		NotBefore: sometime(window.From), NotAfter: sometime(window.To), SeenAt: at(s.SeenAt), UsedAt: at(s.UsedAt), Unmanaged: s.Foreign,
+		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: optional.Text(owner),
+		NotBefore: optional.Time(window.From), NotAfter: optional.Time(window.To), SeenAt: optional.At(s.SeenAt), UsedAt: optional.At(s.UsedAt), Unmanaged: s.Foreign,
 	}
 	if strings.HasPrefix(s.GrantID, access.CodePrefix+"_") {
 		m.CodeId = &s.GrantID

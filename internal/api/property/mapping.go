@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
@@ -59,17 +60,17 @@ func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*s
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {
 		m := &propertyv1.PartnerSpace{
-			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: given(e.ParentExternalID), Floor: e.Floor,
+			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: optional.Text(e.ParentExternalID), Floor: e.Floor,
 			IsPrivate: e.IsPrivate, IsActive: e.IsActive, State: "unmapped", SeenAt: timestamppb.New(e.SeenAt),
 		}
 		switch sg, ok := suggestion[e.ExternalID]; {
 		case e.SpaceID != "":
-			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, given(names[e.SpaceID])
+			m.State, m.SpaceId, m.SpaceName = "mapped", &e.SpaceID, optional.Text(names[e.SpaceID])
 			if e.GoneAt != nil {
 				m.State = "gone"
 			}
 		case ok:
-			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, given(names[sg.SpaceID]), given(string(sg.Confidence))
+			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, optional.Text(names[sg.SpaceID]), optional.Text(string(sg.Confidence))
 		}
 		list = append(list, m)
 	}
@@ -82,7 +83,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: r.GetSpaceId()}},
+		return &propertyv1.SetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId(), SpaceId: &r.SpaceId}},
 			s.Replan(tx, propertyID, touched)
 	})
 }
@@ -119,7 +120,7 @@ func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySugg
 		var wanted []*propertyv1.Mapping
 		for _, sg := range suggested {
 			if !r.GetExactOnly() || sg.Confidence == space.Exact {
-				wanted = append(wanted, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: sg.SpaceID})
+				wanted = append(wanted, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: &sg.SpaceID})
 			}
 		}
 		list, err := s.set(tx, propertyID, r.GetIntegrationId(), wanted)
@@ -144,7 +145,7 @@ func (s *mappings) set(tx *db.Tx, propertyID, integrationID string, wanted []*pr
 			return nil, Under(fmt.Sprintf("mappings[%d]", i), err)
 		}
 		loose = loose.And(touched)
-		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.GetSpaceId()})
+		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
 	}
 	list.Total = int32(len(list.List))
 	return list, s.Replan(tx, propertyID, loose)
@@ -233,6 +234,6 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 func conflictMessage(c *conflictRow) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: c.Detail,
-		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: at(c.ClosedAt),
+		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: optional.At(c.ClosedAt),
 	}
 }

@@ -59,7 +59,7 @@ func TestBatchOfMappings(t *testing.T) {
 		batch := func(pairs ...string) error {
 			var all []*propertyv1.Mapping
 			for i := 0; i < len(pairs); i += 2 {
-				all = append(all, &propertyv1.Mapping{ExternalId: pairs[i], SpaceId: pairs[i+1]})
+				all = append(all, &propertyv1.Mapping{ExternalId: pairs[i], SpaceId: &pairs[i+1]})
 			}
 			_, err := a.Mapping.BatchSetMappings(a.ctx, &propertyv1.BatchSetMappingsRequest{IntegrationId: in, Mappings: all})
 			return err

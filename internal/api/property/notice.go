@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -61,6 +62,6 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 func noticeMessage(n *noticeRow) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: n.Text, Stands: n.OnceKey != nil,
-		ReadAt: at(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt),
+		ReadAt: optional.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt),
 	}
 }

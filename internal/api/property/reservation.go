@@ -7,6 +7,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/explained"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
 	"latchkey.dev/internal/reservation/readiness"
@@ -61,7 +62,7 @@ func arrivalMessage(a readiness.Arrival) *propertyv1.Arrival {
 	}
 	for _, f := range a.Fixes {
 		out.Fixes = append(out.Fixes, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: given(f.DoorID), DoorName: given(f.Door), Text: f.Text,
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: optional.Text(f.DoorID), DoorName: optional.Text(f.Door), Text: f.Text,
 		})
 	}
 	if a.LookedAt > 0 {

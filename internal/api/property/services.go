@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
@@ -158,27 +157,4 @@ func Under(prefix string, err error) error {
 		fields = append(fields, field)
 	}
 	return fault.Fields(fields...)
-}
-
-func at(t *time.Time) *timestamppb.Timestamp {
-	if t == nil {
-		return nil
-	}
-	return timestamppb.New(*t)
-}
-
-// sometime is a time, or nothing where it is zero.
-func sometime(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-// given is a string that is left out of the answer where it is empty.
-func given(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }

@@ -9,6 +9,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/phone"
@@ -92,7 +93,7 @@ func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIss
 
 func phoneMessage(p *phone.Row) *propertyv1.SmartKeyPhone {
 	return &propertyv1.SmartKeyPhone{
-		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: at(p.TokenExpiresAt), RevokedAt: at(p.RevokedAt),
+		Id: p.ID, ReservationId: p.ReservationID, Name: p.Name, TokenExpiresAt: optional.At(p.TokenExpiresAt), RevokedAt: optional.At(p.RevokedAt),
 		CreatedAt: timestamppb.New(p.CreatedAt),
 	}
 }

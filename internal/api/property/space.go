@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -182,7 +183,7 @@ func spaceMessages(ctx context.Context, c *client, propertyID string, rows ...*s
 	list := make([]*propertyv1.Space, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Space{
-			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: given(row.ParentID),
+			Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: optional.Text(row.ParentID),
 			IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if lk := locked[row.ID]; lk != nil {
