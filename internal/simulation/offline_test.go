@@ -136,6 +136,7 @@ const away = sim.ZWave
 
 // TestThreeDaysOffline is property 15 for PINs, and property 7, with the real bridge.
 func TestThreeDaysOffline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var specs []sim.Spec
 		for name := range sim.Profiles() {

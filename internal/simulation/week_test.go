@@ -121,6 +121,7 @@ func (c counts) wild(t *testing.T, locks int) {
 
 // Safety: faults all the time, for a week, over 500 locks in five properties. Not one false word.
 func TestAWeekOfFaults(t *testing.T) {
+	t.Parallel()
 	const locks = 100
 	for _, seed := range seeds(1, 5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -143,6 +144,7 @@ const (
 
 // Liveness: after two days of faults they end, and everything comes to be as it shall be.
 func TestEverythingConvergesWhenTheFaultsEnd(t *testing.T) {
+	t.Parallel()
 	const locks = 30
 	for _, seed := range seeds(1, 12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -167,6 +169,7 @@ func TestEverythingConvergesWhenTheFaultsEnd(t *testing.T) {
 
 // A world that no fence can hold, since its locks break their promise, breaks; its seed breaks it again, word for word.
 func TestAFailingSeedReplays(t *testing.T) {
+	t.Parallel()
 	const locks = 20
 	play := func(seed uint64) (string, counts) {
 		w := newWorld(seed, locks)

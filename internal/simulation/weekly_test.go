@@ -33,6 +33,7 @@ var shifts = []shift{
 // TestWeeklyHoursForThreeDaysOffline: with the network cut over a weekend whose Sunday begins summer time, the bridge opens
 // and closes each window by itself, also when its power goes as one begins, and nothing false is said meanwhile.
 func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		berlin, err := time.LoadLocation("Europe/Berlin")
 		if err != nil {
@@ -119,6 +120,7 @@ func (s *site) staffed(specs []sim.Spec, zone *time.Location) {
 
 // A lock that is too busy as the hours end keeps the code; that new hours are handed meanwhile makes the door no safer.
 func TestHoursHandedAnewSayNothingOfTheCodeThatIsThereStill(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		honolulu, err := time.LoadLocation("Pacific/Honolulu")
 		if err != nil {
