@@ -11,13 +11,15 @@ const description = `Latchkey turns reservations of property management systems 
 
 On the machine that runs the server, commands speak to it over the Unix socket in its data directory and need no token. From elsewhere, give --server and --token.
 
-The way from nothing to an open door: property create, app create, integration connect, space create, bridge create, lock assign, mapping suggest. Each command says what comes next.`
+The way from nothing to an open door: property create, space create, bridge create, lock assign, app create, integration connect, mapping suggest. Each command says what comes next.`
 
 // commands are all commands, each in a file of its own.
 type commands struct {
 	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
 	Demo    demoCommand    `cmd:"" group:"server" help:"A whole property to play with: server, PMS, bridge and virtual locks."`
 	Migrate migrateCommand `cmd:"" group:"server" help:"Bring a database to the schema of this version."`
+	Backup  backupCommand  `cmd:"" group:"server" help:"Copy the embedded database, also while the server runs."`
+	Key     keyCommands    `cmd:"" group:"server" help:"The key that everything secret is sealed under."`
 	Bench   benchCommands  `cmd:"" group:"server" help:"Measure this program on this machine."`
 
 	Property    propertyCommands    `cmd:"" group:"house" help:"Properties: the hotels and hostels of this installation."`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -260,12 +261,20 @@ func TestCloseStoresWhatWaits(t *testing.T) {
 func TestBackupIsACompleteCopy(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	mustWrite(t, d, put("a"))
-	path := t.TempDir() + "/copy.db"
-	if err := d.Backup(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	dir := t.TempDir()
+	path := dir + "/copy.db"
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	// A change is under way meanwhile, and neither waits for the other.
+	mustWrite(t, d, func(tx *db.Tx) error { return errors.Join(put("b")(tx), d.Backup(ctx, path)) })
 	if d.Backup(t.Context(), path) == nil {
 		t.Error("a backup overwrote a file")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v, %v", st, err)
 	}
 	copied, err := db.Open(t.Context(), db.Config{URL: "sqlite:" + path})
 	if err != nil {

@@ -124,9 +124,9 @@ func losesTransaction(err error) bool {
 	return false
 }
 
-// Backup writes a consistent copy of the database to path, which must not exist. On
-// PostgreSQL use its own tools.
-func (d *DB) Backup(ctx context.Context, path string) error {
+// Backup writes a complete copy of one moment to path, which must not exist, and waits until the disk has it. Changes do not
+// wait for it. On PostgreSQL use its own tools.
+func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	s, ok := d.engine.(*sqlite)
 	if !ok {
 		return errors.New("backup: on PostgreSQL use pg_dump or its continuous archiving")
@@ -134,9 +134,22 @@ func (d *DB) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("backup: %s exists already", path)
 	}
-	if err := createPrivate(path); err != nil {
-		return err
+	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // for its owner alone, and with a name of its own until it is complete
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
 	}
-	_, err := s.writer.ExecContext(ctx, "VACUUM INTO ?", path)
-	return err
+	defer func() { err = errors.Join(err, f.Close()) }()
+	defer os.Remove(f.Name()) // after the rename there is nothing to remove
+	conn, err := openPool(ctx, s.path, 1, url.Values{}, nil)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := errors.Join(f.Sync(), os.Rename(f.Name(), path)); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	return nil
 }

@@ -189,6 +189,24 @@ func TestRotation(t *testing.T) {
 	})
 }
 
+func TestAnotherDatabasesKeyIsNotRotated(t *testing.T) {
+	store, p := memory{}, newPlace(t)
+	open(t, newPlace(t).source(), store)
+	if _, err := keyring.CreateFile(p.key, ""); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keyring.RotateFile(t.Context(), p.key, store); err == nil {
+		t.Error("rotated")
+	}
+	if after, err := os.ReadFile(p.key); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file changed, %v", err)
+	}
+}
+
 func TestARotationThatStoppedIsFinished(t *testing.T) {
 	store, p := memory{}, newPlace(t)
 	r := open(t, p.source(), store)

@@ -54,7 +54,7 @@ func (r *Ring) reseal(ctx context.Context, id string, kek KEK) (bool, error) {
 
 // RotateFile draws a new key, seals every data key with it and leaves it alone in the
 // key file. The file holds both keys in between, so that a crash loses nothing; run it
-// again then. Servers that run must be started anew afterwards.
+// again then. No server may run meanwhile: it would go on sealing with the old key.
 func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	keys, err := LoadFile(path)
 	if err != nil {
@@ -63,6 +63,9 @@ func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	if len(keys) > 1 {
 		// An earlier rotation stopped: finish with the key that it drew.
 		return rotateTo(ctx, path, keys, keys[0], store)
+	}
+	if _, err := Open(ctx, Source{Keys: keys}, store); err != nil {
+		return 0, err // another database's key: the file stays as it is
 	}
 	kek, err := NewKEK()
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
 		return worker.Alone{}
 	}
-	return worker.PostgresLease{URL: s.cfg.DatabaseURL(), Name: "latchkey", Log: s.log}
+	return worker.PostgresLease{URL: s.cfg.DatabaseURL(), Name: worker.LeaseName, Log: s.log}
 }
 
 // keptTokens is how long a token that was revoked or ended can still be looked at.

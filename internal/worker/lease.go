@@ -19,6 +19,9 @@ type Lease interface {
 	Hold(ctx context.Context, f func(ctx context.Context) error) error
 }
 
+// LeaseName names the lease of what one server of an installation does for all.
+const LeaseName = "latchkey"
+
 // Alone is the lease of an installation of one process: it is always held.
 type Alone struct{}
 

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/worker"
+)
+
+// stored says where an installation keeps its data, for commands that go there themselves.
+type stored struct {
+	Database string `placeholder:"URL" env:"LATCHKEY_DATABASE" help:"sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
+	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
+}
+
+// open opens a database that is there.
+func (s stored) open(ctx context.Context) (*db.DB, error) {
+	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()
+	if db.Missing(url) {
+		return nil, fmt.Errorf("there is no database at %s; name another with --data-dir or --database", url)
+	}
+	return db.Open(ctx, db.Config{URL: url})
+}
+
+// backupCommand copies the embedded database.
+type backupCommand struct {
+	File string `arg:"" type:"path" help:"Where the copy goes; there must be no such file yet."`
+	stored
+}
+
+// Help is shown below the flags' own.
+func (*backupCommand) Help() string {
+	return `The copy is of one moment and complete, also while the server runs: changes do not wait for it.
+
+To restore, stop the server and put the copy in the place of latchkey.db in the data directory, without the files latchkey.db-wal and latchkey.db-shm.`
+}
+
+// Run makes the copy.
+func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
+	if c.Database != "" && !strings.HasPrefix(c.Database, "sqlite:") {
+		return errors.New("this copies an embedded database; use pg_dump, or PostgreSQL's continuous archiving")
+	}
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if err := d.Backup(ctx, c.File); err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "Copied to %s.\nWhat is sealed in it opens with the key-encryption key alone (%s, unless the server is told otherwise): keep a copy of that too, in another place.\n",
+		c.File, config.Config{DataDir: c.DataDir}.KeyPath())
+	return nil
+}
+
+type keyCommands struct {
+	Rotate keyRotate `cmd:"" help:"Draw a new key-encryption key and seal every data key with it."`
+}
+
+type keyRotate struct {
+	stored
+	KeyFile string `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
+}
+
+// Help is shown below the flags' own.
+func (*keyRotate) Help() string {
+	return `Every server must be stopped: one that runs would go on sealing with the old key. Nodes elsewhere need a copy of the new file before they start.
+
+What stops half way does no harm and is finished by running it again. A copy of the database made before opens with the old key alone: keep that as long as the copy.`
+}
+
+// Run draws and seals.
+func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
+	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
+	var dialer net.Dialer
+	if conn, err := dialer.DialContext(ctx, "unix", cfg.SocketPath()); err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("a server runs on %s: stop it first", c.DataDir)
+	}
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	rotated := 0
+	err = alone(ctx, d, cfg.DatabaseURL(), func(ctx context.Context) (err error) {
+		rotated, err = keyring.RotateFile(ctx, cfg.KeyPath(), db.KeyStore{DB: d})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(io.out, "Sealed %d data keys with a new key, which is in %s: keep a copy of that file in another place.\n", rotated, cfg.KeyPath())
+	return nil
+}
+
+// idle is how long a PostgreSQL database must be left alone by servers.
+const idle = 10 * time.Second
+
+// alone runs f while no server works on a database. On PostgreSQL it holds the lease that one of the nodes otherwise has.
+func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
+	if d.SQLite() {
+		return f(ctx)
+	}
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	late := time.AfterFunc(idle, cancel)
+	err := errors.New("a server works on this database: stop every node first")
+	held := worker.PostgresLease{URL: url, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
+		if late.Stop() {
+			err = f(ctx)
+		}
+		cancel()
+		return nil
+	})
+	return errors.Join(err, held)
+}
