@@ -89,7 +89,7 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	case <-ours.Done():
 		return errBusy
 	}
-	for attempt := range retryMax {
+	for attempt := 0; ; attempt++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -108,7 +108,6 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 			return conflict(err)
 		}
 	}
-	return nil
 }
 
 func conflict(err error) error {
@@ -134,12 +133,12 @@ func pause(ctx, ours context.Context, attempt int) bool {
 func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again bool, err error) {
 	raw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
-		return nil, false, err
+		return nil, false, orAway(err, errAway)
 	}
 	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now())
 	defer raw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
-		err = raw.Commit()
+		err = orAway(raw.Commit(), errUnknown)
 	}
 	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }

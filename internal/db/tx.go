@@ -185,12 +185,12 @@ func selects(query string) bool {
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
 }
 
-// conn is ent's connection over q with times as both databases keep them.
+// conn is ent's connection over q with times as both databases keep them, and errors that say when one is away.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	if name == dialect.SQLite {
-		q = utcArgs{q}
+		return entsql.Conn{ExecQuerier: utcArgs{q}}
 	}
-	return entsql.Conn{ExecQuerier: q}
+	return entsql.Conn{ExecQuerier: away{q}}
 }
 
 // utcArgs binds times in UTC with microseconds. SQLite compares them as text, which

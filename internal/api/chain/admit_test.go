@@ -3,6 +3,7 @@ package chain_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/fault"
 )
 
 // TestUnknownMethodsCostLittle has a stranger make up long names without end.
@@ -76,6 +78,24 @@ func TestGuessesAreCountedByAddress(t *testing.T) {
 	} {
 		if code, reason := call(step.host, step.token); code != step.want || (code == codes.ResourceExhausted) != (reason == "rateLimited") {
 			t.Errorf("%+v: %v %s", step, code, reason)
+		}
+	}
+}
+
+// The cause of a fault is for our log, and for nobody else.
+func TestCausesAreLogged(t *testing.T) {
+	for kind, want := range map[fault.Kind]bool{fault.Unavailable: true, fault.Aborted: true, fault.Deadline: true, fault.Internal: true, fault.Invalid: false, fault.NotFound: false} {
+		var log bytes.Buffer
+		s := &service{fail: fault.New(kind, fault.UnavailableReason, "sorry").With(errors.New("disk on fire"))}
+		conn, _ := start(t, s, func(c *chain.Config) {
+			c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		})
+		_, err := partnerv1.NewReservationServiceClient(conn).UpsertReservation(authorized(t), &partnerv1.UpsertReservationRequest{})
+		if err == nil || strings.Contains(err.Error(), "fire") {
+			t.Errorf("%v: the caller is told %v", kind, err)
+		}
+		if got := strings.Contains(log.String(), "disk on fire"); got != want {
+			t.Errorf("%v: logged %q", kind, log.String())
 		}
 	}
 }

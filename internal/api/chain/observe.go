@@ -75,7 +75,8 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	return st
 }
 
-// explain finds the fault in an error. An error that has none is logged and stays inside.
+// explain finds the fault in an error. An error that has none is logged and stays inside; so does what a fault is because of,
+// where that is about the service and not about the caller.
 func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	if !ok {
@@ -84,6 +85,9 @@ func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault
 	if f.Kind == fault.Internal {
 		c.log.ErrorContext(ctx, "call failed", "method", call.Method, "requestId", call.RequestID, "error", err.Error())
 		return fault.New(fault.Internal, fault.InternalError, "internal error")
+	}
+	if cause := errors.Unwrap(f); cause != nil && (f.Kind == fault.Unavailable || f.Kind == fault.Aborted || f.Kind == fault.Deadline) {
+		c.log.WarnContext(ctx, "call could not be done", "method", call.Method, "requestId", call.RequestID, "reason", string(f.Reason), "cause", cause.Error())
 	}
 	return f
 }
