@@ -96,7 +96,7 @@ func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
 
 func assign(ctx context.Context, r *remote, io *streams, lock, door string) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: door})
+		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: &door})
 		if err != nil {
 			return err
 		}

@@ -214,6 +214,30 @@ func (c refused) check(t *testing.T, o e2etest.Outcome) {
 	}
 }
 
+// What takes something away is asked for in so many words.
+func TestWhatIsNotSentTakesNothingAway(t *testing.T) {
+	w := e2etest.Open(t)
+	before := e2etest.Stored(t, w)
+	for _, c := range []struct {
+		rpc, body string
+		fields    []string
+	}{
+		{"LockService/AssignLock", `{"id":"lck_0"}`, []string{"doorId"}},
+		{"MappingService/BatchSetMappings", `{"integrationId":"int_0","mappings":[{"externalId":"R101","spaceId":""},{"externalId":"R102"}]}`, []string{"mappings[1].spaceId"}},
+	} {
+		r := e2etest.Find("latchkey.property.v1." + c.rpc)
+		for _, p := range []e2etest.Protocol{e2etest.REST, e2etest.GRPC, e2etest.Connect} {
+			o, err := w.Call(t.Context(), p, w.Owner(), r, e2etest.Parsed(t, r, c.body))
+			if err != nil || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.fields) {
+				t.Errorf("%s over %s: %v %v; want %v", c.rpc, p, o, err, c.fields)
+			}
+		}
+	}
+	if after := e2etest.Stored(t, w); after != before {
+		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
 // The same refusals reach callers of the other protocols.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)

@@ -91,7 +91,7 @@ var matrix = map[string]rule{
 	"latchkey.property.v1.LockService/ListLocks":                  {"property", "viewer", `{}`, ok},
 	"latchkey.property.v1.LockService/GetLock":                    {"property", "viewer", `{"id":"lck_0"}`, notFound},
 	"latchkey.property.v1.LockService/UpdateLock":                 {"property", "operator", `{"id":"lck_0","name":"x"}`, notFound},
-	"latchkey.property.v1.LockService/AssignLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
+	"latchkey.property.v1.LockService/AssignLock":                 {"property", "operator", `{"id":"lck_0","doorId":""}`, notFound},
 	"latchkey.property.v1.LockService/UnlockLock":                 {"property", "operator", `{"id":"lck_0"}`, notFound},
 	"latchkey.property.v1.ReservationService/ExplainReservation":  {"property", "viewer", `{"id":"rsv_0"}`, notFound},
 	"latchkey.property.v1.ReservationService/ListArrivals":        {"property", "viewer", `{}`, ok},

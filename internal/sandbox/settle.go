@@ -129,7 +129,7 @@ func (w *World) makeBridge(ctx context.Context, c Config) error {
 	}
 	for _, l := range found.GetData().GetList() {
 		door := w.Spaces[l.GetAddress()]
-		if _, err := locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: door}); err != nil {
+		if _, err := locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: &door}); err != nil {
 			return fmt.Errorf("put the lock on %s: %w", l.GetAddress(), err)
 		}
 		w.doors[door] = l.GetAddress()

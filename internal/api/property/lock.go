@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/optional"
@@ -203,6 +204,16 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 	if err != nil {
 		return nil, err
 	}
+	var doors []string
+	for _, row := range rows {
+		if row.DoorID != nil {
+			doors = append(doors, *row.DoorID)
+		}
+	}
+	names, err := access.DoorNames(view, propertyID, doors)
+	if err != nil {
+		return nil, err
+	}
 	list := make([]*propertyv1.Lock, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Lock{
@@ -211,36 +222,11 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 			CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if row.DoorID != nil {
-			if m.DoorName, err = doorName(ctx, view.Client, propertyID, *row.DoorID); err != nil {
-				return nil, err
-			}
+			m.DoorName = optional.Text(names[*row.DoorID])
 		}
 		list = append(list, m)
 	}
 	return list, nil
-}
-
-// doorName is what people call a door; nil where it is gone.
-func doorName(ctx context.Context, c *client, propertyID, doorID string) (*string, error) {
-	if id.Valid(id.Gate, doorID) {
-		gate, err := space.GetGate(ctx, c, propertyID, doorID)
-		if err != nil {
-			return nil, unlessGone(err)
-		}
-		return &gate.Name, nil
-	}
-	row, err := space.Get(ctx, c, propertyID, doorID)
-	if err != nil {
-		return nil, unlessGone(err)
-	}
-	return &row.Name, nil
-}
-
-func unlessGone(err error) error {
-	if f, ok := fault.Of(err); ok && f.Kind == fault.NotFound {
-		return nil
-	}
-	return err
 }
 
 func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {

@@ -79,11 +79,11 @@ func TestNothingOfAnotherPropertyIsThere(t *testing.T) {
 		refused(b.Bridge.RevokeBridge(ctx, &propertyv1.RevokeBridgeRequest{Id: bridge}))(t, "revoke bridge", fault.BridgeNotFound)
 		refused(b.Lock.GetLock(ctx, &propertyv1.GetLockRequest{Id: lk}))(t, "get lock", fault.LockNotFound)
 		refused(b.Lock.UpdateLock(ctx, &propertyv1.UpdateLockRequest{Id: lk, Name: name}))(t, "rename lock", fault.LockNotFound)
-		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: own}))(t, "assign lock", fault.LockNotFound)
+		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: lk, DoorId: &own}))(t, "assign lock", fault.LockNotFound)
 		refused(b.Lock.UnlockLock(ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "unlock", fault.LockNotFound)
 		_, mine := b.lock("L2")
-		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: mine, DoorId: room}))(t, "assign to another's room", fault.SpaceNotFound)
-		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: mine, DoorId: gate}))(t, "assign to another's gate", fault.GateNotFound)
+		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: mine, DoorId: &room}))(t, "assign to another's room", fault.SpaceNotFound)
+		refused(b.Lock.AssignLock(ctx, &propertyv1.AssignLockRequest{Id: mine, DoorId: &gate}))(t, "assign to another's gate", fault.GateNotFound)
 
 		for what, n := range map[string]int{
 			"gates":        len(must(b.Gate.ListGates(ctx, &propertyv1.ListGatesRequest{}))(t).GetData().GetList()),

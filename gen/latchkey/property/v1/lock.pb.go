@@ -1041,8 +1041,8 @@ type AssignLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the lock.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The space or gate; empty takes the lock off its door.
-	DoorId        string `protobuf:"bytes,2,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
+	// The space or gate. It must be sent: empty, "", takes the lock off its door.
+	DoorId        *string `protobuf:"bytes,2,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1085,8 +1085,8 @@ func (x *AssignLockRequest) GetId() string {
 }
 
 func (x *AssignLockRequest) GetDoorId() string {
-	if x != nil {
-		return x.DoorId
+	if x != nil && x.DoorId != nil {
+		return *x.DoorId
 	}
 	return ""
 }
@@ -1334,10 +1334,13 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\x04name\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x04name\"D\n" +
 	"\x12UpdateLockResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"P\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\"d\n" +
 	"\x11AssignLockRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12 \n" +
-	"\adoor_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x06doorId\"D\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12(\n" +
+	"\adoor_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\a\xc8\x01\x01r\x02\x18@H\x00R\x06doorId\x88\x01\x01B\n" +
+	"\n" +
+	"\b_door_id\"D\n" +
 	"\x12AssignLockResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.property.v1.LockR\x04data\".\n" +
 	"\x11UnlockLockRequest\x12\x19\n" +
@@ -1433,6 +1436,7 @@ func file_latchkey_property_v1_lock_proto_init() {
 	file_latchkey_property_v1_lock_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[3].OneofWrappers = []any{}
 	file_latchkey_property_v1_lock_proto_msgTypes[4].OneofWrappers = []any{}
+	file_latchkey_property_v1_lock_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -193,8 +193,8 @@ type Mapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The partner's id.
 	ExternalId string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	// The service's id. In a batch, empty removes the mapping.
-	SpaceId       string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// The service's id. In a batch it must be sent: empty, "", removes the mapping.
+	SpaceId       *string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -237,8 +237,8 @@ func (x *Mapping) GetExternalId() string {
 }
 
 func (x *Mapping) GetSpaceId() string {
-	if x != nil {
-		return x.SpaceId
+	if x != nil && x.SpaceId != nil {
+		return *x.SpaceId
 	}
 	return ""
 }
@@ -1217,12 +1217,14 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\v_space_nameB\x15\n" +
 	"\x13_suggested_space_idB\x17\n" +
 	"\x15_suggested_space_nameB\r\n" +
-	"\v_confidence\"Z\n" +
+	"\v_confidence\"o\n" +
 	"\aMapping\x12+\n" +
 	"\vexternal_id\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\n" +
-	"externalId\x12\"\n" +
-	"\bspace_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\"\xc3\x01\n" +
+	"externalId\x12*\n" +
+	"\bspace_id\x18\x02 \x01(\tB\n" +
+	"\xbaH\a\xc8\x01\x01r\x02\x18@H\x00R\aspaceId\x88\x01\x01B\v\n" +
+	"\t_space_id\"\xc3\x01\n" +
 	"\x18ListPartnerSpacesRequest\x120\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\rintegrationId\x12#\n" +
 	"\runmapped_only\x18\x02 \x01(\bR\funmappedOnly\x12'\n" +
@@ -1370,6 +1372,7 @@ func file_latchkey_property_v1_mapping_proto_init() {
 		return
 	}
 	file_latchkey_property_v1_mapping_proto_msgTypes[0].OneofWrappers = []any{}
+	file_latchkey_property_v1_mapping_proto_msgTypes[1].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
