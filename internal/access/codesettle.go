@@ -156,7 +156,9 @@ func (r *work) storeCode(c *ent.Code, s Standing, doors []Door, held []occupied)
 // lacking says whether a door of a code has none.
 func (r *work) lacking(doors []Door, held []occupied) bool {
 	return slices.ContainsFunc(doors, func(d Door) bool {
-		return d.wanted() && !slices.ContainsFunc(held, func(h occupied) bool { return h.Present && h.LockID == d.Lock.ID && !h.spent() })
+		return d.wanted() && !slices.ContainsFunc(held, func(h occupied) bool {
+			return h.Present && h.LockID == d.Lock.ID && !h.spent() && h.Result != string(slot.Unsupported)
+		})
 	})
 }
 
@@ -168,7 +170,7 @@ func (r *work) tellLacking(c *ent.Code, lacking bool) error {
 	}
 	return staff.Notify(r.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
-		Text: "A code of staff, for one use or of the backup is missing on a lock: it has no free slot, or takes no PIN that the property's rules allow. It is tried again each minute.",
+		Text: "A code of staff, for one use or of the backup is missing on a lock: it has no free slot, takes no PIN that the property's rules allow, or cannot keep such a code, as when its bridge wants an update. It is tried again each minute.",
 	})
 }
 

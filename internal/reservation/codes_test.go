@@ -236,3 +236,22 @@ func TestACodeWaitsForAFreePlace(t *testing.T) {
 		}
 	})
 }
+
+func TestStaffAreToldOfACodeThatALockCannotKeep(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		c := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}})
+		told := func() bool {
+			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
+			h.must(err)
+			return some
+		}
+		h.says("r1", slot.Failed, slot.Unsupported)
+		if !told() {
+			t.Error("nobody was told")
+		}
+		h.verify("r1")
+		if told() {
+			t.Error("the lock keeps it now, and it is still told")
+		}
+	})
+}
