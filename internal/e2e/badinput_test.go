@@ -238,6 +238,30 @@ func TestWhatIsNotSentTakesNothingAway(t *testing.T) {
 	}
 }
 
+// Staff and operators hear of a slip of the pen; the name that they meant was not sent.
+func TestNamesThatAreNoField(t *testing.T) {
+	w := e2etest.Open(t)
+	before := e2etest.Stored(t, w)
+	for _, c := range []struct {
+		verb, path, body string
+		as               e2etest.Caller
+		fields           map[string]string
+	}{
+		{"POST", "/v1/property/locks/lck_0:assign", `{"door":"spc_0"}`, w.Owner(), map[string]string{"doorId": "required", "door": "unsupported"}},
+		{"PATCH", "/v1/property", `{"checkOutTime":"13:00","settings":{"checkOut":"13:00","lateOutMinutes":5}}`, w.Owner(), map[string]string{"checkOutTime": "unsupported", "settings.checkOut": "unsupported"}},
+		{"POST", "/v1/property/gates", `{"name":"Garage","spaces":{"spaceIds":["spc_0"]}}`, w.Owner(), map[string]string{"spaces": "unsupported"}},
+		{"PATCH", "/v1/property/gates/gat_0", `{"spaces":{"spaceIds":["spc_0"]}}`, w.Owner(), map[string]string{"spaces.spaceIds": "unsupported"}},
+	} {
+		o, err := w.Do(t.Context(), c.as, c.verb, c.path, c.body)
+		if err != nil || o.HTTP != http.StatusBadRequest || o.Reason != "invalidFields" || !maps.Equal(o.Fields, c.fields) {
+			t.Errorf("%s %s: %v %v %v; want %v", c.verb, c.path, o, err, o.Fields, c.fields)
+		}
+	}
+	if after := e2etest.Stored(t, w); after != before {
+		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
 // The same refusals reach callers of the other protocols.
 func TestBadInputOverEveryProtocol(t *testing.T) {
 	w := e2etest.Open(t)

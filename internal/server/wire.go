@@ -187,6 +187,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Authenticators: s.authenticators(p),
 		Public:         []string{healthv1.Health_ServiceDesc.ServiceName},
 		Own:            ownValidation(),
+		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
 		Limits: chain.Limits{PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute},

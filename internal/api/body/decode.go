@@ -117,12 +117,12 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 	p := planOf(msg.Descriptor())
 	var seen [names / 64]uint64
 	for d.dec.PeekKind() != '}' {
-		f, err := d.name(p)
+		f, name, err := d.name(p)
 		if err != nil {
 			return err
 		}
 		if f == nil {
-			d.report.odd = true
+			d.report.unknown(d.where(), string(name))
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}
@@ -149,20 +149,21 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 	return err
 }
 
-// name reads a member's name; nil stands for one that is unknown.
-func (d *reader) name(p *plan) (*field, error) {
+// name reads a member's name, as long as the decoder does not read on; a nil field stands for one that is unknown.
+func (d *reader) name(p *plan) (*field, []byte, error) {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return p.fields[string(raw[1:len(raw)-1])], nil
+	plain := []byte(raw[1 : len(raw)-1])
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, raw)
+		if err != nil {
+			return nil, plain, nil //nolint:nilerr // a name that is no text is a name nobody knows
+		}
+		plain = unquoted
 	}
-	plain, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		return nil, nil //nolint:nilerr // a name that is no text is a name nobody knows
-	}
-	return p.fields[string(plain)], nil
+	return p.fields[string(plain)], plain, nil
 }
 
 // skip passes over the value of the field on top of the path and leaves that field.

@@ -3,6 +3,7 @@ package body
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -292,6 +293,27 @@ func BenchmarkProtojson(b *testing.B) {
 	for b.Loop() {
 		if err := protojson.Unmarshal(raw, &partnerv1.Reservation{}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+func TestDecodeTellsUnknownNames(t *testing.T) {
+	for text, want := range map[string][]string{
+		`{"pmsNumber":"1"}`: nil,
+		`{"zzz":null,"booker":{"shoe":44,"lastName":"A"},"gatesPins":[{"gate":{"x":1}}]}`: {"zzz", "booker.shoe", "gatesPins[0].gate"},
+		`{"a\u0000b":1,"\ud800":2,"` + strings.Repeat("n", 100) + `":3}`:                  {"a?b", `\ud800`, strings.Repeat("n", 64)},
+	} {
+		r := &Report{}
+		Decode([]byte(text), (&partnerv1.Reservation{}).ProtoReflect(), r)
+		var got []string
+		for _, f := range r.Unknown() {
+			got = append(got, f.Path)
+			if f.Reason != fault.Unsupported {
+				t.Errorf("%s: %v", text, f)
+			}
+		}
+		if !slices.Equal(got, want) || r.TypeErrors("") != nil || r.Fault != nil {
+			t.Errorf("%s: got %q, want %q, besides %v %v", text, got, want, r.TypeErrors(""), r.Fault)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -30,6 +31,7 @@ type Report struct {
 	Fault *fault.Fault
 
 	errors []fault.Field
+	beside []fault.Field // the names that are no field of the message
 	mask   []string
 	items  map[string][]item // by the JSON name of a list at the top of the body
 	raw    []byte
@@ -95,6 +97,14 @@ func (r *Report) TypeErrors(prefix string) []fault.Field {
 	return found
 }
 
+// Unknown returns the names that were sent and are no field, as errors whose paths begin at the body.
+func (r *Report) Unknown() []fault.Field {
+	if r == nil {
+		return nil
+	}
+	return r.beside
+}
+
 // Within reports whether a path is prefix or lies below it; every path lies below "".
 func Within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
@@ -139,6 +149,26 @@ func (r *Report) Beyond() []byte {
 		return r.raw
 	}
 	return v
+}
+
+// maxName bounds what is repeated of a name that nobody knows.
+const maxName = 64
+
+func (r *Report) unknown(at, name string) {
+	r.odd = true
+	if len(r.beside) >= maxErrors {
+		return
+	}
+	name = strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, strings.ToValidUTF8(name[:min(len(name), maxName)], "?"))
+	if at != "" {
+		name = at + "." + name
+	}
+	r.beside = append(r.beside, fault.Field{Path: name, Reason: fault.Unsupported, Message: "is no field that can be sent here: look for a slip of the pen"})
 }
 
 func (r *Report) add(f fault.Field) {

@@ -1,12 +1,12 @@
 package chain
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/staff"
 )
 
 // admission is what every call, unary or stream, must pass before its handler sees it.
@@ -98,9 +98,6 @@ func (c *Chain) limit(ctx context.Context, call *Call) (context.Context, error) 
 	return ctx, l.take(c.clock.Now(), subject, call.header)
 }
 
-// ranks of staff roles, in growing order.
-var ranks = map[string]int{"viewer": 1, "operator": 2, "owner": 3}
-
 func (c *Chain) authorize(ctx context.Context, call *Call) (context.Context, error) {
 	a, ok := actor.From(ctx)
 	rule := call.method.access
@@ -111,16 +108,9 @@ func (c *Chain) authorize(ctx context.Context, call *Call) (context.Context, err
 		return ctx, fault.New(fault.Denied, fault.ScopeMissing, "the scope %s is needed for this call: ask the property to grant it to this integration", rule.GetScope()).
 			Put("scope", rule.GetScope())
 	}
-	if rule.GetRole() != "" && a.Kind == actor.Staff && ranks[a.Role] < cmp.Or(ranks[rule.GetRole()], len(ranks)+1) {
+	if rule.GetRole() != "" && a.Kind == actor.Staff && !staff.Suffices(a.Role, rule.GetRole()) {
 		return ctx, fault.New(fault.Denied, fault.RoleMissing, "the role %s is needed for this call", rule.GetRole()).
 			Put("role", rule.GetRole())
-	}
-	return ctx, nil
-}
-
-func (c *Chain) key(ctx context.Context, call *Call) (context.Context, error) {
-	if call.method.access.GetMutates() {
-		return ctx, call.readKey()
 	}
 	return ctx, nil
 }

@@ -82,6 +82,36 @@ func TestGuessesAreCountedByAddress(t *testing.T) {
 	}
 }
 
+func TestIdempotencyKeys(t *testing.T) {
+	c, err := chain.New(chain.Config{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly}, Own: map[string]string{upsert: "reservation"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	partnerv1.RegisterReservationServiceServer(c.Registrar(grpc.NewServer()), &service{})
+	call := func(keys ...string) (got string, err error) {
+		ctx := metadata.NewIncomingContext(t.Context(), metadata.MD{"access-token": {"at"}, "idempotency-key": keys})
+		_, err = c.Unary(ctx, &partnerv1.UpsertReservationRequest{}, &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
+			got = chain.IdempotencyKey(ctx)
+			return &partnerv1.UpsertReservationResponse{}, nil
+		})
+		return got, err
+	}
+	for _, good := range []string{"k", strings.Repeat("x", 255)} {
+		if got, err := call(good); err != nil || got != good {
+			t.Errorf("%q: %q, %v", good, got, err)
+		}
+	}
+	for _, bad := range [][]string{{""}, {"with space"}, {"ctl\x01"}, {"ü"}, {strings.Repeat("x", 256)}, {"one", "two"}} {
+		_, err := call(bad...)
+		if _, reason, fields, _ := told(err); reason != "invalidFields" || len(fields) != 1 || !strings.HasPrefix(fields[0], "Idempotency-Key") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
 // The cause of a fault is for our log, and for nobody else.
 func TestCausesAreLogged(t *testing.T) {
 	for kind, want := range map[fault.Kind]bool{fault.Unavailable: true, fault.Aborted: true, fault.Deadline: true, fault.Internal: true, fault.Invalid: false, fault.NotFound: false} {

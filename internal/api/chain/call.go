@@ -2,13 +2,11 @@ package chain
 
 import (
 	"context"
-	"crypto/x509"
 	"net"
 	"net/netip"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
@@ -61,24 +59,19 @@ func WithProtocol(ctx context.Context, p Protocol) context.Context {
 
 // Credentials are what a caller showed. Empty fields were not sent.
 type Credentials struct {
-	Method       string // full method name
-	ClientToken  string
-	AccessToken  string
-	APIKey       string
-	Bearer       string              // of Authorization: Bearer
-	UnixSocket   bool                // the call came over a Unix socket of ours
-	Certificates []*x509.Certificate // the client's chain, verified by the listener
-	Presented    []*x509.Certificate // what the client sent, verified or not
-	Client       netip.Addr          // zero over a Unix socket
+	ClientToken string
+	AccessToken string
+	APIKey      string
+	Bearer      string // of Authorization: Bearer
+	UnixSocket  bool   // the call came over a Unix socket of ours
 }
 
 // Call is what the chain knows of one call.
 type Call struct {
-	RequestID      string
-	Method         string // of one that nobody offers, the beginning
-	Protocol       Protocol
-	IdempotencyKey string     // "" when none was sent
-	Client         netip.Addr // as far as trusted proxies say; zero over a Unix socket
+	RequestID string
+	Method    string // of one that nobody offers, the beginning
+	Protocol  Protocol
+	Client    netip.Addr // as far as trusted proxies say; zero over a Unix socket
 
 	chain   *Chain
 	method  *method
@@ -98,11 +91,16 @@ func From(ctx context.Context) *Call {
 
 // IdempotencyKey returns the key that the caller sent with a call, "" when none.
 func IdempotencyKey(ctx context.Context) string {
-	if c := From(ctx); c != nil {
-		return c.IdempotencyKey
-	}
-	return ""
+	key, _ := ctx.Value(idempotencyKey{}).(string)
+	return key
 }
+
+// WithIdempotencyKey says which key a call came with; it was checked to be one.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
+
+type idempotencyKey struct{}
 
 // NewRequestID returns the id that a caller sent when it is a sane one, else a new one.
 func NewRequestID(sent string) string {
@@ -170,25 +168,15 @@ func one(md metadata.MD, name string) string {
 
 func (call *Call) credentials(ctx context.Context) Credentials {
 	cr := Credentials{
-		Method:      call.Method,
 		ClientToken: one(call.md, "client-token"),
 		AccessToken: one(call.md, "access-token"),
 		APIKey:      one(call.md, "api-key"),
-		Client:      call.Client,
 	}
 	if scheme, token, ok := strings.Cut(one(call.md, "authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
 		cr.Bearer = strings.TrimSpace(token)
 	}
-	p, ok := peer.FromContext(ctx)
-	if !ok {
-		return cr
-	}
-	_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
-	if tls, ok := p.AuthInfo.(credentials.TLSInfo); ok {
-		cr.Presented = tls.State.PeerCertificates
-		if len(tls.State.VerifiedChains) > 0 {
-			cr.Certificates = tls.State.VerifiedChains[0]
-		}
+	if p, ok := peer.FromContext(ctx); ok {
+		_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
 	}
 	return cr
 }
@@ -196,10 +184,11 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 // maxKey is the longest Idempotency-Key.
 const maxKey = 255
 
-func (call *Call) readKey() error {
+// key takes the Idempotency-Key of a call that changes something.
+func (c *Chain) key(ctx context.Context, call *Call) (context.Context, error) {
 	values := call.md[HeaderIdempotencyKey]
-	if len(values) == 0 {
-		return nil
+	if len(values) == 0 || !call.method.access.GetMutates() {
+		return ctx, nil
 	}
 	key := values[0]
 	ok := len(values) == 1 && len(key) > 0 && len(key) <= maxKey
@@ -207,8 +196,7 @@ func (call *Call) readKey() error {
 		ok = ok && key[i] > ' ' && key[i] < 0x7f
 	}
 	if !ok {
-		return fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without blanks"})
+		return ctx, fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without blanks"})
 	}
-	call.IdempotencyKey = key
-	return nil
+	return WithIdempotencyKey(ctx, key), nil
 }

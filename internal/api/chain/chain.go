@@ -50,6 +50,9 @@ type Config struct {
 	// Own names, by full method, the request field whose content the method's handler
 	// validates with [Violations], because it depends on what is stored.
 	Own map[string]string
+	// Exact names the proto packages whose JSON callers may send fields alone: a name that is none is refused. Elsewhere it
+	// is ignored.
+	Exact []string
 	// Inner runs last, right around the handler of a unary call; nil for none.
 	Inner grpc.UnaryServerInterceptor
 	// TrustedProxies may say in X-Forwarded-For who called them.
@@ -66,6 +69,7 @@ type Chain struct {
 	auth     map[string]Authenticator
 	public   map[string]bool
 	own      map[string]string
+	exact    []string
 	inner    grpc.UnaryServerInterceptor
 	proxies  []netip.Prefix
 	deadline time.Duration
@@ -91,7 +95,7 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, exact: cfg.Exact, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m, rules: rules,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:   newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),

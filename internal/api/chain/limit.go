@@ -20,9 +20,6 @@ type Limits struct {
 	BatchPerMinute int
 }
 
-// DefaultLimits are those of the published API.
-var DefaultLimits = Limits{PerMinute: 600, Burst: 100, BatchPerMinute: 30}
-
 // maxSubjects bounds how many subjects a limiter remembers.
 const maxSubjects = 1 << 16
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,9 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 			f.Path = strings.TrimPrefix(f.Path, report.Field+".")
 		}
 		fields = append(fields, f)
+	}
+	if slices.Contains(c.exact, call.method.area) {
+		fields = append(fields, report.Unknown()...)
 	}
 	return fault.Err(fault.Fields(distinct(fields)...))
 }
