@@ -196,11 +196,14 @@ func TestAffected(t *testing.T) {
 		one.put(with(booking("E", "r1"), reservation.From, "2026-11-01T00:00:00Z", reservation.To, "2026-11-02T00:00:00Z"))
 		two.put(booking("A", "r1"))
 		one.write(func(tx *db.Tx) error {
-			got, err := reservation.Affected(tx, one.scope.IntegrationID, []string{theirs("r1"), theirs("d1"), theirs("r3")})
+			got, err := reservation.Affected(tx, one.id, one.scope.IntegrationID, []string{theirs("r1"), theirs("d1"), theirs("r3")})
 			slices.Sort(got)
 			want := []string{a.Row.ID, b.Row.ID}
 			slices.Sort(want)
 			same(t, "affected", want, got)
+			if of, err := reservation.Affected(tx, two.id, one.scope.IntegrationID, []string{theirs("r1")}); err != nil || len(of) > 0 {
+				t.Errorf("another property is told of %v, %v", of, err)
+			}
 			return err
 		})
 	})

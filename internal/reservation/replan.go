@@ -65,10 +65,10 @@ func touched(tx *db.Tx, propertyID string, t space.Touched) ([]*ent.Reservation,
 	return tx.Reservation.Query().Where(append(started, entreservation.Or(named...))...).All(ctx)
 }
 
-// Affected lists the reservations, arriving or staying, that name one of a partner's spaces: a conflict of the mapping
+// Affected lists the reservations of a property, arriving or staying, that name one of a partner's spaces: a conflict of the mapping
 // touches them. At most 100 a call.
-func Affected(tx *db.Tx, integrationID string, externalIDs []string) ([]string, error) {
-	return tx.Reservation.Query().Where(entreservation.IntegrationID(integrationID),
+func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
+	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),
 		entreservation.Or(entreservation.SpaceKeyIn(externalIDs...), entreservation.PmsParentSpaceIDIn(externalIDs...)),
 		entreservation.ToAtGT(tx.Now()),
 		entreservation.StateIn(string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started))).

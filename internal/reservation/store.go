@@ -46,7 +46,7 @@ func valuesOf(r Record, now time.Time) ([]any, error) {
 var (
 	loadQuery = `SELECT p.name, p.time_zone, p.check_in_time, p.check_out_time, p.early_in_minutes, p.late_out_minutes,
 			p.pin_length, p.gates_alone, p.backup_codes, p.owing_policy, p.owing_threshold_minor,
-			r.id, r.created_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id), r.` + strings.Join(columns, ", r.") + `
+			r.id, r.created_at, EXISTS (SELECT 1 FROM grants AS g WHERE g.reservation_id = r.id AND g.property_id = r.property_id), r.` + strings.Join(columns, ", r.") + `
 		FROM properties AS p
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
 		WHERE p.id = $3`

@@ -77,7 +77,7 @@ func (m Mappings) apply(tx *db.Tx, s *stored, out Outcome) error {
 }
 
 func (m Mappings) open(tx *db.Tx, s *stored, f Finding) error {
-	affected, err := m.affected(tx, s.integrationID, f)
+	affected, err := m.affected(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (m Mappings) open(tx *db.Tx, s *stored, f Finding) error {
 
 // refresh keeps an open conflict true, and tells nobody.
 func (m Mappings) refresh(tx *db.Tx, row *ent.Conflict, f Finding) error {
-	affected, err := m.affected(tx, row.IntegrationID, f)
+	affected, err := m.affected(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
 		return err
 	}
@@ -124,11 +124,11 @@ func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
 	return appendEvent(tx, event.ConflictClosed, row)
 }
 
-func (m Mappings) affected(tx *db.Tx, integrationID string, f Finding) ([]string, error) {
+func (m Mappings) affected(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil
 	}
-	ids, err := m.Affected(tx, integrationID, []string{f.ExternalID})
+	ids, err := m.Affected(tx, propertyID, integrationID, []string{f.ExternalID})
 	if err != nil {
 		return nil, fmt.Errorf("look for the reservations a conflict affects: %w", err)
 	}

@@ -16,9 +16,9 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Affected tells which reservations, by id, name one of a partner's spaces. Package space
+// Affected tells which reservations of a property, by id, name one of a partner's spaces. Package space
 // knows no reservation, so whoever wires it fills this in.
-type Affected func(tx *db.Tx, integrationID string, externalIDs []string) ([]string, error)
+type Affected func(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error)
 
 // Mappings ties a partner's spaces to ours and keeps the conflicts of the two.
 type Mappings struct {

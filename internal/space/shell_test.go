@@ -31,7 +31,7 @@ type house struct {
 func each(t *testing.T, f func(h house)) {
 	t.Helper()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		h := house{t: t, d: d, m: space.Mappings{Affected: func(_ *db.Tx, _ string, ids []string) ([]string, error) {
+		h := house{t: t, d: d, m: space.Mappings{Affected: func(_ *db.Tx, _, _ string, ids []string) ([]string, error) {
 			return []string{"rsv_" + ids[0]}, nil
 		}}}
 		h.write(func(tx *db.Tx) error {

@@ -29,7 +29,7 @@ const apart = 5 * time.Second
 // Soon has a listing read once the transaction is stored; one that was read a moment ago, a moment later. Without a
 // registered getSpaces there is nothing to read.
 func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
-	registered, err := tx.Endpoint.Query().Where(endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
+	registered, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
 	if err != nil || !registered {
 		return wrong(err)
 	}
