@@ -7,8 +7,8 @@ import (
 )
 
 // Neighbour sets up one more property on the server of w, with a PMS, a bridge and locks of its own. It is a customer of
-// the same vendor: the PMS is the same partner app, and its rooms have the same names and ids. The server must allow partners on loopback. It ends with w, and is not to be
-// closed by itself.
+// the same vendor: the PMS is the same partner app, and its rooms have the same names and ids. The server must allow
+// partners on loopback. It ends with w, and is not to be closed by itself.
 func (w *World) Neighbour(ctx context.Context, c Config) (*World, error) {
 	n := &World{
 		Server: w.Server, log: w.log, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4),

@@ -50,8 +50,11 @@ type Call struct {
 	Verified bool      `json:"verified"` // its signature was right
 }
 
-// mostCalls bounds the list of calls that is kept.
-const mostCalls = 1000
+// What a PMS keeps is bounded.
+const (
+	mostCalls        = 1000
+	mostReservations = 10_000
+)
 
 // NewPMS makes a PMS that has these spaces.
 func NewPMS(token string, spaces []Space) *PMS {
@@ -159,15 +162,25 @@ func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answe
 	meta["id"] = id
 	meta["updatedAt"] = time.Now().UTC().Format(time.RFC3339Nano)
 	sent["pmsMeta"] = meta
+	if err := p.keep(id, fields); err != nil {
+		return Answer{}, err
+	}
+	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
+}
+
+func (p *PMS) keep(id string, fields map[string]any) error {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	held := p.reservations[id]
 	if held == nil {
+		if len(p.reservations) >= mostReservations {
+			return fmt.Errorf("this PMS has room for %d reservations, and no more", mostReservations)
+		}
 		held = map[string]any{}
 		p.reservations[id] = held
 	}
 	maps.Copy(held, fields)
-	p.mu.Unlock()
-	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
+	return nil
 }
 
 // note remembers a call and says whether it may be answered.

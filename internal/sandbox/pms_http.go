@@ -96,7 +96,7 @@ func (p *PMS) checkIn(w http.ResponseWriter, r *http.Request, body []byte) {
 // desk changes a reservation by hand.
 func (p *PMS) desk(w http.ResponseWriter, r *http.Request) {
 	var fields map[string]any
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&fields); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&fields); err != nil || fields == nil {
 		reply(w, http.StatusBadRequest, failure("badJson", "send a JSON object of fields to change"))
 		return
 	}

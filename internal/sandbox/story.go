@@ -68,7 +68,7 @@ func (s *story) steps() []Step {
 		{"A booking for Room 101 arrives, and one for two beds", s.bookings},
 		{"The desk checks the guests in", s.checkIn},
 		{"The PINs are on the locks", s.verified},
-		{"Guests type their PINs", s.type1},
+		{"Guests type their PINs", s.pressed},
 		{"Ada stays a day longer", s.extend},
 		{"Ada moves to Room 102", s.move},
 		{"Everybody checks out", s.checkOut},

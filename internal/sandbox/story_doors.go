@@ -13,7 +13,7 @@ type try struct {
 	opens         bool
 }
 
-// press types PINs and checks what the doors do.
+// tries types PINs and checks what the doors do.
 func (s *story) tries(ctx context.Context, all ...try) ([]string, error) {
 	var out []string
 	for _, t := range all {
@@ -33,7 +33,7 @@ func (s *story) tries(ctx context.Context, all ...try) ([]string, error) {
 	return out, nil
 }
 
-func (s *story) type1(ctx context.Context) ([]string, error) {
+func (s *story) pressed(ctx context.Context) ([]string, error) {
 	return s.tries(ctx,
 		try{"Ada", ada, Front, true}, try{"Ada", ada, "Room 101", true}, try{"Ada", ada, "Room 102", false},
 		try{"Grace", grace, Dorm, true}, try{"Grace", grace, "Bed A", true}, try{"Grace", grace, "Bed B", false},
