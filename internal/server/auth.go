@@ -9,9 +9,9 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/staff/credential"
 )
 
 // authenticators says who may knock at each area. A credential of another area is none.
@@ -31,7 +31,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			return s.person(ctx, c.Bearer, actor.Operator)
 		},
 		string(lockv1.File_latchkey_lock_v1_bridge_proto.Package()): func(context.Context, chain.Credentials) (actor.Actor, error) {
-			return actor.Actor{}, refused()
+			return actor.Actor{}, credential.Refused()
 		},
 	}
 }
@@ -39,14 +39,10 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 func (s *Server) person(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
 	a, err := staff.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {
-		err = refused()
+		err = credential.Refused()
 	}
 	if err != nil {
 		return actor.Actor{}, err
 	}
 	return a, nil
-}
-
-func refused() error {
-	return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 }

@@ -25,6 +25,12 @@ const (
 
 var roles = []string{Viewer, Operator, Owner}
 
+// Suffices tells whether who has a role may do what another is needed for.
+func Suffices(role, needed string) bool {
+	at := slices.Index(roles, needed)
+	return at >= 0 && slices.Index(roles, role) >= at
+}
+
 // CreateToken makes a token for the staff or a script of a property: lkp_, shown once.
 // A zero ttl means until it is revoked.
 func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/staff/credential"
 )
 
 // admission is what every call, unary or stream, must pass before its handler sees it.
@@ -62,7 +63,7 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) (context.Context, 
 	}
 	a, err := c.auth[call.method.area](ctx, call.credentials(ctx))
 	if err == nil && a.Kind == "" {
-		err = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+		err = credential.Refused()
 	}
 	if f, ok := fault.Of(err); ok && f.Kind == fault.Unauthenticated {
 		if _, spent := c.limit(ctx, call); spent != nil {

@@ -68,7 +68,7 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 	for _, s := range desc.Streams {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
-		h.calls[full] = h.streamHandler(full, s, impl)
+		h.calls[full] = unhurried(h.streamHandler(full, s, impl))
 	}
 }
 

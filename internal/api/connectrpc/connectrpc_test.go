@@ -60,8 +60,8 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 	}
 }
 
-func authenticate(_ context.Context, c chain.Credentials) (actor.Actor, error) {
-	if c.AccessToken != "at" || !c.Client.IsLoopback() {
+func authenticate(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+	if c.AccessToken != "at" || !chain.From(ctx).Client.IsLoopback() {
 		return actor.Actor{}, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 	}
 	return actor.Actor{Kind: actor.Integration, IntegrationID: "int_1", Scopes: []string{actor.ReservationsWrite}}, nil
@@ -336,6 +336,31 @@ func TestStreamsPassTheChain(t *testing.T) {
 				t.Errorf("%v %s", code, reason)
 			}
 		})
+	}
+}
+
+// bounded is a writer whose answer has to be out in time.
+type bounded struct {
+	*httptest.ResponseRecorder
+	lifted bool
+}
+
+func (b *bounded) SetWriteDeadline(at time.Time) error {
+	b.lifted = at.IsZero()
+	return nil
+}
+
+// A stream outlives what the server gives an answer; a unary call does not.
+func TestStreamsHaveAllTheTime(t *testing.T) {
+	srv := start(t, &service{})
+	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
+		w := &bounded{ResponseRecorder: httptest.NewRecorder()}
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
+		r.Header.Set("Content-Type", "application/connect+proto")
+		srv.Config.Handler.ServeHTTP(w, r)
+		if w.lifted != want {
+			t.Errorf("%s: lifted %v", path, w.lifted)
+		}
 	}
 }
 

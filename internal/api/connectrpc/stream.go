@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
@@ -18,6 +19,15 @@ import (
 	"latchkey.dev/internal/api/inproc"
 	"latchkey.dev/internal/fault"
 )
+
+// unhurried lifts the bound on the time of an answer: a stream lasts as long as its client wants.
+func unhurried(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// What cannot lift it has no bound.
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		h.ServeHTTP(w, r)
+	})
+}
 
 // streamHandler serves one streaming method in whichever direction it streams.
 func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.Handler {

@@ -7,12 +7,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -28,12 +26,6 @@ import (
 
 // Keep is how long an answer is remembered.
 const Keep = 7 * 24 * time.Hour
-
-// longest an Idempotency-Key may be.
-const longest = 255
-
-// header is the metadata key of an Idempotency-Key.
-const header = "idempotency-key"
 
 // Renderer puts back into a remembered answer what is not remembered: PINs and tokens, as they are now.
 type Renderer func(ctx context.Context, answer proto.Message) error
@@ -82,19 +74,13 @@ func (m *Memory) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 
 // claim reads the key of a call that changes something; nil without one.
 func (m *Memory) claim(ctx context.Context, req any, method string) (*claim, proto.Message, error) {
-	keys := metadata.ValueFromIncomingContext(ctx, header)
-	if key := chain.IdempotencyKey(ctx); key != "" {
-		keys = []string{key} // the chain took it out of what handlers see
-	}
-	if len(keys) == 0 || keys[0] == "" {
+	key := chain.IdempotencyKey(ctx)
+	if key == "" {
 		return nil, nil, nil
 	}
 	rule, output := find(method)
 	if rule == nil || !rule.GetMutates() {
 		return nil, nil, nil
-	}
-	if len(keys) > 1 || len(keys[0]) > longest || strings.ContainsFunc(keys[0], func(r rune) bool { return r < 0x21 || r > 0x7e }) {
-		return nil, nil, fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be one value of 1 to 255 visible ASCII characters"})
 	}
 	a, ok := actor.From(ctx)
 	if !ok {
@@ -106,7 +92,7 @@ func (m *Memory) claim(ctx context.Context, req any, method string) (*claim, pro
 	}
 	// What a body holds besides its message tells two requests apart as well.
 	raw = append(raw, body.From(ctx).Beyond()...)
-	c := &claim{holder: a.Subject(), property: a.PropertyID, method: method, key: keys[0], hash: sha256.Sum256(raw)}
+	c := &claim{holder: a.Subject(), property: a.PropertyID, method: method, key: key, hash: sha256.Sum256(raw)}
 	return c, output.New().Interface(), nil
 }
 
