@@ -170,7 +170,9 @@ type AccessDoor struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Evidence for the PIN: none, planned, queued, sent, accepted, verified, used, unconfirmed, failed, removing, removed.
 	Pin string `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`
-	// Evidence for the SmartKey: none, planned (granted, and minted for the guest's phone on demand) or removed.
+	// Evidence for the SmartKey, of the phone of the stay of which most is known: none (no lock, or one that opens to no
+	// SmartKey), planned (no phone of the stay holds a token that is good here yet), sent (one does), accepted (the door's bridge
+	// would find it good), verified (it did), used, removing or removed.
 	SmartKey string `protobuf:"bytes,5,opt,name=smart_key,json=smartKey,proto3" json:"smart_key,omitempty"`
 	// Why this door does not open, or not yet: a reason of latchkey.errors.v1.Reason.
 	Reason        *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`

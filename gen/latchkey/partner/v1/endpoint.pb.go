@@ -676,7 +676,12 @@ type EndpointTest struct {
 	// From the first packet to the end of the answer, in milliseconds.
 	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
 	// Each way in which the answer breaks the contract, or why there was none.
-	Violations    []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
+	Violations []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
+	// The reason in the partner's own error, if it answered one. getCheckInStatus and checkIn are asked about a reservation that
+	// nobody has, latchkey-test: an error about it is a sound answer.
+	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	// The message in the partner's own error.
+	Message       *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -739,6 +744,20 @@ func (x *EndpointTest) GetViolations() []string {
 	return nil
 }
 
+func (x *EndpointTest) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
+func (x *EndpointTest) GetMessage() string {
+	if x != nil && x.Message != nil {
+		return *x.Message
+	}
+	return ""
+}
+
 var File_latchkey_partner_v1_endpoint_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
@@ -785,7 +804,7 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\x13TestEndpointRequest\x12C\n" +
 	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"M\n" +
 	"\x14TestEndpointResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.partner.v1.EndpointTestR\x04data\"u\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.partner.v1.EndpointTestR\x04data\"\xc8\x01\n" +
 	"\fEndpointTest\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x1d\n" +
@@ -793,7 +812,12 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"latency_ms\x18\x03 \x01(\x01R\tlatencyMs\x12\x1e\n" +
 	"\n" +
 	"violations\x18\x04 \x03(\tR\n" +
-	"violations2\xf8\x04\n" +
+	"violations\x12\x1b\n" +
+	"\x06reason\x18\x05 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x1d\n" +
+	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01B\t\n" +
+	"\a_reasonB\n" +
+	"\n" +
+	"\b_message2\xf8\x04\n" +
 	"\x0fEndpointService\x12\x9a\x01\n" +
 	"\x0eUpsertEndpoint\x12*.latchkey.partner.v1.UpsertEndpointRequest\x1a+.latchkey.partner.v1.UpsertEndpointResponse\"/\xaa\xbc\x18\x13\x12\x0fendpoints:write \x01\x82\xd3\xe4\x93\x02\x12:\x01*2\r/v1/endpoints\x12\x81\x01\n" +
 	"\rListEndpoints\x12).latchkey.partner.v1.ListEndpointsRequest\x1a*.latchkey.partner.v1.ListEndpointsResponse\"\x19\xaa\xbc\x18\x00\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/endpoints\x12\xa0\x01\n" +
@@ -860,6 +884,7 @@ func file_latchkey_partner_v1_endpoint_proto_init() {
 	file_latchkey_partner_v1_endpoint_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_endpoint_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_partner_v1_endpoint_proto_msgTypes[3].OneofWrappers = []any{}
+	file_latchkey_partner_v1_endpoint_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

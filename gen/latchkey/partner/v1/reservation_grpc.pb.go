@@ -35,19 +35,24 @@ const (
 // ReservationService takes reservations from the PMS, which stays their owner, and answers with the access they give.
 type ReservationServiceClient interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
-	// null clears an optional one. The answer says what access results, or why none does.
+	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
 	UpsertReservation(ctx context.Context, in *UpsertReservationRequest, opts ...grpc.CallOption) (*UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone.
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// minute.
 	BatchUpsertReservations(ctx context.Context, in *BatchUpsertReservationsRequest, opts ...grpc.CallOption) (*BatchUpsertReservationsResponse, error)
 	// Lists the integration's reservations, those changed last at the end.
 	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
-	// Reads one by the service's id.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(ctx context.Context, in *GetReservationRequest, opts ...grpc.CallOption) (*GetReservationResponse, error)
-	// Reads one by the partner's id.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
+	// ambiguous where an api-key finds more than one: name the integrationId.
 	FindReservation(ctx context.Context, in *FindReservationRequest, opts ...grpc.CallOption) (*FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// reservationNotFound.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
+	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
+	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error)
 }
 
@@ -136,19 +141,24 @@ func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, in *ResetK
 // ReservationService takes reservations from the PMS, which stays their owner, and answers with the access they give.
 type ReservationServiceServer interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
-	// null clears an optional one. The answer says what access results, or why none does.
+	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
 	UpsertReservation(context.Context, *UpsertReservationRequest) (*UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone.
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// minute.
 	BatchUpsertReservations(context.Context, *BatchUpsertReservationsRequest) (*BatchUpsertReservationsResponse, error)
 	// Lists the integration's reservations, those changed last at the end.
 	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
-	// Reads one by the service's id.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *GetReservationRequest) (*GetReservationResponse, error)
-	// Reads one by the partner's id.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
+	// ambiguous where an api-key finds more than one: name the integrationId.
 	FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// reservationNotFound.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
+	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
+	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

@@ -59,19 +59,24 @@ const (
 // ReservationServiceClient is a client for the latchkey.partner.v1.ReservationService service.
 type ReservationServiceClient interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
-	// null clears an optional one. The answer says what access results, or why none does.
+	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
 	UpsertReservation(context.Context, *v1.UpsertReservationRequest) (*v1.UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone.
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// minute.
 	BatchUpsertReservations(context.Context, *v1.BatchUpsertReservationsRequest) (*v1.BatchUpsertReservationsResponse, error)
 	// Lists the integration's reservations, those changed last at the end.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Reads one by the service's id.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
-	// Reads one by the partner's id.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
+	// ambiguous where an api-key finds more than one: name the integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
+	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
+	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
 
@@ -209,19 +214,24 @@ func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, req *v1.Re
 // service.
 type ReservationServiceHandler interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
-	// null clears an optional one. The answer says what access results, or why none does.
+	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
 	UpsertReservation(context.Context, *v1.UpsertReservationRequest) (*v1.UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone.
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// minute.
 	BatchUpsertReservations(context.Context, *v1.BatchUpsertReservationsRequest) (*v1.BatchUpsertReservationsResponse, error)
 	// Lists the integration's reservations, those changed last at the end.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Reads one by the service's id.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
-	// Reads one by the partner's id.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
+	// ambiguous where an api-key finds more than one: name the integrationId.
 	FindReservation(context.Context, *v1.FindReservationRequest) (*v1.FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access.
+	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
+	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
 
