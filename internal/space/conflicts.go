@@ -168,7 +168,7 @@ var advice = map[Kind]string{
 }
 
 func notice(f Finding, affected int) string {
-	text := clip(f.Detail, maxDetail/2) + " " + advice[f.Kind]
+	text := strings.TrimSuffix(clip(f.Detail, maxDetail/2), ".") + ". " + advice[f.Kind]
 	if affected > 0 {
 		text += fmt.Sprintf(" Reservations affected: %d.", affected)
 	}

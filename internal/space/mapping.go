@@ -82,27 +82,27 @@ func (m Mappings) tie(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, ow
 	return row, touched, err
 }
 
-// Unmap takes a mapping away. Access that hangs on it goes when the stays touched are planned anew.
-func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (Touched, error) {
+// Unmap takes a mapping away, and returns what it was. Access that hangs on it goes when the stays touched are planned anew.
+func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, Touched, error) {
 	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
-		return Touched{}, err
+		return nil, Touched{}, err
 	}
 	row, err := tx.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.ExternalID(externalID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return Touched{}, fault.New(fault.NotFound, fault.SpaceNotMapped, "this partner's space is not mapped")
+		return nil, Touched{}, fault.New(fault.NotFound, fault.SpaceNotMapped, "this partner's space is not mapped")
 	}
 	if err != nil {
-		return Touched{}, fmt.Errorf("load a mapping: %w", err)
+		return nil, Touched{}, fmt.Errorf("load a mapping: %w", err)
 	}
 	touched, err := withBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
 	if err != nil {
-		return Touched{}, err
+		return nil, Touched{}, err
 	}
 	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
-		return Touched{}, fmt.Errorf("delete a mapping: %w", err)
+		return nil, Touched{}, fmt.Errorf("delete a mapping: %w", err)
 	}
-	return touched, m.review(tx, propertyID, integrationID)
+	return row, touched, m.review(tx, propertyID, integrationID)
 }
 
 // Entry is one space of a partner and what it is mapped to.

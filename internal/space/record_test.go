@@ -45,7 +45,7 @@ func TestConflictLife(t *testing.T) {
 		same(t, "open", []string{"newUnmapped s"}, h.open())
 		h.read(two) // and gone for the second time
 		same(t, "open", []string{"missing r", "newUnmapped s"}, h.open())
-		h.write(func(tx *db.Tx) error { _, err := h.m.Unmap(tx, prp, itg, "r"); return err })
+		h.write(func(tx *db.Tx) error { _, _, err := h.m.Unmap(tx, prp, itg, "r"); return err })
 		same(t, "open", []string{"newUnmapped s"}, h.open())
 
 		same(t, "events", []string{
@@ -58,6 +58,11 @@ func TestConflictLife(t *testing.T) {
 			kinds = append(kinds, n.Kind)
 		}
 		same(t, "notices", []string{"mappingNewUnmapped", "mappingMissing", "mappingRenamed", "mappingMissing"}, kinds)
+		for _, n := range notices {
+			if strings.Contains(n.Text, "..") || strings.Contains(n.Text, "  ") || !strings.Contains(n.Text, ". ") {
+				t.Errorf("not sentences: %q", n.Text)
+			}
+		}
 		if !strings.Contains(notices[1].Text, "Reservations affected: 1.") {
 			t.Errorf("notice names no reservations: %q", notices[1].Text)
 		}
@@ -90,6 +95,10 @@ func TestFailedReadings(t *testing.T) {
 			if n := len(h.open()); (n == 1) != (i >= 2) {
 				t.Errorf("%d conflicts open after %d failures", n, i+1)
 			}
+		}
+		told := h.d.Read().Notice.Query().Where(notice.PropertyID(prp)).OnlyX(h.ctx()).Text
+		if !strings.Contains(told, " in a row: entry 0 of the listing has an id with NUL or broken UTF-8. The last good listing ") {
+			t.Errorf("told %q", told)
 		}
 		h.read(listed("r", space.Room, "101", ""))
 		same(t, "open", []string(nil), h.open())

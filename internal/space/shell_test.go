@@ -282,7 +282,7 @@ func TestMappingAndResolve(t *testing.T) {
 		h.refuse(fault.SpaceUnknown, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, prp, itg, "zz", room.ID); return err })
 		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, itg, "r", room.ID); return err })
 		h.refuse(fault.SpaceNotFound, func(tx *db.Tx) error { _, _, err := h.m.Map(tx, other, "int_two", "r", room.ID); return err })
-		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, err := h.m.Unmap(tx, other, itg, "r"); return err })
+		h.refuse(fault.IntegrationNotFound, func(tx *db.Tx) error { _, _, err := h.m.Unmap(tx, other, itg, "r"); return err })
 		h.refuse(fault.InUse, func(tx *db.Tx) error { _, err := space.Delete(tx, prp, room.ID); return err })
 
 		tests := map[string]struct {
@@ -319,7 +319,7 @@ func TestMappingAndResolve(t *testing.T) {
 			t.Errorf("a bed in a dorm that is off: %v, %q", p.Space, reason)
 		}
 		h.write(func(tx *db.Tx) error {
-			touched, err := h.m.Unmap(tx, prp, itg, "d")
+			_, touched, err := h.m.Unmap(tx, prp, itg, "d")
 			same(t, "touched", []space.External{{IntegrationID: itg, ID: "b"}, {IntegrationID: itg, ID: "d"}}, touched.Externals)
 			return err
 		})
