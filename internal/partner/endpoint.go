@@ -3,6 +3,7 @@ package partner
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -111,6 +112,8 @@ func (e Endpoint) check(checkURL func(string) error) error {
 	}
 	if len(e.Token) > 1024 {
 		add("token", fault.TooLong, "must have at most 1024 bytes")
+	} else if strings.ContainsFunc(e.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		add("token", fault.NotPrintable, "must not hold control characters, such as the end of a line")
 	}
 	if e.TokenIn != InQuery && e.TokenIn != InHeader {
 		add("tokenIn", fault.WrongValue, "must be query or header")

@@ -88,6 +88,15 @@ func TestRegisterNamesEveryWrongField(t *testing.T) {
 			_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: CheckIn, URL: "https://a.example", Method: "GET"}, anyURL)
 			return err
 		})
+		for _, token := range []string{"s3cret\n", "a\tb", "\x7f"} {
+			err := x.d.Write(x.Context(), func(tx *db.Tx) error {
+				_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: GetSpaces, URL: "https://a.example", Token: token}, anyURL)
+				return err
+			})
+			if f, _ := fault.Of(err); f == nil || len(f.Fields) != 1 || f.Fields[0].Path != "token" || f.Fields[0].Reason != fault.NotPrintable {
+				t.Errorf("the token %q: %v", token, err)
+			}
+		}
 		if n := x.d.Read().Endpoint.Query().CountX(x.Context()); n != 0 {
 			t.Errorf("%d stored", n)
 		}
