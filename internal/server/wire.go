@@ -169,7 +169,7 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	if err != nil {
 		return partnerapi.Probed{}, err
 	}
-	found := partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency}
+	found := partnerapi.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Reason: r.Reason, Message: r.PartnerMsg}
 	for _, v := range r.Violations {
 		found.Violations = append(found.Violations, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
 	}

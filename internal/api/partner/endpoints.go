@@ -96,6 +96,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	}
 	out := &partnerv1.EndpointTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
+		Reason: optional.Text(found.Reason), Message: optional.Text(found.Message),
 	}
 	return &partnerv1.TestEndpointResponse{Data: out}, s.recordTest(ctx, a, req.GetAction(), out)
 }

@@ -40,6 +40,8 @@ type Probed struct {
 	Status     int  // of HTTP; 0: no answer
 	Latency    time.Duration
 	Violations []string // what is wrong, without the partner's own words
+	Reason     string   // what the partner's own error says, also where one is a sound answer
+	Message    string
 }
 
 func (s *Service) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }

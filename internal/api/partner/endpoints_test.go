@@ -1,0 +1,38 @@
+package partner
+
+import (
+	"context"
+	"testing"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/partner"
+)
+
+// Whoever tries an endpoint out hears what it said, also where an error is a sound answer.
+func TestEndpointTestTellsThePartnersWords(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		s.Registry, s.CheckURL = partner.New(d, s.Keys, clock.System), func(string) error { return nil }
+		if _, err := s.UpsertEndpoint(ctx, &partnerv1.UpsertEndpointRequest{Action: "getSpaces", Url: "https://pms.example/", Token: "t"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range []Probed{
+			{OK: true, Status: 200, Reason: "noSuchReservation", Message: "Nobody has it."},
+			{Status: 200, Reason: "closed", Message: "We sleep.", Violations: []string{"answered with an error"}},
+			{OK: true, Status: 200},
+		} {
+			s.Probe = func(context.Context, partner.Endpoint, []string) (Probed, error) { return found, nil }
+			out, err := s.TestEndpoint(ctx, &partnerv1.TestEndpointRequest{Action: "getSpaces"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.GetData()
+			if got.GetOk() != found.OK || got.GetReason() != found.Reason || got.GetMessage() != found.Message || (got.Reason == nil) != (found.Reason == "") {
+				t.Errorf("%+v: answered %v", found, got)
+			}
+		}
+	})
+}
