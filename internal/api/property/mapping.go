@@ -90,11 +90,11 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnsetMappingResponse, error) {
-		touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
+		was, touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: r.GetExternalId()}}, s.Replan(tx, propertyID, touched)
+		return &propertyv1.UnsetMappingResponse{Data: &propertyv1.Mapping{ExternalId: was.ExternalID, SpaceId: &was.SpaceID}}, s.Replan(tx, propertyID, touched)
 	})
 }
 
@@ -168,7 +168,7 @@ func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []
 	}
 	var touched space.Touched
 	unmap := func(externalID string) error {
-		t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
+		_, t, err := s.Mappings.Unmap(tx, propertyID, integrationID, externalID)
 		if fault.Has(err, fault.SpaceNotMapped) {
 			return nil
 		}

@@ -95,8 +95,15 @@ func TestMappingReplansWhatItTouches(t *testing.T) {
 		in := a.integration()
 		a.listed(in, "1")
 		must(a.Mapping.SetMapping(a.ctx, &propertyv1.SetMappingRequest{IntegrationId: in, ExternalId: "x-1", SpaceId: r1}))(t)
-		must(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t)
-		for _, touched := range a.w.takeReplanned() {
+		was := must(a.Mapping.UnsetMapping(a.ctx, &propertyv1.UnsetMappingRequest{IntegrationId: in, ExternalId: "x-1"}))(t).GetData()
+		if was.GetExternalId() != "x-1" || was.GetSpaceId() != r1 {
+			t.Errorf("the mapping that was: %v", was)
+		}
+		replanned := a.w.takeReplanned()
+		if len(replanned) != 2 {
+			t.Errorf("replanned %d times, want at each of the two changes", len(replanned))
+		}
+		for _, touched := range replanned {
 			if !slices.Contains(touched.SpaceIDs, r1) || !slices.Contains(touched.Externals, space.External{IntegrationID: in, ID: "x-1"}) {
 				t.Errorf("replanned %+v", touched)
 			}
