@@ -14,7 +14,6 @@ import (
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/staff/credential"
 	"latchkey.dev/internal/worker"
 )
 
@@ -44,9 +43,6 @@ func (s *Server) lease() worker.Lease {
 	return worker.PostgresLease{URL: s.cfg.DatabaseURL(), Name: worker.LeaseName, Log: s.log}
 }
 
-// keptTokens is how long a token that was revoked or ended can still be looked at.
-const keptTokens = 30 * 24 * time.Hour
-
 func (s *Server) sweeps(p *parts) []worker.Sweep {
 	soon := cmp.Or(s.sweep, 15*time.Second)
 	return []worker.Sweep{
@@ -60,12 +56,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
 		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
-		{Name: "tokens", Every: 6 * time.Hour, Run: func(ctx context.Context) error {
-			return s.db.Write(ctx, func(tx *db.Tx) error {
-				_, err := credential.Sweep(tx, tx.Now().Add(-keptTokens))
-				return err
-			})
-		}},
+		{Name: "tokens", Every: 6 * time.Hour, Run: s.forgetTokens},
 	}
 }
 

@@ -242,16 +242,17 @@ func TestSweepKeepsWhatIsValid(t *testing.T) {
 		keys := testKeys(t, d)
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
-			for _, ttl := range []time.Duration{0, time.Minute, 100 * 24 * time.Hour} {
+			for _, ttl := range []time.Duration{0, time.Minute, time.Minute, time.Minute, 100 * 24 * time.Hour} {
 				if _, _, err := CreateToken(tx, keys, p, "", Viewer, ttl); err != nil {
 					return err
 				}
 			}
-			n, err := credential.Sweep(tx, tx.Now().Add(time.Hour))
-			if n != 1 {
-				t.Errorf("swept %d, want the one that ended", n)
+			for _, want := range []int{2, 1, 0} {
+				if n, err := credential.Sweep(tx, tx.Now().Add(time.Hour), 2); n != want || err != nil {
+					t.Errorf("swept %d, %v, want %d of the three that ended, two at a time", n, err, want)
+				}
 			}
-			return err
+			return nil
 		})
 	})
 }

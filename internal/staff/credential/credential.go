@@ -171,10 +171,14 @@ func Find(ctx context.Context, c *ent.Client, keys *keyring.Ring, k Kind, secret
 	return row, nil
 }
 
-// Sweep deletes tokens that stopped before the given moment and says how many. Staff tokens
+// Sweep deletes tokens that stopped before the given moment, at most so many, and says how many. Staff tokens
 // are made for minutes, so they would pile up.
-func Sweep(tx *db.Tx, before time.Time) (int, error) {
-	n, err := tx.Token.Delete().Where(token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Exec(tx.Context())
+func Sweep(tx *db.Tx, before time.Time, most int) (int, error) {
+	ids, err := tx.Token.Query().Where(token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("sweep tokens: %w", err)
+	}
+	n, err := tx.Token.Delete().Where(token.IDIn(ids...)).Exec(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("sweep tokens: %w", err)
 	}
