@@ -34,15 +34,20 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 	return options
 }
 
+// httpServer bounds what one connection may hold: a request has a minute to come, and after what a call may take another minute to
+// be read the answer to. Streams, and the profiles of operations, lift the last of these by themselves.
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	const in, out = time.Minute, time.Minute
+	return &http.Server{
+		Handler: h, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: in, WriteTimeout: in + s.cfg.CallDeadline + out,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
 // serve starts every listener. One that ends before the server is told to stop is a failure.
 func (s *Server) serve(g *errgroup.Group) {
 	front := s.front()
-	public := &http.Server{
-		Handler: front, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		ReadTimeout: time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-	socket := &http.Server{Handler: front, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second}
-	ops := &http.Server{Handler: s.operations(), ReadHeaderTimeout: 10 * time.Second}
+	public, socket, ops := s.httpServer(front), s.httpServer(front), s.httpServer(s.operations())
 	s.parts.http = []*http.Server{public, socket, ops}
 
 	http1 := s.listeners.http
