@@ -306,11 +306,11 @@ func jobsCurrent[T any](ctx context.Context, d riverdriver.Driver[T], log *slog.
 }
 
 func jobsMigrator[T any](d riverdriver.Driver[T], log *slog.Logger) (*rivermigrate.Migrator[T], error) {
-	return rivermigrate.New(d, &rivermigrate.Config{Logger: quiet(log)})
+	return rivermigrate.New(d, &rivermigrate.Config{Logger: Warnings(log)})
 }
 
-// quiet passes warnings on; the queue tells every step of its migration as information.
-func quiet(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
+// Warnings is a logger for River: it tells every step of its daily work as information, which is left out.
+func Warnings(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
 
 type warnings struct{ slog.Handler }
 

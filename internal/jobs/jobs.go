@@ -1,4 +1,4 @@
-// Package jobs keeps work that is done later and must not be lost: mail, webhook attempts, readings of getSpaces. A job
+// Package jobs keeps work that is done later and must not be lost, such as a reading of getSpaces. A job
 // is stored in the transaction of the change that wants it and is done at least once, by whichever process is free. It is
 // River, on SQLite and on PostgreSQL.
 //
@@ -45,7 +45,7 @@ type inserter interface {
 func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 	q := &Queue{d: d, log: log, bell: make(chan struct{}, 1), look: time.Second, bears: startFault, started: make(chan struct{})}
 	// River tells workers at most once per cooldown, and what comes up within it waits for the next look.
-	settings := &river.Config{Logger: slog.New(warnings{log.Handler()}), FetchCooldown: time.Millisecond}
+	settings := &river.Config{Logger: db.Warnings(log), FetchCooldown: time.Millisecond}
 	var err error
 	if d.SQLite() {
 		q.add, err = river.NewClient(riversqlite.New(nil), settings)
@@ -119,7 +119,7 @@ func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: atOnce}},
 		JobTimeout: longest, RescueStuckJobsAfter: lost, CompletedJobRetentionPeriod: kept,
 		FetchCooldown: 10 * time.Millisecond, FetchPollInterval: q.look,
-		RetryPolicy: retries{}, ErrorHandler: complaints{q.log}, Middleware: []rivertype.Middleware{&unhurt{}}, Logger: slog.New(warnings{q.log.Handler()}),
+		RetryPolicy: retries{}, ErrorHandler: complaints{q.log}, Middleware: []rivertype.Middleware{&unhurt{}}, Logger: db.Warnings(q.log),
 	}
 	writer, pool := q.d.JobPools()
 	if writer != nil {

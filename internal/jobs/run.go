@@ -136,11 +136,3 @@ func (c complaints) HandlePanic(ctx context.Context, job *rivertype.JobRow, what
 	c.log.ErrorContext(ctx, "a job panicked", "kind", job.Kind, "job", job.ID, "attempt", job.Attempt, "panic", fmt.Sprint(what), "trace", trace)
 	return nil
 }
-
-// warnings leaves out what River says about its daily work.
-type warnings struct{ slog.Handler }
-
-// Enabled passes warnings on.
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
