@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"encoding/pem"
 	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -115,5 +119,22 @@ func TestExplain(t *testing.T) {
 func TestInMinutesRoundsUp(t *testing.T) {
 	if inMinutes(0) != 0 || inMinutes(1) != 1 || inMinutes(60e9) != 1 || inMinutes(61e9) != 2 {
 		t.Error("a short time became never, or a minute two")
+	}
+}
+
+// --ca is what a caller trusts: nothing is sent in the clear to whoever cannot show that.
+func TestCAMeansTLS(t *testing.T) {
+	front := httptest.NewTLSServer(nil)
+	defer front.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, r := range map[string]remote{"tls": {CA: ca}, "insecure": {}, "": {CA: ca, Plaintext: true}} {
+		r.Server, r.Token = "127.0.0.1:7070", "lko_x"
+		_, protection, err := r.target()
+		if (err != nil) != (want == "") || err == nil && protection.Info().SecurityProtocol != want {
+			t.Errorf("%+v: %v, %v", r, protection, err)
+		}
 	}
 }

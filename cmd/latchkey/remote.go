@@ -31,7 +31,7 @@ type remote struct {
 	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server elsewhere, instead of the socket. Needs --token."`
 	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better given by the environment."`
 	Property  string `group:"connection" short:"p" placeholder:"ID" env:"LATCHKEY_PROPERTY" help:"Which property is meant. Not needed with a staff token, or while there is only one."`
-	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's."`
+	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's. With it TLS is spoken to loopback addresses too."`
 	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
 }
@@ -108,7 +108,10 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("--server %q: want HOST:PORT, the server's --listen-grpc", r.Server)
 	}
-	if r.Plaintext || loopback(host) {
+	if r.Plaintext && r.CA != "" {
+		return "", nil, errors.New("--ca is for TLS and --plaintext is without: leave one of them out")
+	}
+	if r.Plaintext || r.CA == "" && loopback(host) {
 		return r.Server, insecure.NewCredentials(), nil
 	}
 	trust, err := r.trust()
