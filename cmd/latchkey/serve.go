@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -39,8 +40,12 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	go server.TuneGarbage(ctx)
 	defer func() { err = errors.Join(err, s.Close()) }()
+	tuning, stop := context.WithCancel(ctx)
+	var tuned sync.WaitGroup
+	tuned.Go(func() { server.TuneGarbage(tuning) })
+	defer tuned.Wait()
+	defer stop()
 	if c.Log.Format == "text" {
 		if err := c.welcome(ctx, io.out, s); err != nil {
 			return err
