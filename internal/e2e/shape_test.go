@@ -17,13 +17,11 @@ var blanks = map[string]*regexp.Regexp{
 	"<text>":   regexp.MustCompile(`.`),
 	"<secret>": regexp.MustCompile(`^whsec_[A-Za-z0-9+/=]{32,}$`),
 	"<pinned>": regexp.MustCompile(`^(queued|sent|accepted|verified)$`),
+	"<rsv>":    identifier("rsv"), "<prp>": identifier("prp"), "<spc>": identifier("spc"), "<gat>": identifier("gat"),
+	"<int>": identifier("int"), "<app>": identifier("app"), "<req>": identifier("req"),
 }
 
-func init() {
-	for _, kind := range []string{"rsv", "prp", "spc", "gat", "int", "app", "req"} {
-		blanks["<"+kind+">"] = regexp.MustCompile(`^` + kind + `_[0-9a-z]{26}$`)
-	}
-}
+func identifier(kind string) *regexp.Regexp { return regexp.MustCompile(`^` + kind + `_[0-9a-z]{26}$`) }
 
 // shaped fails unless an answer has exactly the shape: the same names, and the same values but where a blank stands.
 func shaped(t *testing.T, what string, raw []byte, shape string) {
