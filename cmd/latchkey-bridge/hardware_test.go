@@ -143,7 +143,7 @@ clock        drifting, not compared with the service's yet
 certificate  until 2026-11-21 11:08:07
 events       12 not yet delivered
 
-LOCK                MODEL  STATE                              BATTERY  CLOCK  CODES                              FAILED TRIES
+LOCK                MODEL  STATE                              BATTERY  CLOCK  SLOTS                              FAILED TRIES
 0x00158d0001a2b3c4  M1     online, locked                     90%      -3s    2 new, 1 sent, 3 verified; 1 busy  4 since 2026-11-21 11:08:07
 back                M2     offline since 2026-11-21 11:08:07  -        -      -                                  -
 side                M3     offline, never heard               -        -      -                                  -

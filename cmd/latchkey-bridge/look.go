@@ -69,7 +69,7 @@ func describe(w io.Writer, h bridge.Health) error {
 		{"certificate", "until " + local(h.CertificateUntil)},
 		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},
 		{},
-		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "CODES", "FAILED TRIES"},
+		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "SLOTS", "FAILED TRIES"},
 	} {
 		if _, err := fmt.Fprintln(table, strings.Join(line, "\t")); err != nil {
 			return err
