@@ -423,3 +423,33 @@ func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
 		}
 	}
 }
+
+// What is refused before there is a call has the id of a request as well, and one alone.
+func TestRefusedRequestsHaveAnID(t *testing.T) {
+	srv := start(t, &service{})
+	for _, c := range []struct {
+		method, contentType string
+		status              int
+	}{
+		{"GET", "application/json", 405},
+		{"POST", "text/plain", 415},
+		{"POST", "", 415},
+		{"POST", "application/json", 401},
+		{"POST", "application/json; charset=utf-8", 401},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, srv.URL+partnerv1.ReservationService_GetReservation_FullMethodName, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("X-Request-Id", "mine-1")
+		res, err := srv.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if ids := res.Header.Values("X-Request-Id"); res.StatusCode != c.status || len(ids) != 1 || ids[0] != "mine-1" {
+			t.Errorf("%s %q: %d, ids %q; want %d", c.method, c.contentType, res.StatusCode, ids, c.status)
+		}
+	}
+}
