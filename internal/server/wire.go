@@ -43,6 +43,7 @@ import (
 type parts struct {
 	node       *bridgelink.Node
 	authority  *lock.Authority
+	keeper     reservation.Keeper
 	registry   *partner.Registry
 	pms        *pms.Client
 	spaces     *worker.Spaces
@@ -68,7 +69,7 @@ type parts struct {
 
 // wire makes the parts and ties them together.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
+	p := &parts{keeper: reservation.Keeper{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		p.authority, err = lock.OpenAuthority(tx, s.keys)
 		return err
@@ -124,9 +125,8 @@ func (s *Server) wirePartners(p *parts) error {
 		return err
 	}
 	s.closers = append(s.closers, func() error { p.pms.Close(); return nil })
-	keeper := reservation.Keeper{Keys: s.keys}
 	p.spaces = &worker.Spaces{
-		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: keeper.Replan, Log: s.log,
+		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.keeper.Replan, Log: s.log,
 		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
 			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
 			all, err := fetch(ctx, p.pms, e, secrets)
@@ -136,7 +136,7 @@ func (s *Server) wirePartners(p *parts) error {
 	}
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
-	p.days = worker.Days{DB: s.db, Keeper: keeper, Jobs: s.jobs}
+	p.days = worker.Days{DB: s.db, Keeper: p.keeper, Jobs: s.jobs}
 	return nil
 }
 
@@ -259,9 +259,8 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 }
 
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
-	keeper := reservation.Keeper{Keys: s.keys}
 	deps := propertyapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Replan: keeper.Replan,
+		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Replan: p.keeper.Replan,
 		CompleteDays: p.days.Soon,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
 			_, err := p.spaces.Read(ctx, propertyID, integrationID)
@@ -290,7 +289,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		p.memory.Render[method] = render
 	}
 	s.registerSmartKeys(p, to, deps)
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: keeper.Replan, CompleteDays: p.days.Soon})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: p.keeper.Replan, CompleteDays: p.days.Soon})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/worker"
 )
 
@@ -27,7 +26,7 @@ func (s *Server) wireWork(p *parts) {
 	p.background["health"] = s.watchHealth
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
-	p.arrivals = worker.Arrivals{DB: s.db, Keeper: reservation.Keeper{Keys: s.keys}, Every: s.sweep}
+	p.arrivals = worker.Arrivals{DB: s.db, Keeper: p.keeper, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
 	p.background["work for all"] = func(ctx context.Context) error {
