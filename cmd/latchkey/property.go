@@ -59,10 +59,10 @@ func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error 
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
 			s.next(
-				`latchkey app create "Your PMS"            the vendor, unless "latchkey app list" has it`,
-				`latchkey integration connect APP          the access token that the vendor uses for this property`,
 				`latchkey space create 101 --type Room     or many at once: latchkey space import FILE`,
 				`latchkey bridge create Reception          the agent on site that drives the locks`,
+				`latchkey app create "Your PMS"            the vendor, unless "latchkey app list" has it`,
+				`latchkey integration connect APP          the access token that the vendor uses for this property`,
 				`With more than one property, add --property `+p.GetId()+` to each.`,
 			)
 		})
