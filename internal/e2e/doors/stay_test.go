@@ -342,7 +342,7 @@ func TestASpaceThatComesLater(t *testing.T) {
 		if p, _ := g.sees(); !slices.Contains(p.reasons, "noLock") {
 			t.Errorf("in a room without a lock: %+v", p)
 		}
-		_, err = locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: lock, DoorId: tower.GetData().GetId()})
+		_, err = locks.AssignLock(staff, &propertyv1.AssignLockRequest{Id: lock, DoorId: &tower.Data.Id})
 		must(err)
 		g.settles("issued")
 		pin := g.pin()

@@ -114,7 +114,8 @@ func (s *site) settle(grpcAddr string) {
 		return len(found) == len(doors), err
 	})
 	for _, l := range found {
-		_, err := propertyv1.NewLockServiceClient(s.public).AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: doors[l.GetAddress()]})
+		door := doors[l.GetAddress()]
+		_, err := propertyv1.NewLockServiceClient(s.public).AssignLock(staff, &propertyv1.AssignLockRequest{Id: l.GetId(), DoorId: &door})
 		must(err)
 	}
 }
