@@ -73,14 +73,8 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 		rows = rows[:size]
 		list.NextPageToken = rows[size-1].ID
 	}
-	for _, c := range rows {
-		m, err := codeMessage(view, c)
-		if err != nil {
-			return nil, err
-		}
-		list.List = append(list.List, m)
-	}
-	return &propertyv1.ListCodesResponse{Data: list}, nil
+	list.List, err = codeMessages(view, propertyID, rows...)
+	return &propertyv1.ListCodesResponse{Data: list}, err
 }
 
 func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*propertyv1.GetCodeResponse, error) {
@@ -196,26 +190,36 @@ func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCod
 		if err != nil {
 			return nil, err
 		}
-		answer := &propertyv1.SwapBackupCodesResponse{}
-		for _, c := range rows {
-			m, err := codeMessage(tx, c)
-			if err != nil {
-				return nil, err
-			}
-			answer.Data = append(answer.Data, m)
-		}
-		return answer, nil
+		list, err := codeMessages(tx, propertyID, rows...)
+		return &propertyv1.SwapBackupCodesResponse{Data: list}, err
 	})
 }
 
 func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
-	zone, err := access.ZoneOf(view, c.PropertyID)
+	list, err := codeMessages(view, c.PropertyID, c)
 	if err != nil {
 		return nil, err
 	}
+	return list[0], nil
+}
+
+func codeMessages(view *db.Tx, propertyID string, rows ...*codeRow) ([]*propertyv1.Code, error) {
+	zone, err := access.ZoneOf(view, propertyID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*propertyv1.Code, len(rows))
+	for i, c := range rows {
+		list[i] = codeIn(zone, view.Now(), c)
+	}
+	return list, nil
+}
+
+// codeIn is a code at a property in a time zone, as it is now.
+func codeIn(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
-		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, view.Now()),
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, now),
 		EndReason: optional.Text(c.EndReason), EndedAt: optional.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: optional.At(c.UsedAt),
 		ReadAt: optional.At(c.ReadAt), ReadBy: optional.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 	}
@@ -226,7 +230,7 @@ func codeMessage(view *db.Tx, c *codeRow) (*propertyv1.Code, error) {
 		}
 		m.Hours = append(m.Hours, line)
 	}
-	return m, nil
+	return m
 }
 
 // sent is a moment of a request, zero where it was left out.

@@ -50,7 +50,7 @@ func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppR
 		if err != nil {
 			return nil, err
 		}
-		m, err := one(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
 		return &propertyv1.ConnectAppResponse{Data: m, AccessToken: secret}, err
 	})
 }
@@ -80,7 +80,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 	if err != nil {
 		return nil, err
 	}
-	m, err := one(ctx, s.DB.View(ctx), propertyID, row)
+	m, err := integrationMessage(ctx, s.DB.View(ctx), propertyID, row)
 	return &propertyv1.GetIntegrationResponse{Data: m}, err
 }
 
@@ -90,7 +90,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 		if err != nil {
 			return nil, err
 		}
-		m, err := one(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
 		return &propertyv1.UpdateIntegrationResponse{Data: m}, err
 	})
 }
@@ -101,7 +101,7 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 		if err != nil {
 			return nil, err
 		}
-		m, err := one(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
 		return &propertyv1.RotateAccessTokenResponse{Data: m, AccessToken: secret}, err
 	})
 }
@@ -112,7 +112,7 @@ func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.Revo
 		if err != nil {
 			return nil, err
 		}
-		m, err := one(tx.Context(), tx, propertyID, row)
+		m, err := integrationMessage(tx.Context(), tx, propertyID, row)
 		return &propertyv1.RevokeAccessTokenResponse{Data: m}, err
 	})
 }
@@ -160,7 +160,7 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-func one(ctx context.Context, view *db.Tx, propertyID string, row *integrationRow) (*propertyv1.Integration, error) {
+func integrationMessage(ctx context.Context, view *db.Tx, propertyID string, row *integrationRow) (*propertyv1.Integration, error) {
 	list, err := integrationMessages(ctx, view, propertyID, row)
 	if err != nil {
 		return nil, err
