@@ -13,6 +13,9 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/staff/credential"
 	"latchkey.dev/internal/worker"
 )
 
@@ -55,7 +58,9 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
 		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
-		{Name: "tokens", Every: 6 * time.Hour, Run: s.forgetTokens},
+		s.forget("tokens", keptTokens, credential.Sweep),
+		s.forget("notices", s.cfg.KeepEvents, staff.ForgetNotices),
+		s.forget("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),
 	}
 }
 

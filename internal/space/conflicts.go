@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -122,6 +123,19 @@ func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
 		return err
 	}
 	return appendEvent(tx, event.ConflictClosed, row)
+}
+
+// ForgetConflicts removes conflicts that were closed before a moment, at most so many, and says how many.
+func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
+	ids, err := tx.Conflict.Query().Where(conflict.ClosedAtLT(before)).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("look for old conflicts: %w", err)
+	}
+	n, err := tx.Conflict.Delete().Where(conflict.IDIn(ids...)).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("forget old conflicts: %w", err)
+	}
+	return n, nil
 }
 
 func (m Mappings) affected(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {

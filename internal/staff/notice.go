@@ -5,6 +5,7 @@ package staff
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -59,6 +60,20 @@ func Settle(tx *db.Tx, onceKey string) error {
 		return fmt.Errorf("settle a notice: %w", err)
 	}
 	return nil
+}
+
+// ForgetNotices removes notices from before a moment, at most so many, and says how many. Those stay whose condition still
+// stands.
+func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
+	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before), notice.OnceKeyIsNil()).Limit(most).IDs(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("look for old notices: %w", err)
+	}
+	n, err := tx.Notice.Delete().Where(notice.IDIn(ids...)).Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("forget old notices: %w", err)
+	}
+	return n, nil
 }
 
 // Page says which part of a list is wanted: at most Size entries after the one with this id.

@@ -90,6 +90,34 @@ func TestNoticeIsToldOnceWhileItStands(t *testing.T) {
 	})
 }
 
+func TestOldNoticesAreForgotten(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		write(t, d, func(tx *db.Tx) error {
+			for _, key := range []string{"", "", "", p + "/stands", p + "/stood"} {
+				if err := Notify(tx, Notice{PropertyID: p, Kind: "k", Subject: "s", Text: key, OnceKey: key}); err != nil {
+					return err
+				}
+			}
+			if err := Settle(tx, p+"/stood"); err != nil {
+				return err
+			}
+			for _, step := range []struct {
+				before time.Time
+				want   int
+			}{{tx.Now(), 0}, {tx.Now().Add(time.Hour), 3}, {tx.Now().Add(time.Hour), 1}, {tx.Now().Add(time.Hour), 0}} {
+				if n, err := ForgetNotices(tx, step.before, 3); err != nil || n != step.want {
+					t.Errorf("forgot %d, %v, want %d", n, err, step.want)
+				}
+			}
+			return nil
+		})
+		if left, err := Notices(t.Context(), d.Read(), p, false, Page{Size: 10}); err != nil || len(left) != 1 || left[0].Text != p+"/stands" {
+			t.Errorf("left %v, %v: want the one that stands", left, err)
+		}
+	})
+}
+
 func TestNoticesPage(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
