@@ -84,16 +84,19 @@ func (w *work) reopen() (err error) {
 	return nil
 }
 
-// change follows new dates or a new space. The PIN stays; SmartKeys of the old window no longer count.
+// change follows new dates or a new space. The PIN stays; SmartKeys of the old window no longer count. A stay that lost its
+// place keeps its doors, and its SmartKeys with them.
 func (w *work) change() (err error) {
 	same := Window{w.grant.NotBefore, w.grant.NotAfter}.Same(w.right.Window)
 	if same && w.grant.SpaceID == w.spaceID() {
 		return nil
 	}
 	w.moved, w.elsewhere = true, w.grant.SpaceID != w.spaceID()
-	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).
-		SetNotAfter(w.right.Window.To).AddKeyGeneration(1).Save(w.ctx())
-	if err != nil {
+	u := w.tx.Grant.UpdateOne(w.grant).SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To)
+	if !same || w.place.Space != nil {
+		u.AddKeyGeneration(1)
+	}
+	if w.grant, err = u.Save(w.ctx()); err != nil {
 		return fmt.Errorf("change a grant: %w", err)
 	}
 	return nil

@@ -174,5 +174,11 @@ func (w *work) names(held []Held, doors []Door) (map[string]Door, error) {
 	for _, g := range gates {
 		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
 	}
+	for _, h := range held {
+		if d, l := out[h.DoorID], w.byID[h.LockID]; d.ID != "" && l != nil && h.Present {
+			d.Lock = &Lock{ID: l.ID, SmartKey: l.Capabilities.RemoteUnlock}
+			out[h.DoorID] = d
+		}
+	}
 	return out, nil
 }

@@ -3,8 +3,11 @@ package access
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
@@ -19,8 +22,11 @@ type Opened struct {
 // Opens lists the doors with locks that a grant opens now, without those that are switched off: what a SmartKey of the
 // stay may open. The order is that of the plan.
 func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
-	if !live(g) || g.SpaceID == "" {
+	switch {
+	case !live(g):
 		return nil, nil
+	case g.SpaceID == "":
+		return keeps(tx, g)
 	}
 	p, err := tx.Property.Get(tx.Context(), g.PropertyID)
 	if err != nil {
@@ -40,6 +46,37 @@ func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
 			out = append(out, Opened{d, locks[d.ID]})
 		}
 	}
+	return out, nil
+}
+
+// keeps lists the doors that a grant without a place keeps until it has one: those that a code of it is wanted on.
+func keeps(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
+	w := &work{tx: tx, property: g.PropertyID, grant: g}
+	held, err := w.held(nil)
+	if err != nil {
+		return nil, err
+	}
+	names, err := w.names(view(held), nil)
+	if err != nil {
+		return nil, err
+	}
+	var out []Opened
+	for _, h := range held {
+		l := w.byID[h.LockID]
+		if !h.Present || h.Astray || h.TakenOver || l == nil {
+			continue
+		}
+		bridge, err := tx.Bridge.Query().Where(entbridge.ID(l.BridgeID), entbridge.PropertyID(g.PropertyID)).Only(tx.Context())
+		if err != nil && !ent.IsNotFound(err) {
+			return nil, fmt.Errorf("load the bridge of a lock: %w", err)
+		}
+		d := names[h.DoorID]
+		d.Lock = fitted{lock: l, bridge: bridge}.decided(tx.Now())
+		if d.wanted() {
+			out = append(out, Opened{d, l})
+		}
+	}
+	slices.SortFunc(out, func(a, b Opened) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
 }
 

@@ -214,6 +214,9 @@ func (f Facts) left() []PlannedDoor {
 		d := PlannedDoor{ID: h.DoorID, Name: f.Names[h.DoorID].Name, Kind: f.Names[h.DoorID].Kind, PIN: best.Evidence, SmartKey: KeyLeft(f.Tokens[best.LockID])}
 		if best.Present && f.Right.Open {
 			d.Reason = fault.MovingOut
+			if len(f.Doors) == 0 { // no place: what it has, it keeps
+				d.SmartKey = f.keyOpen(f.Names[h.DoorID])
+			}
 		}
 		out = append(out, d)
 	}
