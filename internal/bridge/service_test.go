@@ -324,7 +324,11 @@ func (r *rig) desired(address string, number uint32, generation uint64, pin stri
 	if pin == "" {
 		return d
 	}
-	sealed, err := pinseal.Seal(r.hpke, pinseal.Place{LockID: address, Slot: int(number), Generation: int64(generation)}, pin)
+	sealer, err := pinseal.NewSealer(r.hpke)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	sealed, err := sealer.Seal(pinseal.Place{LockID: address, Slot: int(number), Generation: int64(generation)}, pin)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock/slot"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -33,6 +34,7 @@ type session struct {
 	conn   *grpc.ClientConn
 	leaf   *x509.Certificate
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
+	pins   pinseal.Opener
 	epoch  uint64
 	sent   uint64 // last event sequence sent, awaiting its acknowledgement; 0 is none
 	renew  bool   // a renewal was begun
@@ -40,7 +42,7 @@ type session struct {
 }
 
 func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *session {
-	return &session{bridge: b, conn: conn, leaf: leaf}
+	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
 // run holds the session until the stream breaks, the service falls silent, or ctx ends.
@@ -218,9 +220,9 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_Welcome:
 		return errors.New("the service sent Welcome twice")
 	case *lockv1.ConnectResponse_LockSnapshot:
-		b.wanted(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
+		s.wanted(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
 	case *lockv1.ConnectResponse_LockDelta:
-		b.wanted(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
+		s.wanted(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
 		b.actor.start(context.WithoutCancel(ctx), b.actOf(k.Act))
 	case *lockv1.ConnectResponse_IssuerKeySets, *lockv1.ConnectResponse_StatusList, *lockv1.ConnectResponse_DoorRules, *lockv1.ConnectResponse_GreetingWanted:
@@ -252,19 +254,19 @@ func goodbye(g *lockv1.Goodbye) error {
 }
 
 // wanted hands desired slots to their lock's owner.
-func (b *Bridge) wanted(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
+func (s *session) wanted(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
+	b := s.bridge
 	o := b.owners[address]
 	if o == nil {
 		b.log.Warn("the service speaks of a lock that is not here", "lock", address)
 		return
 	}
-	id := b.identity()
 	events := make([]slot.Event, 0, len(desired))
 	for _, d := range desired {
 		if d.GetSlot() == 0 || d.GetGeneration() == 0 {
 			continue
 		}
-		want, err := desiredOf(id, address, d)
+		want, err := desiredOf(&s.pins, address, d)
 		if err != nil {
 			b.log.Error("a PIN does not open with this bridge's key", "lock", address, "slot", d.GetSlot(), "generation", d.GetGeneration(), "error", err)
 		}

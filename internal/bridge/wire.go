@@ -84,7 +84,7 @@ func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 
 // desiredOf opens a desired slot. A PIN that does not open is left empty: the lock's rules refuse
 // it, and the service hears so.
-func desiredOf(id identity, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
+func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, Claimed: d.GetClaimed(),
 		NotBefore: instant(d.GetNotBefore()), NotAfter: instant(d.GetNotAfter()),
@@ -99,7 +99,7 @@ func desiredOf(id identity, address string, d *lockv1.DesiredSlot) (slot.Desired
 	}
 	out.Later = slot.Pack(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
-	pin, err := pinseal.Open(id.SealKey, at, d.GetSealedPin())
+	pin, err := pins.Open(at, d.GetSealedPin())
 	out.PIN = slot.PIN(pin)
 	return out, err
 }

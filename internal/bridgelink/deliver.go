@@ -54,7 +54,8 @@ func (s *session) wishes(marks map[string]int64) ([]lock.Wish, error) {
 		return nil, nil
 	}
 	d := s.node.cfg.DB
-	wishes, err := lock.Wanted(s.stream.Context(), d.Read(), s.open, marks)
+	view := d.View(s.stream.Context())
+	wishes, err := lock.Wanted(view.Brief(), view.Client, s.open, marks)
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +123,7 @@ func (s *session) seal(w lock.Wish, address string) *lockv1.DesiredSlot {
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte
 	if err == nil && d.Intent == slot.Present {
-		at := pinseal.Place{LockID: address, Slot: int(w.Number), Generation: w.Generation}
-		sealed, err = pinseal.Seal(s.open.HPKEKey, at, string(d.PIN))
+		sealed, err = s.sealPIN(pinseal.Place{LockID: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
 	}
 	if err != nil {
 		s.node.counters.unsealed.Inc()
@@ -138,6 +138,15 @@ func (s *session) seal(w lock.Wish, address string) *lockv1.DesiredSlot {
 		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed,
 		SealedPin: sealed, NotBefore: stamp(d.NotBefore), NotAfter: stamp(d.NotAfter), Later: later, Once: d.Once,
 	}
+}
+
+func (s *session) sealPIN(at pinseal.Place, pin string) (_ []byte, err error) {
+	if s.pins == nil {
+		if s.pins, err = pinseal.NewSealer(s.open.HPKEKey); err != nil {
+			return nil, err
+		}
+	}
+	return s.pins.Seal(at, pin)
 }
 
 // stamp is a time on the wire; absent where it is zero.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
 )
 
@@ -35,6 +36,7 @@ type session struct {
 	heard  atomic.Int64  // when the receiver last heard the bridge, in nanoseconds since the node began
 
 	open    *lock.Session
+	pins    *pinseal.Sealer // nil until the first PIN is sealed
 	keys    keysHeld
 	marks   map[string]mark // by lock id
 	out     outbox

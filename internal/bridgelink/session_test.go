@@ -32,7 +32,8 @@ func TestCodeTravelsToTheLockAndEvidenceBack(t *testing.T) {
 				t.Fatalf("delta %v", d)
 			}
 			at := pinseal.Place{LockID: "front", Slot: int(d.Slots[0].Slot), Generation: int64(d.Slots[0].Generation)}
-			if pin, err := pinseal.Open(b.seal, at, d.Slots[0].SealedPin); err != nil || pin != "004217" {
+			pins := pinseal.Opener{Private: b.seal}
+			if pin, err := pins.Open(at, d.Slots[0].SealedPin); err != nil || pin != "004217" {
 				t.Errorf("the code does not open on the bridge: %v", err)
 			}
 			b.report("front", d.Slots...)

@@ -35,11 +35,15 @@ func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time) *Tx {
 	c := &txConn{ExecQuerier: tx}
 	client := ent.NewClient(ent.Driver(txDriver{conn(name, c), name}))
 	t := &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c}
-	t.brief = t.ctx
-	if name == dialect.SQLite {
-		t.brief = context.WithoutCancel(t.ctx)
-	}
+	t.brief = briefly(name, t.ctx)
 	return t
+}
+
+func briefly(name string, ctx context.Context) context.Context {
+	if name == dialect.SQLite {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // Brief is the context for a statement that finds its few rows by an index and so takes no time worth speaking of. On

@@ -217,7 +217,11 @@ func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	if !out.Present {
 		return out
 	}
-	sealed, err := pinseal.Seal(s.hpke, pinseal.Place{LockID: address, Slot: int(n), Generation: int64(d.Generation)}, string(d.PIN))
+	sealer, err := pinseal.NewSealer(s.hpke)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sealed, err := sealer.Seal(pinseal.Place{LockID: address, Slot: int(n), Generation: int64(d.Generation)}, string(d.PIN))
 	if err != nil {
 		s.t.Error(err)
 	}

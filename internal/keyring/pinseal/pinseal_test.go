@@ -18,14 +18,19 @@ func TestACodeOpensOnlyInItsPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := pinseal.Place{LockID: "lck_1", Slot: 3, Generation: 7}
-	sealed, err := pinseal.Seal(public, at, "004711")
+	sealer, err := pinseal.NewSealer(public)
 	if err != nil {
 		t.Fatal(err)
 	}
+	sealed := seal(t, sealer, at, "004711")
+	if bytes.Equal(sealed, seal(t, sealer, at, "004711")) {
+		t.Error("sealed the same way twice")
+	}
+	own, other := pinseal.Opener{Private: private}, pinseal.Opener{Private: otherPrivate}
 	if bytes.Contains(sealed, []byte("004711")) {
 		t.Error("not sealed")
 	}
-	if pin, err := pinseal.Open(private, at, sealed); err != nil || pin != "004711" {
+	if pin, err := own.Open(at, sealed); err != nil || pin != "004711" {
 		t.Errorf("Open = %q, %v", pin, err)
 	}
 	for name, place := range map[string]pinseal.Place{
@@ -33,16 +38,70 @@ func TestACodeOpensOnlyInItsPlace(t *testing.T) {
 		"another slot":       {LockID: "lck_1", Slot: 4, Generation: 7},
 		"another generation": {LockID: "lck_1", Slot: 3, Generation: 8},
 	} {
-		if pin, err := pinseal.Open(private, place, sealed); err == nil {
+		if pin, err := own.Open(place, sealed); err == nil {
 			t.Errorf("%s: opened %q", name, pin)
 		}
 	}
-	if _, err := pinseal.Open(otherPrivate, at, sealed); err == nil {
+	if _, err := other.Open(at, sealed); err == nil {
 		t.Error("another bridge opened it")
 	}
-	sealed[len(sealed)-1] ^= 1
-	if _, err := pinseal.Open(private, at, sealed); err == nil {
-		t.Error("a changed message opened")
+	for i := range sealed {
+		sealed[i] ^= 1
+		if _, err := own.Open(at, sealed); err == nil {
+			t.Errorf("opened with byte %d changed", i)
+		}
+		sealed[i] ^= 1
+	}
+	for n := range sealed {
+		if _, err := own.Open(at, sealed[:n]); err == nil {
+			t.Errorf("opened %d of %d bytes", n, len(sealed))
+		}
+	}
+}
+
+func seal(t *testing.T, s *pinseal.Sealer, at pinseal.Place, pin string) []byte {
+	t.Helper()
+	sealed, err := s.Seal(at, pin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealed
+}
+
+// A session that began anew agreed on another key; what the one before sealed may come after it.
+func TestKeysOfSeveralSessionsOpen(t *testing.T) {
+	private, public, err := pinseal.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	opener := pinseal.Opener{Private: private}
+	var sealers [2]*pinseal.Sealer
+	for i := range sealers {
+		if sealers[i], err = pinseal.NewSealer(public); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for n := range 4 {
+		at := pinseal.Place{LockID: "front", Slot: 1, Generation: int64(n)}
+		if pin, err := opener.Open(at, seal(t, sealers[n%2], at, "004711")); err != nil || pin != "004711" {
+			t.Errorf("%d: %q, %v", n, pin, err)
+		}
+	}
+}
+
+func BenchmarkSeal(b *testing.B) {
+	_, public, err := pinseal.GenerateKey()
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := pinseal.NewSealer(public)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := s.Seal(pinseal.Place{LockID: "front", Slot: 1, Generation: 1}, "004711"); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
@@ -54,13 +113,18 @@ func TestBadInput(t *testing.T) {
 	if pinseal.CheckPublicKey(public) != nil || pinseal.CheckPublicKey(public[1:]) == nil || pinseal.CheckPublicKey(nil) == nil {
 		t.Error("CheckPublicKey is wrong")
 	}
-	if _, err := pinseal.Seal(nil, pinseal.Place{}, "1"); err == nil {
-		t.Error("sealed for no key")
+	if _, err := pinseal.NewSealer(nil); err == nil {
+		t.Error("a sealer for no key")
 	}
-	if _, err := pinseal.Seal(public, pinseal.Place{}, strings.Repeat("1", 65)); err == nil {
+	s, err := pinseal.NewSealer(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Seal(pinseal.Place{}, strings.Repeat("1", 65)); err == nil {
 		t.Error("sealed an endless code")
 	}
-	if _, err := pinseal.Open([]byte("x"), pinseal.Place{}, nil); err == nil {
+	nobody := pinseal.Opener{Private: []byte("x")}
+	if _, err := nobody.Open(pinseal.Place{}, seal(t, s, pinseal.Place{}, "1")); err == nil {
 		t.Error("opened with no key")
 	}
 }

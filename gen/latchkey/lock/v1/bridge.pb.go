@@ -37,7 +37,7 @@ type EnrollRequest struct {
 	JoinCode string `protobuf:"bytes,1,opt,name=join_code,json=joinCode,proto3" json:"join_code,omitempty"`
 	// PKCS #10, DER.
 	CertificateRequest []byte `protobuf:"bytes,2,opt,name=certificate_request,json=certificateRequest,proto3" json:"certificate_request,omitempty"`
-	// HPKE public key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305. PINs are sealed to it.
+	// HPKE public key: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, export only. PINs are sealed to it.
 	HpkePublicKey []byte `protobuf:"bytes,3,opt,name=hpke_public_key,json=hpkePublicKey,proto3" json:"hpke_public_key,omitempty"`
 	// The bridge's software and its version.
 	Software      string `protobuf:"bytes,4,opt,name=software,proto3" json:"software,omitempty"`

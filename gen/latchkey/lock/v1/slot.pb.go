@@ -32,8 +32,10 @@ type DesiredSlot struct {
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// A code shall be there; otherwise none of ours.
 	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
-	// The PIN, sealed to the bridge's HPKE key: encapsulated key followed by ciphertext; info: "latchkey pin/1", the length of
-	// the lock's address as a uvarint, the address, slot and generation as 64 bits each, big endian; no associated data.
+	// The PIN, sealed to the bridge's HPKE key: an encapsulated key (32 bytes; base mode, info "latchkey pin/1"), a nonce
+	// (12 bytes), and ciphertext and tag of AES-256-GCM under the 32 bytes exported for "codes". Associated data: the length of
+	// the lock's address as a uvarint, the address, slot and generation as 64 bits each, big endian. The encapsulated key may be
+	// that of other PINs of the session.
 	SealedPin []byte `protobuf:"bytes,4,opt,name=sealed_pin,json=sealedPin,proto3" json:"sealed_pin,omitempty"`
 	// Opens from here.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
