@@ -74,7 +74,7 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 		return Order{}, err
 	}
 	if !lk.Capabilities.RemoteUnlock {
-		return Order{}, fault.New(fault.Precondition, fault.Unsupported, "lock %s cannot be opened from afar", lockID)
+		return Order{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
 	}
 	br, err := GetBridge(ctx, tx.Client, propertyID, lk.BridgeID)
 	if err != nil {

@@ -109,7 +109,7 @@ func TestActIsRefusedAtOnceWhereNothingCanOpen(t *testing.T) {
 		}
 		s.caps.RemoteUnlock = false
 		lk = s.door()
-		if _, err := s.store(lk); !fault.Has(err, fault.Unsupported) {
+		if _, err := s.store(lk); !fault.Has(err, fault.RemoteUnlockUnsupported) {
 			t.Errorf("the lock cannot be opened from afar: %v", err)
 		}
 	})
