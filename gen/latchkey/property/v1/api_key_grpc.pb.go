@@ -35,9 +35,10 @@ type ApiKeyServiceClient interface {
 	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
 	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
 	CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
+	// there is none it is the first.
 	RotateApiKey(ctx context.Context, in *RotateApiKeyRequest, opts ...grpc.CallOption) (*RotateApiKeyResponse, error)
-	// Stops the api-key at once.
+	// Stops the api-key at once. 404 if there is none.
 	RevokeApiKey(ctx context.Context, in *RevokeApiKeyRequest, opts ...grpc.CallOption) (*RevokeApiKeyResponse, error)
 }
 
@@ -99,9 +100,10 @@ type ApiKeyServiceServer interface {
 	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
 	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
 	CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
+	// there is none it is the first.
 	RotateApiKey(context.Context, *RotateApiKeyRequest) (*RotateApiKeyResponse, error)
-	// Stops the api-key at once.
+	// Stops the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *RevokeApiKeyRequest) (*RevokeApiKeyResponse, error)
 	mustEmbedUnimplementedApiKeyServiceServer()
 }

@@ -33,7 +33,7 @@ const (
 type GateServiceClient interface {
 	// Lists gates by name.
 	ListGates(ctx context.Context, in *ListGatesRequest, opts ...grpc.CallOption) (*ListGatesResponse, error)
-	// Creates a gate.
+	// Creates a gate. 409 if its name is taken.
 	CreateGate(ctx context.Context, in *CreateGateRequest, opts ...grpc.CallOption) (*CreateGateResponse, error)
 	// Changes a gate. Access of the stays it concerns follows at once.
 	UpdateGate(ctx context.Context, in *UpdateGateRequest, opts ...grpc.CallOption) (*UpdateGateResponse, error)
@@ -97,7 +97,7 @@ func (c *gateServiceClient) DeleteGate(ctx context.Context, in *DeleteGateReques
 type GateServiceServer interface {
 	// Lists gates by name.
 	ListGates(context.Context, *ListGatesRequest) (*ListGatesResponse, error)
-	// Creates a gate.
+	// Creates a gate. 409 if its name is taken.
 	CreateGate(context.Context, *CreateGateRequest) (*CreateGateResponse, error)
 	// Changes a gate. Access of the stays it concerns follows at once.
 	UpdateGate(context.Context, *UpdateGateRequest) (*UpdateGateResponse, error)

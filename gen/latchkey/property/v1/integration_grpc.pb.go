@@ -38,7 +38,8 @@ const (
 type IntegrationServiceClient interface {
 	// Lists the partner apps that can be connected.
 	ListApps(ctx context.Context, in *ListAppsRequest, opts ...grpc.CallOption) (*ListAppsResponse, error)
-	// Connects a partner app. The access token in the answer is shown once: give it to the partner.
+	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
+	// alreadyExists where it is connected: rotate its access token.
 	ConnectApp(ctx context.Context, in *ConnectAppRequest, opts ...grpc.CallOption) (*ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(ctx context.Context, in *ListIntegrationsRequest, opts ...grpc.CallOption) (*ListIntegrationsResponse, error)
@@ -46,14 +47,16 @@ type IntegrationServiceClient interface {
 	GetIntegration(ctx context.Context, in *GetIntegrationRequest, opts ...grpc.CallOption) (*GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(ctx context.Context, in *UpdateIntegrationRequest, opts ...grpc.CallOption) (*UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
+	// property's own scripts, which have an api-key.
 	RotateAccessToken(ctx context.Context, in *RotateAccessTokenRequest, opts ...grpc.CallOption) (*RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(ctx context.Context, in *RevokeAccessTokenRequest, opts ...grpc.CallOption) (*RevokeAccessTokenResponse, error)
 	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(ctx context.Context, in *RotateSigningSecretRequest, opts ...grpc.CallOption) (*RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
+	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
 }
 
@@ -163,7 +166,8 @@ func (c *integrationServiceClient) ReadSpaces(ctx context.Context, in *ReadSpace
 type IntegrationServiceServer interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *ListAppsRequest) (*ListAppsResponse, error)
-	// Connects a partner app. The access token in the answer is shown once: give it to the partner.
+	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
+	// alreadyExists where it is connected: rotate its access token.
 	ConnectApp(context.Context, *ConnectAppRequest) (*ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *ListIntegrationsRequest) (*ListIntegrationsResponse, error)
@@ -171,14 +175,16 @@ type IntegrationServiceServer interface {
 	GetIntegration(context.Context, *GetIntegrationRequest) (*GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *UpdateIntegrationRequest) (*UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
+	// property's own scripts, which have an api-key.
 	RotateAccessToken(context.Context, *RotateAccessTokenRequest) (*RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *RevokeAccessTokenRequest) (*RevokeAccessTokenResponse, error)
 	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *RotateSigningSecretRequest) (*RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
+	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)
 	mustEmbedUnimplementedIntegrationServiceServer()
 }

@@ -40,7 +40,8 @@ type LockServiceClient interface {
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(ctx context.Context, in *AssignLockRequest, opts ...grpc.CallOption) (*AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(ctx context.Context, in *UnlockLockRequest, opts ...grpc.CallOption) (*UnlockLockResponse, error)
@@ -118,7 +119,8 @@ type LockServiceServer interface {
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *AssignLockRequest) (*AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(context.Context, *UnlockLockRequest) (*UnlockLockResponse, error)

@@ -36,9 +36,10 @@ const (
 type MappingServiceClient interface {
 	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
 	ListPartnerSpaces(ctx context.Context, in *ListPartnerSpacesRequest, opts ...grpc.CallOption) (*ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space; 409 if the property's space is mapped to another one.
+	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// space is mapped to another one.
 	SetMapping(ctx context.Context, in *SetMappingRequest, opts ...grpc.CallOption) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door.
+	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(ctx context.Context, in *UnsetMappingRequest, opts ...grpc.CallOption) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
@@ -125,9 +126,10 @@ func (c *mappingServiceClient) ListConflicts(ctx context.Context, in *ListConfli
 type MappingServiceServer interface {
 	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
 	ListPartnerSpaces(context.Context, *ListPartnerSpacesRequest) (*ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space; 409 if the property's space is mapped to another one.
+	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// space is mapped to another one.
 	SetMapping(context.Context, *SetMappingRequest) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door.
+	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *UnsetMappingRequest) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)

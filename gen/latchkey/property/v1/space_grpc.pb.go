@@ -37,7 +37,7 @@ type SpaceServiceClient interface {
 	ListSpaces(ctx context.Context, in *ListSpacesRequest, opts ...grpc.CallOption) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(ctx context.Context, in *GetSpaceRequest, opts ...grpc.CallOption) (*GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
 	CreateSpace(ctx context.Context, in *CreateSpaceRequest, opts ...grpc.CallOption) (*CreateSpaceResponse, error)
 	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
 	BatchCreateSpaces(ctx context.Context, in *BatchCreateSpacesRequest, opts ...grpc.CallOption) (*BatchCreateSpacesResponse, error)
@@ -125,7 +125,7 @@ type SpaceServiceServer interface {
 	ListSpaces(context.Context, *ListSpacesRequest) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *GetSpaceRequest) (*GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
 	CreateSpace(context.Context, *CreateSpaceRequest) (*CreateSpaceResponse, error)
 	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
 	BatchCreateSpaces(context.Context, *BatchCreateSpacesRequest) (*BatchCreateSpacesResponse, error)

@@ -52,9 +52,10 @@ type ApiKeyServiceClient interface {
 	GetApiKey(context.Context, *v1.GetApiKeyRequest) (*v1.GetApiKeyResponse, error)
 	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
+	// there is none it is the first.
 	RotateApiKey(context.Context, *v1.RotateApiKeyRequest) (*v1.RotateApiKeyResponse, error)
-	// Stops the api-key at once.
+	// Stops the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 
@@ -146,9 +147,10 @@ type ApiKeyServiceHandler interface {
 	GetApiKey(context.Context, *v1.GetApiKeyRequest) (*v1.GetApiKeyResponse, error)
 	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
+	// there is none it is the first.
 	RotateApiKey(context.Context, *v1.RotateApiKeyRequest) (*v1.RotateApiKeyResponse, error)
-	// Stops the api-key at once.
+	// Stops the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 

@@ -47,7 +47,7 @@ const (
 type GateServiceClient interface {
 	// Lists gates by name.
 	ListGates(context.Context, *v1.ListGatesRequest) (*v1.ListGatesResponse, error)
-	// Creates a gate.
+	// Creates a gate. 409 if its name is taken.
 	CreateGate(context.Context, *v1.CreateGateRequest) (*v1.CreateGateResponse, error)
 	// Changes a gate. Access of the stays it concerns follows at once.
 	UpdateGate(context.Context, *v1.UpdateGateRequest) (*v1.UpdateGateResponse, error)
@@ -141,7 +141,7 @@ func (c *gateServiceClient) DeleteGate(ctx context.Context, req *v1.DeleteGateRe
 type GateServiceHandler interface {
 	// Lists gates by name.
 	ListGates(context.Context, *v1.ListGatesRequest) (*v1.ListGatesResponse, error)
-	// Creates a gate.
+	// Creates a gate. 409 if its name is taken.
 	CreateGate(context.Context, *v1.CreateGateRequest) (*v1.CreateGateResponse, error)
 	// Changes a gate. Access of the stays it concerns follows at once.
 	UpdateGate(context.Context, *v1.UpdateGateRequest) (*v1.UpdateGateResponse, error)

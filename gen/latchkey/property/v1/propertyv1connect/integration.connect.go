@@ -66,7 +66,8 @@ const (
 type IntegrationServiceClient interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
-	// Connects a partner app. The access token in the answer is shown once: give it to the partner.
+	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
+	// alreadyExists where it is connected: rotate its access token.
 	ConnectApp(context.Context, *v1.ConnectAppRequest) (*v1.ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *v1.ListIntegrationsRequest) (*v1.ListIntegrationsResponse, error)
@@ -74,14 +75,16 @@ type IntegrationServiceClient interface {
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *v1.UpdateIntegrationRequest) (*v1.UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
+	// property's own scripts, which have an api-key.
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
 	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
+	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 
@@ -252,7 +255,8 @@ func (c *integrationServiceClient) ReadSpaces(ctx context.Context, req *v1.ReadS
 type IntegrationServiceHandler interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
-	// Connects a partner app. The access token in the answer is shown once: give it to the partner.
+	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
+	// alreadyExists where it is connected: rotate its access token.
 	ConnectApp(context.Context, *v1.ConnectAppRequest) (*v1.ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *v1.ListIntegrationsRequest) (*v1.ListIntegrationsResponse, error)
@@ -260,14 +264,16 @@ type IntegrationServiceHandler interface {
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *v1.UpdateIntegrationRequest) (*v1.UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for.
+	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
+	// property's own scripts, which have an api-key.
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
 	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
 	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
+	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 

@@ -55,7 +55,8 @@ type LockServiceClient interface {
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *v1.AssignLockRequest) (*v1.AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(context.Context, *v1.UnlockLockRequest) (*v1.UnlockLockResponse, error)
@@ -169,7 +170,8 @@ type LockServiceHandler interface {
 	UpdateLock(context.Context, *v1.UpdateLockRequest) (*v1.UpdateLockResponse, error)
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *v1.AssignLockRequest) (*v1.AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(context.Context, *v1.UnlockLockRequest) (*v1.UnlockLockResponse, error)

@@ -57,9 +57,10 @@ const (
 type MappingServiceClient interface {
 	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
 	ListPartnerSpaces(context.Context, *v1.ListPartnerSpacesRequest) (*v1.ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space; 409 if the property's space is mapped to another one.
+	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door.
+	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
@@ -187,9 +188,10 @@ func (c *mappingServiceClient) ListConflicts(ctx context.Context, req *v1.ListCo
 type MappingServiceHandler interface {
 	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
 	ListPartnerSpaces(context.Context, *v1.ListPartnerSpacesRequest) (*v1.ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space; 409 if the property's space is mapped to another one.
+	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door.
+	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)

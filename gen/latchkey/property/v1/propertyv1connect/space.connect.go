@@ -57,7 +57,7 @@ type SpaceServiceClient interface {
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
 	CreateSpace(context.Context, *v1.CreateSpaceRequest) (*v1.CreateSpaceResponse, error)
 	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
 	BatchCreateSpaces(context.Context, *v1.BatchCreateSpacesRequest) (*v1.BatchCreateSpacesResponse, error)
@@ -187,7 +187,7 @@ type SpaceServiceHandler interface {
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
 	CreateSpace(context.Context, *v1.CreateSpaceRequest) (*v1.CreateSpaceResponse, error)
 	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
 	BatchCreateSpaces(context.Context, *v1.BatchCreateSpacesRequest) (*v1.BatchCreateSpacesResponse, error)
