@@ -13,9 +13,9 @@ import (
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
+	"latchkey.dev/internal/staff/credential"
 )
 
 // Deps are what the services work on. All are needed.
@@ -52,7 +52,7 @@ func Own() map[string]string {
 // operator refuses every caller but whoever runs the installation.
 func operator(ctx context.Context) error {
 	if a, ok := actor.From(ctx); !ok || a.Kind != actor.Operator {
-		return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+		return credential.Refused()
 	}
 	return nil
 }

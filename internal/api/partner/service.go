@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/staff/credential"
 )
 
 // Service implements the services of latchkey.partner.v1.
@@ -50,7 +50,7 @@ func (s *Service) keeper() reservation.Keeper { return reservation.Keeper{Keys: 
 func caller(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Integration || a.PropertyID == "" {
-		return actor.Actor{}, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+		return actor.Actor{}, credential.Refused()
 	}
 	return a, nil
 }

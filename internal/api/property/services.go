@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff/credential"
 )
 
 // Replan plans the access of the stays anew that a change touches, in the change's own
@@ -90,7 +91,7 @@ func Renderers(d Deps) map[string]idem.Renderer {
 func tenant(ctx context.Context) (string, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Staff || a.PropertyID == "" {
-		return "", fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
+		return "", credential.Refused()
 	}
 	return a.PropertyID, nil
 }
