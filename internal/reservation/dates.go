@@ -62,8 +62,6 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
 	switch {
-	case at != nil && date != nil && answered(*at, *date, heldAt, heldDay):
-		return heldAt, heldDay
 	case at != nil && date != nil:
 		m.fail(instant, fault.Conflicting, "and "+string(day)+" are the same: send one of the two")
 		return heldAt, heldDay
@@ -76,13 +74,6 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 		return heldAt, heldDay
 	}
 	return heldAt, heldDay
-}
-
-// answered says whether both of a pair are what our own answer says of a stay that was given by days: sent back, they
-// change nothing.
-func answered(at, date string, heldAt time.Time, heldDay *string) bool {
-	t, err := clock.Parse(at)
-	return err == nil && heldDay != nil && date == *heldDay && t.Equal(heldAt)
 }
 
 func (m *merge) instant(f Field, s string) time.Time {
