@@ -67,16 +67,22 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 	return storeAct(tx, propertyID, lockID, actor, Unlock, deadline)
 }
 
+// whereabouts are the columns of a bridge that an act needs. Acts are waited for, and what they read is garbage soon after.
+var whereabouts = []string{
+	entbridge.FieldNode, entbridge.FieldEpoch, entbridge.FieldOnline, entbridge.FieldOfflineReason, entbridge.FieldLastSeenAt,
+	entbridge.FieldLinkAt, entbridge.FieldRevokedAt,
+}
+
 func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
 	ctx := tx.Brief()
-	lk, err := Get(ctx, tx.Client, propertyID, lockID)
+	lk, err := Get(ctx, tx.Client, propertyID, lockID, entlock.FieldBridgeID, entlock.FieldAddress, entlock.FieldCapabilities)
 	if err != nil {
 		return Order{}, err
 	}
 	if !lk.Capabilities.RemoteUnlock {
 		return Order{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
 	}
-	br, err := GetBridge(ctx, tx.Client, propertyID, lk.BridgeID)
+	br, err := GetBridge(ctx, tx.Client, propertyID, lk.BridgeID, whereabouts...)
 	if err != nil {
 		return Order{}, err
 	}
@@ -156,7 +162,8 @@ func actAt(ctx context.Context, tx *db.Tx, br *ent.Bridge, actID string) (*ent.A
 	if err != nil {
 		return nil, nil, actGone(err)
 	}
-	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).Only(ctx)
+	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).
+		Select(entlock.FieldPropertyID, entlock.FieldAddress, entlock.FieldDoorID).Only(ctx)
 	if err != nil {
 		return nil, nil, actGone(err)
 	}
@@ -174,7 +181,7 @@ func actGone(err error) error {
 // nothing else changes once it is said.
 func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	ctx := tx.Brief()
-	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.RevokedAtIsNil()).Only(ctx)
+	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.RevokedAtIsNil()).Select(entbridge.FieldPropertyID).Only(ctx)
 	if err != nil {
 		return Outcome{}, actGone(err)
 	}
