@@ -6,7 +6,7 @@ import "github.com/riverqueue/river"
 // time for each property.
 type CompleteDays struct {
 	PropertyID string `json:"propertyId"`
-	Second     bool   `json:"second,omitempty"` // asked for while the first was under way
+	Round      int    `json:"round,omitempty"` // of those asked for while the ones before were under way
 }
 
 // Kind names the job.
@@ -17,8 +17,8 @@ func (CompleteDays) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
 
-// Again is the job that follows the one under way.
+// Again is the job that follows one under way.
 func (a CompleteDays) Again() river.JobArgs {
-	a.Second = true
+	a.Round++
 	return a
 }

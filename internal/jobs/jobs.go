@@ -58,11 +58,11 @@ func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 	return q, nil
 }
 
-// Repeatable are arguments of which one job waits at a time, and which are wanted once more when they come up while that
-// job is under way: it may have looked before there was anything to see.
+// Repeatable are arguments of which one job waits at a time, and which are wanted once more when they come up while such
+// a job is under way: it may have looked before there was anything to see.
 type Repeatable interface {
 	river.JobArgs
-	// Again are the arguments of the second job.
+	// Again are the arguments of the next job, which are other than those of every job before it.
 	Again() river.JobArgs
 }
 
@@ -76,10 +76,13 @@ func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
 
 func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error {
 	stored, err := q.add.InsertTx(tx.Context(), tx.SQL(), args, o)
-	if err == nil && stored.UniqueSkippedAsDuplicate && stored.Job.State == rivertype.JobStateRunning {
-		if r, ok := args.(Repeatable); ok {
-			stored, err = q.add.InsertTx(tx.Context(), tx.SQL(), r.Again(), o)
+	for err == nil && stored.UniqueSkippedAsDuplicate && stored.Job.State == rivertype.JobStateRunning {
+		r, ok := args.(Repeatable)
+		if !ok {
+			break
 		}
+		args = r.Again()
+		stored, err = q.add.InsertTx(tx.Context(), tx.SQL(), args, o)
 	}
 	if err != nil {
 		return fmt.Errorf("store a job %s: %w", args.Kind(), err)

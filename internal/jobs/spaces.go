@@ -10,8 +10,8 @@ import (
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`
-	Later         bool   `json:"later,omitempty"`  // asked for although it was read a moment ago
-	Second        bool   `json:"second,omitempty"` // asked for while the first was under way
+	Later         bool   `json:"later,omitempty"` // asked for although it was read a moment ago
+	Round         int    `json:"round,omitempty"` // of those asked for while the ones before were under way
 }
 
 // Kind names the job.
@@ -22,9 +22,9 @@ func (ReadSpaces) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 6, UniqueOpts: unique()}
 }
 
-// Again is the reading that follows the one under way.
+// Again is the reading that follows one under way.
 func (a ReadSpaces) Again() river.JobArgs {
-	a.Second = true
+	a.Round++
 	return a
 }
 
