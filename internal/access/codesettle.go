@@ -170,7 +170,7 @@ func (r *work) tellLacking(c *ent.Code, lacking bool) error {
 	}
 	return staff.Notify(r.tx, staff.Notice{
 		PropertyID: c.PropertyID, Kind: "codeNotPlaced", Subject: c.ID, OnceKey: key,
-		Text: "A code of staff, for one use or of the backup is missing on a lock: it has no free slot, takes no PIN that the property's rules allow, or cannot keep such a code, as when its bridge wants an update. It is tried again each minute.",
+		Text: "A code of staff, for one use or of the backup is missing on a lock: it has no free slot, takes no PIN that the property's rules allow, or cannot keep such a code. It is tried again each minute.",
 	})
 }
 

@@ -136,12 +136,9 @@ func (b *Bridge) actOf(a *lockv1.Act) act {
 	return out
 }
 
-// capabilities are what this software can do beyond the first version of the protocol.
-var capabilities = []string{smartKeys, "laterWindows", "oneTimeCodes"}
-
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
-		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: capabilities,
+		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: []string{smartKeys},
 	}
 	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
 	for _, l := range b.locks {

@@ -144,7 +144,7 @@ func (s *site) enrol(addresses ...string) *bridge {
 	s.must(err)
 	private, public, err := pinseal.GenerateKey()
 	s.must(err)
-	b := &bridge{s: s, seal: private, boot: "boot", knows: []string{laterWindows, oneTimeCodes}}
+	b := &bridge{s: s, seal: private, boot: "boot"}
 	s.change(func(tx *db.Tx) error {
 		_, code, err := lock.CreateBridge(tx, s.keys, s.ca, s.house, "cellar")
 		if err != nil {

@@ -55,11 +55,11 @@ func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte,
 	}
 	greeting := lock.Hello{
 		Node: n.cfg.Name, BootID: text(hello.BootId, 64), Software: text(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
-		Keys: heldKeys(hello), Lacks: lacking(hello),
+		Keys: heldKeys(hello),
 	}
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		open, err = lock.OpenSession(tx, n.cfg.Keys, who, shown, greeting)
+		open, err = lock.OpenSession(tx, who, shown, greeting)
 		return err
 	})
 	return open, err

@@ -19,12 +19,8 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// The capabilities of bridges: what their software can do beyond the first version of the protocol.
-const (
-	smartKeys    = "smartkey"     // verifies SmartKeys
-	laterWindows = "laterWindows" // opens and closes the windows that follow the first of a code
-	oneTimeCodes = "oneTimeCodes" // takes a code for one use off once it was used
-)
+// smartKeys is the capability of bridges that verify SmartKeys.
+const smartKeys = "smartkey"
 
 const (
 	greetingWait = 5 * time.Second
@@ -43,14 +39,6 @@ type keysHeld struct {
 	ahead           lock.HeldKeys     // of what the bridge said it holds, the last that was not published here
 	digest          []byte            // of the list that the bridge said in Hello it holds
 	published       [sha256.Size]byte // the same of the newest list
-}
-
-// lacking is what the software of a bridge cannot do, by what it said in Hello.
-func lacking(h *lockv1.Hello) lock.Lacks {
-	return lock.Lacks{
-		LaterWindows: !slices.Contains(h.Capabilities, laterWindows),
-		OneTimeCodes: !slices.Contains(h.Capabilities, oneTimeCodes),
-	}
 }
 
 // heldKeys is what the bridge said in Hello that it holds.

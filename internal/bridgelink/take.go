@@ -25,7 +25,7 @@ func (s *session) take(r received) cause {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return s.write("slotReport", func(tx *db.Tx) error {
-			learned, err := lock.Report(tx, s.open, k.SlotReport.Address, seen(k.SlotReport))
+			learned, err := lock.Report(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, seen(k.SlotReport))
 			return s.learn(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_UnmanagedSlots:

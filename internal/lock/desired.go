@@ -21,7 +21,6 @@ type Wish struct {
 	Generation int64
 	Unclaimed  bool // Claim comes before it may be told
 	claimed    bool // as slot.Desired has it
-	intent     slot.Intent
 	row        *ent.Slot
 }
 
@@ -45,8 +44,8 @@ func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int
 		}
 	}
 	slices.SortFunc(wishes, func(a, b Wish) int {
-		if a.intent != b.intent {
-			if a.intent == slot.Present {
+		if a.row.Present != b.row.Present {
+			if a.row.Present {
 				return 1
 			}
 			return -1
@@ -59,14 +58,14 @@ func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int
 func (s *Session) wish(row *ent.Slot) Wish {
 	next, d := s.send(row)
 	return Wish{
-		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, claimed: d.Claimed, intent: d.Intent, row: row,
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, claimed: d.Claimed, row: row,
 		Unclaimed: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
 	}
 }
 
 func (s *Session) send(row *ent.Slot) (slot.Server, slot.Desired) {
 	return slot.Send(slot.Server{
-		Desired: slot.Desired{Intent: s.Lacks.intentOf(row)}, Observed: observedOf(row), Claimant: row.Claimant, Inherited: row.Inherited,
+		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), Claimant: row.Claimant, Inherited: row.Inherited,
 	}, s.enrolment)
 }
 
@@ -99,7 +98,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 // Desired is the wish as package slot has it, with its PIN.
 func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: w.intent, Claimed: w.claimed, NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.claimed, NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {
 		return d, nil
@@ -132,4 +131,11 @@ func Unsettled(ctx context.Context, c *ent.Client, s *Session, lockIDs []string)
 		}
 	}
 	return out, nil
+}
+
+func intentOf(s *ent.Slot) slot.Intent {
+	if s.Present {
+		return slot.Present
+	}
+	return slot.Absent
 }

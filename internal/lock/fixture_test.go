@@ -142,7 +142,7 @@ func (s *site) greet(cert *x509.Certificate, hello lock.Hello) (open *lock.Sessi
 	who, err := lock.IdentityOf(cert)
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		open, err = lock.OpenSession(tx, s.keys, who, lock.KeyHash(cert), hello)
+		open, err = lock.OpenSession(tx, who, lock.KeyHash(cert), hello)
 		return err
 	})
 	return open, err
@@ -194,7 +194,7 @@ func (s *site) report(row *ent.Slot, evidence slot.Evidence) []lock.Learned {
 func (s *site) reportAs(row *ent.Slot, o slot.Observed) (learned []lock.Learned) {
 	s.t.Helper()
 	s.change(func(tx *db.Tx) (err error) {
-		learned, err = lock.Report(tx, &lock.Session{BridgeID: s.bridge.ID, Epoch: s.epoch}, "front", []lock.Seen{{Number: row.Number, Observed: o}})
+		learned, err = lock.Report(tx, s.bridge.ID, s.epoch, "front", []lock.Seen{{Number: row.Number, Observed: o}})
 		return err
 	})
 	return learned

@@ -86,7 +86,7 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 		s.clock.Advance(time.Minute)
 		for _, address := range []string{"back", "front"} {
 			s.change(func(tx *db.Tx) error {
-				learned, err := lock.Report(tx, &lock.Session{BridgeID: s.bridge.ID, Epoch: s.epoch}, address, []lock.Seen{{Number: 1, Observed: slot.Observed{
+				learned, err := lock.Report(tx, s.bridge.ID, s.epoch, address, []lock.Seen{{Number: 1, Observed: slot.Observed{
 					Generation: uint64(at[address].Generation), Evidence: slot.Verified, Used: true, At: used,
 				}}})
 				if err == nil && (len(learned) != 1 || !learned[0].UsedAt.Equal(used) || learned[0].Here) {

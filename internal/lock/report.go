@@ -51,22 +51,22 @@ func spoken(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []i
 
 // Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
 // we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
-func Report(tx *db.Tx, s *Session, address string, seen []Seen) ([]Learned, error) {
+func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
 	numbers := make([]int, len(seen))
-	for i, one := range seen {
-		numbers[i] = one.Number
+	for i, s := range seen {
+		numbers[i] = s.Number
 	}
-	lk, by, err := spoken(tx, s.BridgeID, s.Epoch, address, numbers)
+	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
 	if err != nil || lk == nil {
 		return nil, err
 	}
 	var changes []Learned
-	for _, one := range seen {
-		row := by[one.Number]
+	for _, s := range seen {
+		row := by[s.Number]
 		if row == nil {
 			continue
 		}
-		next, changed := slot.Observe(serverOf(row, lk), uint64(s.Epoch), slot.Report{Epoch: uint64(s.Epoch), Observed: s.Lacks.judge(row, one.Observed)})
+		next, changed := slot.Observe(serverOf(row, lk), uint64(epoch), slot.Report{Epoch: uint64(epoch), Observed: s.Observed})
 		if !changed {
 			continue
 		}
@@ -82,7 +82,7 @@ func Report(tx *db.Tx, s *Session, address string, seen []Seen) ([]Learned, erro
 			return nil, err
 		}
 		changes = append(changes, l)
-		by[one.Number] = stored
+		by[s.Number] = stored
 	}
 	return changes, nil
 }

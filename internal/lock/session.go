@@ -9,7 +9,6 @@ import (
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -21,7 +20,6 @@ type Hello struct {
 	Clock    time.Time // the bridge's; zero: it did not say
 	Locks    []Heard
 	Keys     HeldKeys
-	Lacks    Lacks
 }
 
 // Session is a bridge's session as it was opened.
@@ -35,7 +33,6 @@ type Session struct {
 	Locks         []Driven
 	Before        string   // the node that held the session before; empty: none does
 	Stale         []string // ids of the locks of which bridge and service do not know the same
-	Lacks         Lacks
 	enrolment     string
 }
 
@@ -51,7 +48,7 @@ var ErrSuperseded = errors.New("another session of this bridge has begun, or the
 
 // OpenSession gives an admitted bridge the next epoch, by compare-and-set, and learns its locks. Every older session of
 // the bridge is without effect from the commit on.
-func OpenSession(tx *db.Tx, keys *keyring.Ring, who Identity, shown []byte, h Hello) (*Session, error) {
+func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, error) {
 	ctx := tx.Context()
 	br, err := Admit(ctx, tx.Client, who, shown)
 	if err != nil {
@@ -93,14 +90,9 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, who Identity, shown []byte, h He
 	if err != nil {
 		return nil, err
 	}
-	for _, lk := range locks {
-		if err := offerAnew(tx, keys, lk, rows[lk.ID], h.Lacks); err != nil {
-			return nil, err
-		}
-	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: stale(locks, rows, h.Locks), Before: before, Lacks: h.Lacks, enrolment: enrolment(br),
+		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: stale(locks, rows, h.Locks), Before: before, enrolment: enrolment(br),
 	}, nil
 }
 

@@ -54,7 +54,7 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 		}
 		for name, fn := range map[string]func(tx *db.Tx) error{
 			"report": func(tx *db.Tx) error {
-				_, err := lock.Report(tx, &lock.Session{BridgeID: s.bridge.ID, Epoch: old}, "front", []lock.Seen{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
+				_, err := lock.Report(tx, s.bridge.ID, old, "front", []lock.Seen{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
 				return err
 			},
 			"events": func(tx *db.Tx) error {

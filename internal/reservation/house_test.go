@@ -235,7 +235,7 @@ func (h *house) says(door string, e slot.Evidence, r slot.Result) {
 }
 
 func (h *house) progress(tx *db.Tx, door string, seen []lock.Seen) error {
-	learned, err := lock.Report(tx, &lock.Session{BridgeID: h.at("brg"), Epoch: epoch}, door, seen)
+	learned, err := lock.Report(tx, h.at("brg"), epoch, door, seen)
 	if err != nil {
 		return err
 	}

@@ -805,9 +805,8 @@ type Hello struct {
 	Software string `protobuf:"bytes,3,opt,name=software,proto3" json:"software,omitempty"`
 	// Every lock the bridge drives.
 	Locks []*LockHello `protobuf:"bytes,4,rep,name=locks,proto3" json:"locks,omitempty"`
-	// What the bridge's software can do beyond version 1: smartkey (it verifies SmartKeys), laterWindows (it opens and closes the
-	// windows that follow the first of a slot), oneTimeCodes (it takes a code for one use off once it was used). A bridge is not
-	// handed what it does not name.
+	// What the bridge's software can do beyond version 1: smartkey (it verifies SmartKeys). A bridge is not told of what it does
+	// not name.
 	Capabilities []string `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The bridge's clock.
 	Clock *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=clock,proto3" json:"clock,omitempty"`
