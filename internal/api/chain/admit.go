@@ -77,8 +77,8 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) (context.Context, 
 	return actor.With(ctx, a), nil
 }
 
-// limit counts the calls of integrations, and of callers that have no credential that holds by their
-// address, since what they try may be guesses.
+// limit counts the calls of integrations; those that need no credential by address; and by address, but apart, what is
+// refused, which may be guesses: a script with a dead token must not use up what the guests have who share its address.
 func (c *Chain) limit(ctx context.Context, call *Call) (context.Context, error) {
 	if call.method.public {
 		return ctx, nil
@@ -87,8 +87,10 @@ func (c *Chain) limit(ctx context.Context, call *Call) (context.Context, error) 
 	switch a, ok := actor.From(ctx); {
 	case ok && a.Kind == actor.Integration:
 		subject = a.Subject()
-	case !ok && call.Client.IsValid():
+	case !ok && call.Client.IsValid() && call.method.access.GetAnonymous():
 		subject = "address:" + network(call.Client)
+	case !ok && call.Client.IsValid():
+		subject = "refused:" + network(call.Client)
 	default:
 		return ctx, nil
 	}

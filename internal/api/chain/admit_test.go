@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/fault"
@@ -47,6 +48,50 @@ func TestUnknownMethodsCostLittle(t *testing.T) {
 	}
 	if lines := log.String(); strings.Count(lines, "msg=call") != 3 || len(lines) > 1500 {
 		t.Errorf("logged: %.1600s", lines)
+	}
+}
+
+// TestDeadTokensLeaveTheirNeighboursServed has a script behind a hotel's address use up what refused calls have: the guests
+// there, whose calls need no credential, are counted apart.
+func TestDeadTokensLeaveTheirNeighboursServed(t *testing.T) {
+	c, err := chain.New(chain.Config{
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
+		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	reg := c.Registrar(grpc.NewServer())
+	partnerv1.RegisterReservationServiceServer(reg, &service{})
+	guestv1.RegisterSmartKeyServiceServer(reg, guestv1.UnimplementedSmartKeyServiceServer{})
+	if err := reg.Err(); err != nil {
+		t.Fatal(err)
+	}
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(203, 0, 113, 7), Port: 4711}})
+	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("access-token", "revoked"))
+	call := func(method string, req any) codes.Code {
+		_, err := c.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(context.Context, any) (any, error) {
+			return &guestv1.GreetResponse{}, nil
+		})
+		code, _, _, _ := told(err)
+		return code
+	}
+	const read, nothing, greet = partnerv1.ReservationService_GetReservation_FullMethodName, "/no.Service/Nothing", guestv1.SmartKeyService_Greet_FullMethodName
+	greeting := &guestv1.GreetRequest{Token: []byte("t"), Door: make([]byte, 8)}
+	for i, step := range []struct {
+		method string
+		req    any
+		want   codes.Code
+	}{
+		{read, &partnerv1.GetReservationRequest{Id: "rsv_1"}, codes.Unauthenticated},
+		{nothing, nil, codes.Unimplemented},
+		{read, &partnerv1.GetReservationRequest{Id: "rsv_1"}, codes.ResourceExhausted},
+		{nothing, nil, codes.ResourceExhausted},
+		{greet, greeting, codes.OK}, {greet, greeting, codes.OK}, {greet, greeting, codes.ResourceExhausted},
+	} {
+		if got := call(step.method, step.req); got != step.want {
+			t.Errorf("%d %s: %v, want %v", i, step.method, got, step.want)
+		}
 	}
 }
 
