@@ -76,29 +76,24 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	if err != nil || br.RevokedAt != nil {
 		return br, err
 	}
-	next, err := takenOff(tx.Bridge.UpdateOne(br), br, Revoked, tx.Now()).
-		SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt().Save(tx.Context())
+	return takeOff(tx, br, Revoked, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
+}
+
+// takeOff stores a change that shuts out what a bridge was, ends the session that it had, and has it be lost if it had one, or
+// was on its way from a node that stopped to another.
+func takeOff(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
+	if was.Online {
+		change.SetLinkAt(tx.Now())
+	}
+	next, err := change.SetOnline(false).SetOfflineReason(string(why)).Save(tx.Context())
 	if err != nil {
 		return nil, err
 	}
-	return next, cutOff(tx, br, Revoked)
-}
-
-// takenOff has a bridge be offline for a reason, from now on if it was online.
-func takenOff(u *ent.BridgeUpdateOne, br *ent.Bridge, why OfflineReason, now time.Time) *ent.BridgeUpdateOne {
-	if br.Online {
-		u.SetLinkAt(now)
-	}
-	return u.SetOnline(false).SetOfflineReason(string(why))
-}
-
-// cutOff ends the session that a bridge had, and has it be lost if it had one.
-func cutOff(tx *db.Tx, was *ent.Bridge, why OfflineReason) error {
 	wake(tx, was.ID, "")
-	if !was.Online {
-		return nil
+	if !was.Online && was.OfflineReason != string(ShuttingDown) {
+		return next, nil
 	}
-	return tellOffline(tx, was.ID, string(why))
+	return next, tellOffline(tx, was.ID, string(why))
 }
 
 // Enrolment is what a bridge gets for its join code, or for its old certificate.
@@ -146,15 +141,12 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrol
 	if err != nil {
 		return nil, err
 	}
-	next, err := takenOff(tx.Bridge.UpdateOne(br), br, Enrolled, tx.Now()).
+	next, err := takeOff(tx, br, Enrolled, tx.Bridge.UpdateOne(br).
 		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
 		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
 		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
-		AddEpoch(1).SetEventSequence(0).SetBootID("").Save(tx.Context())
-	if err != nil {
-		return nil, err
-	}
-	return &Enrolment{Bridge: next, Certificate: der}, cutOff(tx, br, Enrolled)
+		AddEpoch(1).SetEventSequence(0).SetBootID(""))
+	return &Enrolment{Bridge: next, Certificate: der}, err
 }
 
 // Renew gives a bridge its next certificate, for the same key or a new one. The certificate it shows must be the one we

@@ -205,29 +205,35 @@ func TestABridgeThatIsTakenOffIsLostOnce(t *testing.T) {
 			s.must(err)
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, s *site) {
-				lk := s.door()
-				s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
-				since := func(what string, want time.Time) {
-					t.Helper()
-					br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
-					s.must(err)
-					if br.Online || br.LinkAt == nil || !br.LinkAt.Equal(want) {
-						t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)
+		for how, asked := range map[string]bool{"while it was online": false, "while it was asked to leave": true} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				each(t, func(t *testing.T, s *site) {
+					lk := s.door()
+					s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+					since := func(what string, want time.Time) {
+						t.Helper()
+						br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
+						s.must(err)
+						if br.Online || br.LinkAt == nil || !br.LinkAt.Equal(want) {
+							t.Errorf("%s: online %v, since %v, want %v", what, br.Online, br.LinkAt, want)
+						}
+						if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != 1 || bridges != 1 {
+							t.Errorf("%s: told of %d locks and %d bridges", what, locks, bridges)
+						}
 					}
-					if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != 1 || bridges != 1 {
-						t.Errorf("%s: told of %d locks and %d bridges", what, locks, bridges)
+					s.clock.Advance(time.Minute)
+					at := s.clock.Now()
+					if asked {
+						s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.ShuttingDown) })
+						s.clock.Advance(time.Second)
 					}
-				}
-				s.clock.Advance(time.Minute)
-				at := s.clock.Now()
-				take(s)
-				since("while it was online", at)
-				s.clock.Advance(time.Hour)
-				take(s)
-				since("while it was offline", at)
+					take(s)
+					since("at first", at)
+					s.clock.Advance(time.Hour)
+					take(s)
+					since("once more", at)
+				})
 			})
-		})
+		}
 	}
 }

@@ -55,17 +55,13 @@ func vacant(rows []*ent.Slot, total int) int {
 
 // serverOf is a row as package slot sees it.
 func serverOf(s *ent.Slot, lk *ent.Lock) slot.Server {
-	intent := slot.Absent
-	if s.Present {
-		intent = slot.Present
-	}
 	grant := s.GrantID
 	if free(s) {
 		grant = ""
 	}
 	return slot.Server{
 		Desired: slot.Desired{
-			Generation: uint64(s.Generation), Intent: intent,
+			Generation: uint64(s.Generation), Intent: intentOf(s),
 			NotBefore: value(s.NotBefore), NotAfter: value(s.NotAfter), Later: laterIn(s), Once: s.Once, Claimed: s.Inherited,
 		},
 		Observed:  observedOf(s),
