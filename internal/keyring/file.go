@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // LoadFile reads the key file. It must be readable by its owner alone.
@@ -53,13 +54,27 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 	return KEKs{k}, errors.Join(fill(f, KEKs{k}), syncDir(filepath.Dir(path)))
 }
 
-// replaceFile writes keys over path in one step that a crash leaves done or not done.
+// replaceFile writes keys over the file that path leads to, in one step that a crash leaves done or not done. Whose the file
+// is stays: root rotates keys that a server of less standing reads.
 func replaceFile(path string, keys KEKs) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // made with mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // after the rename there is nothing to remove
+	if owner, ok := st.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
 	if err := fill(f, keys); err != nil {
 		return err
 	}

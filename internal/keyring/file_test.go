@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"latchkey.dev/internal/keyring"
@@ -40,6 +41,41 @@ func TestALostKeyFileIsNotReplaced(t *testing.T) {
 	if _, err := os.Stat(p.key); err == nil {
 		t.Error("a new key file was made over a database that it cannot open")
 	}
+}
+
+// TestARotationLeavesTheFileWhereAndWhoseItWas rotates, as root where the test is, a key that is somebody else's and lies
+// behind a link.
+func TestARotationLeavesTheFileWhereAndWhoseItWas(t *testing.T) {
+	p, store := newPlace(t), memory{}
+	open(t, p.source(), store)
+	if os.Geteuid() == 0 {
+		if err := os.Chown(p.key, 12345, 23456); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, err := os.Stat(p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(p.key, link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keyring.RotateFile(t.Context(), link, store); err != nil {
+		t.Fatal(err)
+	}
+	if to, err := os.Readlink(link); err != nil || to != p.key {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	after, err := os.Stat(p.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, is := before.Sys().(*syscall.Stat_t), after.Sys().(*syscall.Stat_t)
+	if is.Uid != was.Uid || is.Gid != was.Gid || after.Mode() != before.Mode() {
+		t.Errorf("the file is of %d:%d with %v, and was of %d:%d with %v", is.Uid, is.Gid, after.Mode(), was.Uid, was.Gid, before.Mode())
+	}
+	open(t, p.source(), store)
 }
 
 func TestTheKeyFileStaysOutOfTheData(t *testing.T) {
