@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"time"
 
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/worker"
 )
 
@@ -68,11 +68,14 @@ type keyCommands struct {
 type keyRotate struct {
 	stored
 	KeyFile string `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
+	// A key from elsewhere is not of a file.
+	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"Refused: a key that is not of a file is not replaced here."`
+	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"Refused, as the key itself."`
 }
 
 // Help is shown below the flags' own.
 func (*keyRotate) Help() string {
-	return `Every server must be stopped: one that runs would go on sealing with the old key. Nodes elsewhere need a copy of the new file before they start.
+	return `Every server must be stopped: one that runs would go on sealing with the old key, and beside it this refuses. Nodes elsewhere need a copy of the new file before they start.
 
 What stops half way does no harm and is finished by running it again. A copy of the database made before opens with the old key alone: keep that as long as the copy.`
 }
@@ -80,10 +83,8 @@ What stops half way does no harm and is finished by running it again. A copy of 
 // Run draws and seals.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
-	var dialer net.Dialer
-	if conn, err := dialer.DialContext(ctx, "unix", cfg.SocketPath()); err == nil {
-		_ = conn.Close()
-		return fmt.Errorf("a server runs on %s: stop it first", c.DataDir)
+	if c.Key != "" || len(c.KeyCommand) > 0 {
+		return errors.New("the key comes from LATCHKEY_KEY or LATCHKEY_KEY_COMMAND, and not from a file, which is what this replaces")
 	}
 	d, err := c.open(ctx)
 	if err != nil {
@@ -108,7 +109,11 @@ const idle = 10 * time.Second
 // alone runs f while no server works on a database. On PostgreSQL it holds the lease that one of the nodes otherwise has.
 func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
 	if d.SQLite() {
-		return f(ctx)
+		release, err := server.Own(url)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(ctx), release())
 	}
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -49,6 +49,17 @@ func TestBackupAndRotation(t *testing.T) {
 	if got := typed(t, 1, "key", "rotate", "--data-dir", p.dir); !strings.Contains(got, "stop it first") {
 		t.Errorf("beside a server: %s", got)
 	}
+	here := "sqlite:" + filepath.Join(p.dir, "latchkey.db")
+	link := filepath.Join(root, "link.db")
+	if err := os.Symlink(strings.TrimPrefix(here, "sqlite:"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{here, "sqlite:" + link} {
+		got := typed(t, 1, "key", "rotate", "--database", url, "--key-file", p.dir+".key", "--data-dir", filepath.Join(root, "elsewhere"))
+		if !strings.Contains(got, "stop it first") {
+			t.Errorf("beside a server with another data directory: %s", got)
+		}
+	}
 	p.signal()
 	if err := p.ends(time.Minute); err != nil {
 		t.Fatal(err)
@@ -60,8 +71,15 @@ func TestBackupAndRotation(t *testing.T) {
 	if err := os.WriteFile(old, was, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("LATCHKEY_KEY", "anything")
+	if got := typed(t, 1, "key", "rotate", "--data-dir", p.dir); !strings.Contains(got, "LATCHKEY_KEY") {
+		t.Errorf("with a key that is not of a file: %s", got)
+	}
+	if err := os.Unsetenv("LATCHKEY_KEY"); err != nil {
+		t.Fatal(err)
+	}
 	typed(t, 0, "key", "rotate", "--data-dir", p.dir)
-	if here := "sqlite:" + filepath.Join(p.dir, "latchkey.db"); !opens(t, here, p.dir+".key") || opens(t, here, old) {
+	if !opens(t, here, p.dir+".key") || opens(t, here, old) {
 		t.Error("the new key alone must open the database")
 	}
 	if there := "sqlite:" + backup; !opens(t, there, old) || opens(t, there, p.dir+".key") {

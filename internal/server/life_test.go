@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
@@ -245,13 +246,15 @@ func TestRefusesADatabaseThatIsNotMigrated(t *testing.T) {
 func TestSecondServerOnTheSameData(t *testing.T) {
 	c := settings(t, "")
 	open(t, c, server.Options{})
-	s, err := server.New(t.Context(), c, server.Options{Logger: logger(t)})
-	if err == nil {
-		_ = s.Close()
-		t.Fatal("two servers share an embedded database")
-	}
-	if !strings.Contains(err.Error(), "another server") {
-		t.Errorf("does not say why: %v", err)
+	for name, second := range map[string]config.Config{"the same data directory": c, "another": settings(t, c.DatabaseURL())} {
+		s, err := server.New(t.Context(), second, server.Options{Logger: logger(t)})
+		if err == nil {
+			_ = s.Close()
+			t.Fatalf("%s: two servers share an embedded database", name)
+		}
+		if !strings.Contains(err.Error(), "another server") {
+			t.Errorf("%s: does not say why: %v", name, err)
+		}
 	}
 }
 

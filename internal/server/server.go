@@ -118,6 +118,11 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
 	}
+	release, err := Own(s.cfg.DatabaseURL())
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, release)
 	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Logger: s.log, Around: s.aroundWrite}); err != nil {
 		return err
 	}
