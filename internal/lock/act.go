@@ -6,8 +6,6 @@ import (
 
 	"latchkey.dev/ent"
 	entact "latchkey.dev/ent/act"
-	entbridge "latchkey.dev/ent/bridge"
-	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -67,24 +65,14 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 	return storeAct(tx, propertyID, lockID, actor, Unlock, deadline)
 }
 
-// whereabouts are the columns of a bridge that an act needs. Acts are waited for, and what they read is garbage soon after.
-var whereabouts = []string{
-	entbridge.FieldNode, entbridge.FieldEpoch, entbridge.FieldOnline, entbridge.FieldOfflineReason, entbridge.FieldLastSeenAt,
-	entbridge.FieldLinkAt, entbridge.FieldRevokedAt,
-}
-
 func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
 	ctx := tx.Brief()
-	lk, err := Get(ctx, tx.Client, propertyID, lockID, entlock.FieldBridgeID, entlock.FieldAddress, entlock.FieldCapabilities)
+	lk, br, err := target(tx, propertyID, lockID)
 	if err != nil {
 		return Order{}, err
 	}
 	if !lk.Capabilities.RemoteUnlock {
 		return Order{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
-	}
-	br, err := GetBridge(ctx, tx.Client, propertyID, lk.BridgeID, whereabouts...)
-	if err != nil {
-		return Order{}, err
 	}
 	online := BridgeOnline(br, tx.Now())
 	if !online && !moving(br, tx.Now()) {
@@ -139,7 +127,7 @@ func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, err
 	if err != nil {
 		return Order{}, err
 	}
-	a, lk, err := actAt(ctx, tx, br, actID)
+	a, lk, err := actAt(tx, br.ID, actID)
 	if err != nil {
 		return Order{}, err
 	}
@@ -156,36 +144,11 @@ func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, err
 
 var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
 
-// actAt finds an act on a lock of a bridge.
-func actAt(ctx context.Context, tx *db.Tx, br *ent.Bridge, actID string) (*ent.Act, *ent.Lock, error) {
-	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(br.PropertyID)).Only(ctx)
-	if err != nil {
-		return nil, nil, actGone(err)
-	}
-	lk, err := tx.Lock.Query().Where(entlock.ID(a.LockID), entlock.BridgeID(br.ID)).
-		Select(entlock.FieldPropertyID, entlock.FieldAddress, entlock.FieldDoorID).Only(ctx)
-	if err != nil {
-		return nil, nil, actGone(err)
-	}
-	return a, lk, nil
-}
-
-func actGone(err error) error {
-	if ent.IsNotFound(err) {
-		return errActTaken
-	}
-	return err
-}
-
 // FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
 // nothing else changes once it is said.
 func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	ctx := tx.Brief()
-	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.RevokedAtIsNil()).Select(entbridge.FieldPropertyID).Only(ctx)
-	if err != nil {
-		return Outcome{}, actGone(err)
-	}
-	a, lk, err := actAt(ctx, tx, br, actID)
+	a, lk, err := actAt(tx, bridgeID, actID)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -56,9 +56,9 @@ func NewJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, bridg
 	return br, code, err
 }
 
-// GetBridge finds a bridge of the property, with its id and the columns that are named; none named: all.
-func GetBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string, columns ...string) (*ent.Bridge, error) {
-	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Select(columns...).Only(ctx)
+// GetBridge finds a bridge of the property.
+func GetBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID string) (*ent.Bridge, error) {
+	br, err := c.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.BridgeNotFound, "no bridge %s at this property", bridgeID)
 	}

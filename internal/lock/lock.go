@@ -20,13 +20,17 @@ import (
 // died with it. Three heartbeats of 15 s, and one more for the write.
 const Silence = time.Minute
 
-// Get finds a lock of the property, with its id and the columns that are named; none named: all.
-func Get(ctx context.Context, c *ent.Client, propertyID, lockID string, columns ...string) (*ent.Lock, error) {
-	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Select(columns...).Only(ctx)
+// Get finds a lock of the property.
+func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
+	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
+		return nil, noLock(lockID)
 	}
 	return lk, err
+}
+
+func noLock(lockID string) error {
+	return fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
 }
 
 // Choice says which locks a list shall hold. The zero value is all.
