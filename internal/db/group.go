@@ -106,8 +106,7 @@ func (g *group) enqueue(t *ticket) error {
 func (g *group) run(t *ticket, tx *sql.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
-	t.tx = newTx(ctx, dialect.SQLite, tx, g.clock.Now())
-	t.tx.changes = g.changes
+	t.tx = newTx(ctx, dialect.SQLite, tx, g.clock.Now(), g.changes)
 	returned := false
 	defer func() {
 		if !returned { // a panic or runtime.Goexit passes through us to the caller
@@ -159,9 +158,6 @@ func (g *group) shared(first *ticket) ([]*ticket, error) {
 	begun := time.Now()
 	if g.turn(tx, first) {
 		g.changes.undo()
-		if first.tx.conn.lost.Load() {
-			return members, errors.Join(errLost, rollback(tx))
-		}
 		return members, rollback(tx)
 	}
 	for t := g.next(1, begun); t != nil; t = g.next(len(members), begun) {

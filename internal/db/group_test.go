@@ -151,6 +151,83 @@ func TestNothingIsStoredAfterSQLiteRolledBack(t *testing.T) {
 	}
 }
 
+// The first change of a commit has no savepoint by which it would be noticed that SQLite rolled all of it back.
+func TestAFirstChangeThatHidesALossIsNotStored(t *testing.T) {
+	for name, lose := range map[string]func(*db.Tx) error{
+		"a statement rolls back by itself": func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `INSERT OR ROLLBACK INTO parent VALUES (1)`)
+			return err
+		},
+		"a statement that ent does not see rolls back by itself": func(tx *db.Tx) error {
+			_, err := tx.SQL().Exec(`INSERT OR ROLLBACK INTO parent VALUES (1)`)
+			return err
+		},
+		"a write is interrupted": func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `INSERT INTO parent
+				WITH RECURSIVE r(n) AS (SELECT 2 UNION ALL SELECT n+1 FROM r WHERE n < 1000000000) SELECT n FROM r`)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			mustWrite(t, d, func(tx *db.Tx) error {
+				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY); CREATE TABLE twice (n integer); INSERT INTO parent VALUES (1)`)
+				return err
+			})
+			var wg sync.WaitGroup
+			running, free := make(chan struct{}), make(chan struct{})
+			runs := 0
+			var hidden, next error
+			wg.Go(func() {
+				hidden = d.Write(context.Background(), func(tx *db.Tx) error {
+					if runs++; runs == 1 {
+						close(running)
+					}
+					<-free
+					if err := put("before")(tx); err != nil {
+						return err
+					}
+					if lose(tx) == nil {
+						t.Error("nothing was lost")
+					}
+					if put("after")(tx) == nil {
+						t.Error("a statement ran outside its transaction")
+					}
+					return nil
+				})
+			})
+			<-running
+			wg.Go(func() {
+				next = d.Write(context.Background(), func(tx *db.Tx) error {
+					_, err := tx.ExecContext(tx.Context(), `INSERT INTO twice VALUES (1)`)
+					return err
+				})
+			})
+			awaitLine(d, 1)
+			close(free)
+			wg.Wait()
+			if hidden == nil || runs != 1 {
+				t.Errorf("the change that hid the loss: %v after %d runs, want an error after one", hidden, runs)
+			}
+			if got := stored(t, d); len(got) != 0 {
+				t.Errorf("stored %v of it", got)
+			}
+			mustWrite(t, d, func(tx *db.Tx) error {
+				var rows int
+				err := tx.SQL().QueryRow(`SELECT count(*) FROM twice`).Scan(&rows)
+				if next != nil || rows != 1 {
+					t.Errorf("the next change: %v, stored %d times, want once", next, rows)
+				}
+				return err
+			})
+		})
+	}
+}
+
 func TestPanicAndGoexitInASharedCommit(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	release := hold(t, d)

@@ -18,7 +18,6 @@ func (t *Tx) Part(f func() error) (err error) {
 		t.changes.undo()
 		ctx := context.WithoutCancel(t.ctx)
 		if _, undo := t.sql.ExecContext(ctx, "ROLLBACK TO part"); undo != nil {
-			t.conn.lost.Store(true) // on SQLite the savepoint is gone only with its transaction
 			return errors.Join(err, fmt.Errorf("undo a part: %w", undo))
 		}
 		if _, undo := t.sql.ExecContext(ctx, "RELEASE part"); undo != nil {

@@ -135,7 +135,7 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 	if err != nil {
 		return nil, false, orAway(err, errAway)
 	}
-	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now())
+	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now(), nil)
 	defer raw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
 		err = orAway(raw.Commit(), errUnknown)

@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -41,6 +42,7 @@ type changes struct {
 	version int64             // SQLite's own word on whether another connection wrote
 	known   map[any]remembered
 	some    chan struct{} // holds one when rows have changed
+	ended   atomic.Bool   // the transaction that was begun last has been rolled back
 }
 
 type remembered struct {
@@ -70,8 +72,15 @@ func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 		default:
 		}
 	})
-	conn.RegisterRollbackHook(c.undo)
+	conn.RegisterRollbackHook(func() {
+		c.ended.Store(true)
+		c.undo()
+	})
 }
+
+// over says whether the transaction that was begun last has been rolled back, whoever did it: SQLite does so by itself when
+// a change is interrupted or the disk fails (https://sqlite.org/lang_transaction.html, "Response To Errors").
+func (c *changes) over() bool { return c != nil && c.ended.Load() }
 
 // undo forgets everything: what was read may have been undone.
 func (c *changes) undo() {
@@ -86,6 +95,7 @@ func (c *changes) undo() {
 
 // begin looks whether another connection wrote since the last transaction. From here on none can.
 func (c *changes) begin(tx *sql.Tx) {
+	c.ended.Store(false)
 	var version int64
 	err := tx.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
 	c.mu.Lock()

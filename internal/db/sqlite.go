@@ -110,20 +110,6 @@ func isNoTransaction(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
 }
 
-// losesTransaction recognises the errors on which SQLite may roll back the whole
-// transaction by itself (https://sqlite.org/lang_transaction.html, "Response To Errors").
-func losesTransaction(err error) bool {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrNomem, sqlite3.ErrBusy, sqlite3.ErrInterrupt:
-		return true
-	}
-	return false
-}
-
 // Backup writes a complete copy of one moment to path, which must not exist, and waits until the disk has it. Changes do not
 // wait for it. On PostgreSQL use its own tools.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {

@@ -31,10 +31,10 @@ type Tx struct {
 // insideWrite marks contexts of closures, so that a nested Write is refused.
 type insideWrite struct{}
 
-func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time) *Tx {
-	c := &txConn{ExecQuerier: tx}
+func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time, changes *changes) *Tx {
+	c := &txConn{ExecQuerier: tx, changes: changes}
 	client := ent.NewClient(ent.Driver(txDriver{conn(name, c), name}))
-	t := &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c}
+	t := &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c, changes: changes}
 	t.brief = briefly(name, t.ctx)
 	return t
 }
@@ -68,7 +68,7 @@ func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.over.Store(true)
 	err := fn(t)
-	if err == nil && t.conn.lost.Load() {
+	if err == nil && t.changes.over() {
 		err = errLost
 	}
 	return err
@@ -85,23 +85,23 @@ var (
 	errLost = errors.New("db: the transaction was rolled back by the database")
 )
 
-// txConn refuses queries once the closure is over and remembers what became of the
-// transaction, even if the closure hides it: whether PostgreSQL asked for it to be tried
-// again, and whether SQLite rolled it back by itself, after which every further statement
-// would be a transaction of its own.
+// txConn refuses queries once the closure is over, or SQLite has rolled the transaction
+// back by itself, after which every further statement would be a transaction of its own.
+// It remembers whether PostgreSQL asked for it to be tried again, even if the closure
+// hides that.
 type txConn struct {
 	entsql.ExecQuerier
-	over   atomic.Bool
-	retry  atomic.Bool
-	lost   atomic.Bool
-	failed atomic.Bool // a statement did, and was not undone as a part
+	changes *changes // nil on PostgreSQL
+	over    atomic.Bool
+	retry   atomic.Bool
+	failed  atomic.Bool // a statement did, and was not undone as a part
 }
 
 func (c *txConn) usable() error {
 	switch {
 	case c.over.Load():
 		return errOver
-	case c.lost.Load():
+	case c.changes.over():
 		return errLost
 	}
 	return nil
@@ -134,9 +134,6 @@ func (c *txConn) note(err error) {
 	}
 	if isSerialization(err) {
 		c.retry.Store(true)
-	}
-	if losesTransaction(err) {
-		c.lost.Store(true)
 	}
 }
 
