@@ -339,18 +339,23 @@ func TestStreamsPassTheChain(t *testing.T) {
 	}
 }
 
-// bounded is a writer whose answer has to be out in time.
+// bounded is a writer whose request has to be here, and whose answer has to be out, in time.
 type bounded struct {
 	*httptest.ResponseRecorder
-	lifted bool
+	in, out bool // lifted
 }
 
-func (b *bounded) SetWriteDeadline(at time.Time) error {
-	b.lifted = at.IsZero()
+func (b *bounded) SetReadDeadline(at time.Time) error {
+	b.in = at.IsZero()
 	return nil
 }
 
-// A stream outlives what the server gives an answer; a unary call does not.
+func (b *bounded) SetWriteDeadline(at time.Time) error {
+	b.out = at.IsZero()
+	return nil
+}
+
+// A stream outlives what the server gives a request and an answer; a unary call does not.
 func TestStreamsHaveAllTheTime(t *testing.T) {
 	srv := start(t, &service{})
 	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
@@ -358,8 +363,8 @@ func TestStreamsHaveAllTheTime(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
 		r.Header.Set("Content-Type", "application/connect+proto")
 		srv.Config.Handler.ServeHTTP(w, r)
-		if w.lifted != want {
-			t.Errorf("%s: lifted %v", path, w.lifted)
+		if w.in != want || w.out != want {
+			t.Errorf("%s: lifted %v and %v", path, w.in, w.out)
 		}
 	}
 }

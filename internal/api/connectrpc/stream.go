@@ -20,11 +20,12 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// unhurried lifts the bound on the time of an answer: a stream lasts as long as its client wants.
+// unhurried lifts the bounds on the time of a request and of its answer: a stream lasts as long as its client wants.
 func unhurried(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// What cannot lift it has no bound.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+		// What cannot lift them has no bounds.
+		c := http.NewResponseController(w)
+		_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
 		h.ServeHTTP(w, r)
 	})
 }
