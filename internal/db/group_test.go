@@ -362,3 +362,22 @@ func TestBackupIsACompleteCopy(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestABackupReplacesNoFileThatWasMadeMeanwhile(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	mustWrite(t, d, put("a"))
+	dir := t.TempDir()
+	var wg sync.WaitGroup
+	var made atomic.Int32
+	for range 4 {
+		wg.Go(func() {
+			if d.Backup(t.Context(), dir+"/copy.db") == nil {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if left, err := os.ReadDir(dir); made.Load() != 1 || err != nil || len(left) != 1 {
+		t.Errorf("%d backups got one name, left %v, %v", made.Load(), left, err)
+	}
+}

@@ -125,7 +125,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("backup: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	defer os.Remove(f.Name()) // after the rename there is nothing to remove
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
 	conn, err := openPool(ctx, s.path, 1, url.Values{}, nil)
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
@@ -134,7 +134,22 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	if err := errors.Join(f.Sync(), os.Rename(f.Name(), path)); err != nil {
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := os.Link(f.Name(), path); err != nil { // unlike a rename it replaces nothing that was made meanwhile
+		return fmt.Errorf("backup: give the complete copy its name, for which the file system needs hard links: %w", err)
+	}
+	return syncDirectory(filepath.Dir(path))
+}
+
+// syncDirectory waits until the disk has the names in a directory.
+func syncDirectory(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	return nil
