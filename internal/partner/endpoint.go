@@ -122,7 +122,7 @@ func (e Endpoint) check(checkURL func(string) error) error {
 }
 
 // Register stores the endpoint of one action of an integration, or replaces the one there is;
-// the health of one that is another now, or was failing, starts anew. The first registration of an integration also
+// the health of one that is another now starts anew. The first registration of an integration also
 // returns the secret under which we sign, shown once.
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
@@ -149,7 +149,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 		if wrong != nil {
 			return Endpoint{}, "", wrong
 		}
-		if was.Health.Failures > 0 || was.URL != e.URL || was.Method != e.Method || was.Token != e.Token || was.TokenIn != e.TokenIn {
+		if was.URL != e.URL || was.Method != e.Method || was.Token != e.Token || was.TokenIn != e.TokenIn {
 			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
 		}
 		row, err = update.Save(ctx)
