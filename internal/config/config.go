@@ -32,7 +32,7 @@ type Config struct {
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
 
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
-	KeepEvents     time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. At least 720h."`
+	KeepEvents     time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. What stands for longer than that is told again. At least 720h."`
 	SpacesEvery    time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
 	Drain          time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
 	CallDeadline   time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`

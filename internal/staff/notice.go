@@ -21,8 +21,8 @@ type Notice struct {
 	Kind       string // camelCase, such as mappingMissing
 	Subject    string // the id it is about
 	Text       string // for people: what is wrong and what to do; no PIN, no token
-	// OnceKey names the condition. While it stands, which is until Settle, it is told once,
-	// also when somebody has read it. It begins with an id of the property's own, since it is
+	// OnceKey names the condition. While it stands, which is until Settle, it is told once, as long as
+	// notices are kept, also when somebody has read it. It begins with an id of the property's own, since it is
 	// unique in the installation. Empty: each call tells anew.
 	OnceKey string
 }
@@ -62,10 +62,10 @@ func Settle(tx *db.Tx, onceKey string) error {
 	return nil
 }
 
-// ForgetNotices removes notices from before a moment, at most so many, and says how many. Those stay whose condition still
-// stands.
+// ForgetNotices removes notices from before a moment, at most so many, and says how many. Also of
+// what still stands: that is told again when it next comes up.
 func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
-	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before), notice.OnceKeyIsNil()).Limit(most).IDs(tx.Context())
+	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).IDs(tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for old notices: %w", err)
 	}
