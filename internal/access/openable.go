@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"latchkey.dev/ent"
-	entbridge "latchkey.dev/ent/bridge"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/space"
 )
 
-// Opened is a door that a grant opens, with its lock.
+// Opened is a door that a grant opens, with its lock. For a grant without a place, its Lock says nothing of the bridge.
 type Opened struct {
 	Door
 	Row *ent.Lock
@@ -66,13 +65,7 @@ func keeps(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
 		if !h.Present || h.Astray || h.TakenOver || l == nil {
 			continue
 		}
-		bridge, err := tx.Bridge.Query().Where(entbridge.ID(l.BridgeID), entbridge.PropertyID(g.PropertyID)).Only(tx.Context())
-		if err != nil && !ent.IsNotFound(err) {
-			return nil, fmt.Errorf("load the bridge of a lock: %w", err)
-		}
-		d := names[h.DoorID]
-		d.Lock = fitted{lock: l, bridge: bridge}.decided(tx.Now())
-		if d.wanted() {
+		if d := names[h.DoorID]; d.wanted() {
 			out = append(out, Opened{d, l})
 		}
 	}

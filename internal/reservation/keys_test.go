@@ -30,7 +30,7 @@ func (h *house) opens(rsv string) (doors []string, generation int64) {
 	h.must(err)
 	for _, o := range all {
 		doors = append(doors, o.Name)
-		if o.Row.ID != h.at("lck-"+o.Name) || o.Lock == nil || !o.Lock.Online {
+		if o.Row.ID != h.at("lck-"+o.Name) || o.Lock == nil || o.Lock.ID != o.Row.ID {
 			h.t.Errorf("the lock of %s: %+v", o.Name, o)
 		}
 	}
