@@ -11,7 +11,7 @@ import (
 // How much garbage gathers before it is collected. By itself Go lets as much gather as is live, which for a process with
 // little live memory and many calls is soon: a fifth of the work would be collecting.
 const (
-	garbageLeast = 96 << 20 // bytes, however little is live
+	garbageLeast = 80 << 20 // bytes, however little is live
 	garbageMost  = 400      // percent of what is live
 	garbageGo    = 100      // percent, Go's own
 )
