@@ -28,7 +28,7 @@ func ByDays(ctx context.Context, c *ent.Client, propertyID string, now time.Time
 }
 
 // CompleteDays completes the days of reservations by the hours and the time zone that the property has now, plans the access
-// of those that are checked in anew, and says which it moved. The PMS changed nothing, so their updatedAt stays.
+// of those that are checked in anew, and says which it moved. The PMS changed nothing, so their pmsMeta.updatedAt stays.
 func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) (moved []string, err error) {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -67,8 +67,8 @@ func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
 		return false, nil
 	}
-	row.FromAt, row.ToAt = from, to
-	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).Exec(tx.Context()); err != nil {
+	row.FromAt, row.ToAt, row.UpdatedAt = from, to, tx.Now()
+	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
 		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
 	}
 	return true, nil

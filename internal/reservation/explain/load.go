@@ -56,7 +56,8 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 		return Facts{}, fmt.Errorf("load the property: %w", err)
 	}
 	l := loader{tx: tx, row: row}
-	l.f = Facts{Now: tx.Now(), ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt}
+	l.f = Facts{Now: tx.Now(), ReservationID: row.ID, State: access.State(row.State), Created: row.CreatedAt, Updated: row.UpdatedAt,
+		ByDays: row.FromDate != nil || row.ToDate != nil}
 	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
 		return Facts{}, err
 	}

@@ -26,6 +26,7 @@ type Facts struct {
 	ReservationID    string
 	State            access.State
 	Created, Updated time.Time // of the reservation
+	ByDays           bool      // as the PMS gave it: the property's hours change it too
 	Plan             access.Plan
 	Doors            map[string]Door // what is known of doors beside the plan, by id
 	Happenings       []Happening     // in the order they were stored
@@ -133,7 +134,11 @@ func (f Facts) steps() []Step {
 		out = append(out, f.step(h, spans[h.DoorID], cut)...)
 	}
 	if f.Updated.After(told) {
-		out = append(out, Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."})
+		last := Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."}
+		if f.ByDays {
+			last.Actor, last.Sentence = Latchkey, "The booking was last changed, by the hotel's system or with the hotel's hours."
+		}
+		out = append(out, last)
 	}
 	slices.SortStableFunc(out, func(a, b Step) int { return a.At.Compare(b.At) })
 	return out

@@ -145,6 +145,17 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// A stay that was given by days is changed by the hotel's hours as well: that is not laid at the PMS's door.
+func TestWhoLastChangedTheBooking(t *testing.T) {
+	for byDays, want := range map[bool]string{false: "7 pms bookingChanged", true: "7 latchkey bookingChanged"} {
+		f := stay()
+		f.Updated, f.ByDays = at(7), byDays
+		if diff := cmp.Diff([]string{"0 pms bookingReceived", want}, kinds(Tell(f))); diff != "" {
+			t.Errorf("by days %v (-want +got):\n%s", byDays, diff)
+		}
+	}
+}
+
 // The latest steps are told, and that there were more.
 func TestAtMost200(t *testing.T) {
 	var all []Happening
