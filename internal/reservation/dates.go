@@ -32,12 +32,12 @@ func (r Record) completed(h House) (from, to time.Time) {
 // dates sets the beginning and the end, each as an instant or as a day that the property's hours complete.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
-	if !m.out.From.IsZero() {
-		m.out.From, m.out.To = m.out.completed(m.house)
-	}
 	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
 	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
-	if len(m.wrong) == wrong && !m.out.From.Before(m.out.To) {
+	if len(m.wrong) > wrong {
+		return
+	}
+	if m.out.From, m.out.To = m.out.completed(m.house); !m.out.From.Before(m.out.To) {
 		m.wrongWay()
 	}
 }

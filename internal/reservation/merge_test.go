@@ -219,6 +219,28 @@ func TestMergeFollowsTheHours(t *testing.T) {
 	}
 }
 
+// Hours that leave a stay no time complete its days once a change leaves it some.
+func TestMergeFollowsTheHoursOnceTheyLeaveTime(t *testing.T) {
+	h := berlin(t)
+	h.CheckIn, h.CheckOut = "10:00", "18:00"
+	held, wrong := Merge(nil, plus(least(), Patch{ToDate: "2026-12-01"}), h, now)
+	if wrong != nil {
+		t.Fatal(wrong)
+	}
+	h = berlin(t)
+	for name, p := range map[string]Patch{
+		"another beginning":           {PMSID: "A1", From: "2026-12-01T08:00:00+01:00"},
+		"one that the old hours bear": {PMSID: "A1", FromDate: "2026-11-30"},
+	} {
+		if r, wrong := Merge(&held, p, h, now); wrong != nil || r.To.Format(time.RFC3339) != "2026-12-01T10:00:00Z" {
+			t.Errorf("%s: %v to %v, %v; want the end by the hours of now", name, r.From, r.To, wrong)
+		}
+	}
+	if r, wrong := Merge(&held, Patch{PMSID: "A1", State: "started"}, h, now); wrong != nil || !r.To.Equal(held.To) {
+		t.Errorf("%v to %v, %v; want what it had", r.From, r.To, wrong)
+	}
+}
+
 // patches draws a patch in order: values that are valid by themselves, each field named or not, optional ones cleared.
 func patches(t *rapid.T) Patch {
 	p := Patch{PMSID: "A1"}
