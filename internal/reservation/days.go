@@ -43,7 +43,7 @@ func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) (moved 
 		return nil, fmt.Errorf("load stays that were given by days: %w", err)
 	}
 	for _, row := range rows {
-		changed, err := completeAnew(tx, row, House{rules.Zone, house.CheckInTime, house.CheckOutTime})
+		changed, err := completeAnew(tx, row, houseOf(house, rules))
 		if err != nil {
 			return nil, err
 		}

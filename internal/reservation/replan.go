@@ -35,7 +35,7 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 		return err
 	}
 	for _, row := range rows {
-		if _, err := completeAnew(tx, row, House{rules.Zone, house.CheckInTime, house.CheckOutTime}); err != nil {
+		if _, err := completeAnew(tx, row, houseOf(house, rules)); err != nil {
 			return err
 		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {

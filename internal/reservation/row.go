@@ -37,3 +37,7 @@ func rowOf(row *ent.Reservation, r Record, now time.Time) *ent.Reservation {
 	out.OwnSpaceID, out.SpaceKey, out.UpdatedAt = r.OwnSpaceID, r.SpaceKey(), now
 	return &out
 }
+
+func houseOf(p *ent.Property, r access.Rules) House {
+	return House{Zone: r.Zone, CheckIn: p.CheckInTime, CheckOut: p.CheckOutTime}
+}

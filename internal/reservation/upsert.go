@@ -56,7 +56,7 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 		r := recordOf(row)
 		held = &r
 	}
-	merged, more := Merge(held, p, House{rules.Zone, house.CheckInTime, house.CheckOutTime}, tx.Now())
+	merged, more := Merge(held, p, houseOf(house, rules), tx.Now())
 	if err := refuse(wrong, more); err != nil {
 		return Stored{}, err
 	}

@@ -259,9 +259,9 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 }
 
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
+	stays := propertyapi.Stays{Replan: p.keeper.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Replan: p.keeper.Replan,
-		CompleteDays: p.days.Soon,
+		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Stays: stays,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
 			_, err := p.spaces.Read(ctx, propertyID, integrationID)
 			return err
@@ -289,7 +289,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		p.memory.Render[method] = render
 	}
 	s.registerSmartKeys(p, to, deps)
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Replan: p.keeper.Replan, CompleteDays: p.days.Soon})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)

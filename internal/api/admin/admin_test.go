@@ -14,6 +14,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
@@ -49,13 +50,15 @@ func eachOffice(t *testing.T, f func(o *office)) {
 		o := &office{T: t, d: d, keys: keys, partners: partner.New(d, keys, clock.System), replanned: map[string]int{},
 			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
 		o.Services = New(Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,
-			Replan: func(_ *db.Tx, propertyID string, t space.Touched) error {
-				if t.All {
-					o.replanned[propertyID]++
-				}
-				return nil
-			},
-			CompleteDays: func(_ *db.Tx, propertyID string) error { o.completed = append(o.completed, propertyID); return nil }})
+			Stays: property.Stays{
+				Replan: func(_ *db.Tx, propertyID string, t space.Touched) error {
+					if t.All {
+						o.replanned[propertyID]++
+					}
+					return nil
+				},
+				CompleteDays: func(_ *db.Tx, propertyID string) error { o.completed = append(o.completed, propertyID); return nil },
+			}})
 		f(o)
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
 )
 
@@ -85,15 +84,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.UpdatePropertyResponse, error) {
-		row, err := staff.UpdateProperty(tx, r.GetId(), settings)
-		if err != nil {
-			return nil, err
-		}
-		if settings.Days() {
-			if err := s.CompleteDays(tx, r.GetId()); err != nil {
-				return nil, err
-			}
-		}
-		return &adminv1.UpdatePropertyResponse{Data: property.Message(row)}, s.Replan(tx, r.GetId(), space.Touched{All: true})
+		row, err := s.ChangeSettings(tx, r.GetId(), settings)
+		return &adminv1.UpdatePropertyResponse{Data: row}, err
 	})
 }

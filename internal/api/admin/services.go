@@ -24,9 +24,7 @@ type Deps struct {
 	Memory   *idem.Memory
 	Keys     *keyring.Ring
 	Partners *partner.Registry
-	Replan   property.Replan
-	// CompleteDays is that of property.Deps.
-	CompleteDays func(tx *db.Tx, propertyID string) error
+	property.Stays
 }
 
 // Services implement the area, for gRPC and Connect alike.

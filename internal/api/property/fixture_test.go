@@ -67,11 +67,13 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 	w := &world{d: d, clock: c}
 	w.deps = Deps{
 		DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
-		Replan: func(_ *db.Tx, _ string, touched space.Touched) error {
-			w.replanned = append(w.replanned, touched)
-			return nil
+		Stays: Stays{
+			Replan: func(_ *db.Tx, _ string, touched space.Touched) error {
+				w.replanned = append(w.replanned, touched)
+				return nil
+			},
+			CompleteDays: func(*db.Tx, string) error { w.completed++; return nil },
 		},
-		CompleteDays: func(*db.Tx, string) error { w.completed++; return nil },
 		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
 			return w.read(propertyID, integrationID)
 		},

@@ -32,15 +32,21 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 		if err != nil {
 			return nil, err
 		}
-		row, err := staff.UpdateProperty(tx, propertyID, settings)
-		if err != nil {
+		row, err := s.ChangeSettings(tx, propertyID, settings)
+		return &propertyv1.UpdatePropertyResponse{Data: row}, err
+	})
+}
+
+// ChangeSettings changes settings of a property and has its stays follow.
+func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings staff.Settings) (*propertyv1.Property, error) {
+	row, err := staff.UpdateProperty(tx, propertyID, settings)
+	if err != nil {
+		return nil, err
+	}
+	if settings.Days() {
+		if err := s.CompleteDays(tx, propertyID); err != nil {
 			return nil, err
 		}
-		if settings.Days() {
-			if err := s.CompleteDays(tx, propertyID); err != nil {
-				return nil, err
-			}
-		}
-		return &propertyv1.UpdatePropertyResponse{Data: Message(row)}, s.Replan(tx, propertyID, space.Touched{All: true})
-	})
+	}
+	return Message(row), s.Replan(tx, propertyID, space.Touched{All: true})
 }

@@ -25,6 +25,14 @@ import (
 // transaction.
 type Replan func(tx *db.Tx, propertyID string, t space.Touched) error
 
+// Stays has the stays of a property follow what is changed.
+type Stays struct {
+	Replan Replan
+	// CompleteDays has the stays that were given by days completed by the property's hours once
+	// the transaction is stored.
+	CompleteDays func(tx *db.Tx, propertyID string) error
+}
+
 // Deps are what the services work on. All are needed.
 type Deps struct {
 	DB        *db.DB
@@ -33,10 +41,7 @@ type Deps struct {
 	Partners  *partner.Registry
 	Mappings  space.Mappings
 	Authority *lock.Authority
-	Replan    Replan
-	// CompleteDays has the stays that were given by days completed by the property's hours once
-	// the transaction is stored.
-	CompleteDays func(tx *db.Tx, propertyID string) error
+	Stays
 	// ReadSpaces reads a partner's getSpaces once, now, and stores what it found. Its error
 	// says why the reading failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
