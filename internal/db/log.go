@@ -30,15 +30,15 @@ type copier struct {
 	pages  atomic.Int64 // the length from which it is copied
 	grown  chan struct{}
 	done   chan struct{}
-	ctx    context.Context
 	stop   context.CancelFunc
 }
 
 func newCopier(conn, writer *sql.DB, grown chan struct{}, log *slog.Logger) *copier {
 	c := &copier{conn: conn, writer: writer, log: log, grown: grown, done: make(chan struct{})}
 	c.pages.Store(logPages)
-	c.ctx, c.stop = context.WithCancel(context.Background())
-	go c.loop()
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	go c.loop(ctx)
 	return c
 }
 
@@ -49,22 +49,22 @@ func (c *copier) close() error {
 }
 
 // loop looks at the log's length after changes.
-func (c *copier) loop() {
+func (c *copier) loop(ctx context.Context) {
 	defer close(c.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-timer.C:
 		}
 		select {
-		case <-c.ctx.Done():
+		case <-ctx.Done():
 			return
 		case <-c.grown:
 		}
-		if err := c.copy(); err != nil && c.ctx.Err() == nil {
+		if err := c.copy(ctx); err != nil && ctx.Err() == nil {
 			c.log.Warn("the write-ahead log was not copied; the writer will do it", "error", err)
 		}
 		timer.Reset(logLook)
@@ -72,27 +72,27 @@ func (c *copier) loop() {
 }
 
 // copy copies the log if it is long.
-func (c *copier) copy() error {
-	left, err := c.left()
+func (c *copier) copy(ctx context.Context) error {
+	left, err := c.left(ctx)
 	if err != nil || int64(left) < c.pages.Load() {
 		return err
 	}
 	for before := left + 1; left > logRest && left < before; {
 		before = left
-		if err := checkpoint(c.ctx, c.conn); err != nil {
+		if err := checkpoint(ctx, c.conn); err != nil {
 			return err
 		}
-		if left, err = c.left(); err != nil {
+		if left, err = c.left(ctx); err != nil {
 			return err
 		}
 	}
-	return checkpoint(c.ctx, c.writer)
+	return checkpoint(ctx, c.writer)
 }
 
 // left is how many pages of the log were not copied yet.
-func (c *copier) left() (int, error) {
+func (c *copier) left(ctx context.Context) (int, error) {
 	var busy, length, copied int
-	err := c.conn.QueryRowContext(c.ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &length, &copied)
+	err := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &length, &copied)
 	return max(length-copied, 0), err
 }
 

@@ -131,7 +131,7 @@ func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, err
 	if err != nil {
 		return Order{}, err
 	}
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.State(ActStored), entact.DeadlineGT(tx.Now())).
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.State(ActStored), entact.DeadlineGT(tx.Now())).
 		SetState(ActClaimed).Save(ctx)
 	if err != nil {
 		return Order{}, err
@@ -165,16 +165,13 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 		at = a.CreatedAt
 	}
 	result = cut(result, 32)
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.StateIn(from...)).
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.StateIn(from...)).
 		SetState(outcome).SetResult(result).SetFinishedAt(at).Save(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	if n == 0 {
-		if a, err = tx.Act.Get(ctx, actID); err != nil {
-			return Outcome{}, err
-		}
-		return outcomeOf(a), nil
+		return GetAct(ctx, tx.Client, a.PropertyID, actID)
 	}
 	if outcome == ActDone && a.Operation != SmartKeyCheck {
 		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})

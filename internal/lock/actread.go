@@ -1,17 +1,12 @@
 package lock
 
 import (
-	stdsql "database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 )
-
-// What an act reads is read by hand: somebody waits at the door, and whole rows by way of ent are ten times the garbage,
-// whose collection others at their doors wait for.
 
 const targeted = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
 	FROM locks l JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id WHERE l.id = $1 AND l.property_id = $2`
@@ -20,7 +15,7 @@ const targeted = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.onl
 func target(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error) {
 	lk, br := &ent.Lock{ID: lockID, PropertyID: propertyID}, &ent.Bridge{PropertyID: propertyID}
 	var capabilities []byte
-	found, err := readOne(tx, targeted, []any{lockID, propertyID}, &lk.Address, &capabilities,
+	found, err := tx.ReadOne(targeted, []any{lockID, propertyID}, &lk.Address, &capabilities,
 		&br.ID, &br.Node, &br.Epoch, &br.Online, &br.OfflineReason, &br.LastSeenAt, &br.LinkAt, &br.RevokedAt)
 	if err == nil && found {
 		err = json.Unmarshal(capabilities, &lk.Capabilities)
@@ -43,7 +38,7 @@ const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.deadlin
 // actAt finds an act on a lock of a bridge that was not revoked.
 func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	a, lk := &ent.Act{ID: actID}, &ent.Lock{BridgeID: bridgeID}
-	found, err := readOne(tx, acting, []any{actID, bridgeID},
+	found, err := tx.ReadOne(acting, []any{actID, bridgeID},
 		&a.PropertyID, &a.LockID, &a.Operation, &a.Actor, &a.Deadline, &a.CreatedAt, &lk.Address, &lk.DoorID)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read act %s: %w", actID, err)
@@ -53,17 +48,4 @@ func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	}
 	lk.ID, lk.PropertyID = a.LockID, a.PropertyID
 	return a, lk, nil
-}
-
-// readOne reads the one row of a statement, if there is any.
-func readOne(tx *db.Tx, statement string, args []any, into ...any) (found bool, err error) {
-	var rows *stdsql.Rows
-	if rows, err = tx.QueryContext(tx.Brief(), statement, args...); err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	if !rows.Next() {
-		return false, rows.Err()
-	}
-	return true, rows.Scan(into...)
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	"latchkey.dev/ent/schema"
@@ -242,10 +240,9 @@ func SlotsOf(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...
 // draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
 // lock wait for each other.
 func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	rows, err := tx.QueryContext(tx.Brief(), drawn, lk.ID, lk.PropertyID)
-	if err == nil {
-		err = sql.ScanOne(rows, &lk.Generation)
-		err = errors.Join(err, rows.Close())
+	found, err := tx.ReadOne(drawn, []any{lk.ID, lk.PropertyID}, &lk.Generation)
+	if err == nil && !found {
+		err = noLock(lk.ID)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)

@@ -1,7 +1,6 @@
 package reservation
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -17,10 +16,10 @@ const alive = 48 * time.Hour
 
 // ByDays lists the reservations of a property that were given by days and are not over, in the order of their ids, at most
 // limit of those after one.
-func ByDays(ctx context.Context, c *ent.Client, propertyID string, now time.Time, after string, limit int) ([]string, error) {
-	ids, err := c.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(now.Add(-alive)),
+func ByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
+	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-alive)),
 		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
-		Order(entreservation.ByID()).Limit(limit).IDs(ctx)
+		Order(entreservation.ByID()).Limit(limit).IDs(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list stays that were given by days: %w", err)
 	}

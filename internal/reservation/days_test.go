@@ -29,7 +29,7 @@ func (h *house) row(id string) *ent.Reservation {
 func (h *house) completeDays() (moved []string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
-		ids, err := reservation.ByDays(h.ctx(), tx.Client, h.id, tx.Now(), "", 100)
+		ids, err := reservation.ByDays(tx, h.id, "", 100)
 		if err == nil {
 			moved, err = h.keeper().CompleteDays(tx, h.id, ids)
 		}

@@ -3,7 +3,6 @@ package reservation
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -78,47 +77,36 @@ type known struct {
 
 // load finds a property and its reservation by the PMS's id, "" for none.
 func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
-	rows, err := tx.QueryContext(tx.Brief(), loadQuery, s.IntegrationID, pmsID, s.PropertyID)
-	if err != nil {
-		return known{}, fmt.Errorf("look for a reservation: %w", err)
-	}
-	defer rows.Close()
-	k := known{}
-	for rows.Next() && err == nil {
-		k, err = scan(rows, s, pmsID)
-	}
-	// PostgreSQL may find only after the row that two changes do not fit together.
-	if err = errors.Join(err, rows.Err()); err == nil && k.house == nil {
-		err = fmt.Errorf("no property %s", s.PropertyID)
-	}
-	if err != nil {
-		return known{}, fmt.Errorf("look for a reservation: %w", err)
-	}
-	return k, nil
-}
-
-func scan(rows *sql.Rows, s Scope, pmsID string) (known, error) {
 	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	var rowID, number, last, state, spaceKey sql.NullString
 	var created, updated, from, to sql.NullTime
 	var granted bool
 	var companions []byte
-	err := rows.Scan(&p.Name, &p.TimeZone, &p.CheckInTime, &p.CheckOutTime, &p.EarlyInMinutes, &p.LateOutMinutes,
+	found, err := tx.ReadOne(loadQuery, []any{s.IntegrationID, pmsID, s.PropertyID},
+		&p.Name, &p.TimeZone, &p.CheckInTime, &p.CheckOutTime, &p.EarlyInMinutes, &p.LateOutMinutes,
 		&p.PinLength, &p.GatesAlone, &p.BackupCodes, &p.OwingPolicy, &p.OwingThresholdMinor,
 		&rowID, &created, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
 		&r.BookerFirstName, &last, &r.BookerEmail, &r.BookerMobile, &state, &r.FromDate, &r.ToDate, &from, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
 		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated)
-	if err != nil || !rowID.Valid {
-		return known{house: p}, err
+	if err == nil && !found {
+		err = fmt.Errorf("no property %s", s.PropertyID)
+	}
+	if err != nil {
+		return known{}, fmt.Errorf("look for a reservation: %w", err)
+	}
+	if !rowID.Valid {
+		return known{house: p}, nil
 	}
 	r.ID, r.PmsNumber, r.BookerLastName, r.State, r.SpaceKey = rowID.String, number.String, last.String, state.String, spaceKey.String
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
 	if len(companions) > 0 {
-		err = json.Unmarshal(companions, &r.PmsCompanionIds)
+		if err := json.Unmarshal(companions, &r.PmsCompanionIds); err != nil {
+			return known{}, fmt.Errorf("look for a reservation: its companions: %w", err)
+		}
 	}
-	return known{p, r, granted}, err
+	return known{p, r, granted}, nil
 }
 
 func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {

@@ -42,7 +42,7 @@ const daysAtOnce = 100
 
 func (d Days) complete(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
-		ids, err := reservation.ByDays(ctx, d.DB.Read(), propertyID, d.DB.View(ctx).Now(), after, daysAtOnce)
+		ids, err := reservation.ByDays(d.DB.View(ctx), propertyID, after, daysAtOnce)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -3,13 +3,11 @@ package connectrpc_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +21,6 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
-	"latchkey.dev/gen/latchkey/lock/v1/lockv1connect"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/gen/latchkey/partner/v1/partnerv1connect"
 	"latchkey.dev/internal/actor"
@@ -297,78 +294,6 @@ func TestASlowSenderIsToldSo(t *testing.T) {
 	}
 }
 
-func TestStreamsPassTheChain(t *testing.T) {
-	srv := start(t, &service{})
-	for name, options := range map[string][]connect.ClientOption{"connect": nil, "connect json": {connect.WithProtoJSON()}, "grpc": {connect.WithGRPC()}} {
-		t.Run(name, func(t *testing.T) {
-			open := func(options ...connect.ClientOption) *connect.BidiStreamForClientSimple[lockv1.ConnectRequest, lockv1.ConnectResponse] {
-				st, err := lockv1connect.NewBridgeServiceClient(h2c(t), srv.URL, options...).Connect(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return st
-			}
-			st := open(append(slices.Clone(options), connect.WithInterceptors(token{}))...)
-			for i := range uint64(3) {
-				if err := st.Send(&lockv1.ConnectRequest{Epoch: i}); err != nil {
-					t.Fatal(err)
-				}
-				resp, err := st.Receive()
-				if err != nil || resp.GetEpoch() != i+1 {
-					t.Fatalf("%v, %v", resp, err)
-				}
-			}
-			if got := st.ResponseHeader().Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
-				t.Errorf("header %v", st.ResponseHeader())
-			}
-			if err := st.Send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{Software: "a\x00"}}}); err != nil {
-				t.Fatal(err)
-			}
-			_, err := st.Receive()
-			if code, _, fields := details(t, err); code != connect.CodeInvalidArgument || !slices.Contains(fields, "hello.software notPrintable") {
-				t.Errorf("%v %v", code, fields)
-			}
-			stranger := open(options...)
-			// The refusal may come before the message is out.
-			_ = stranger.Send(&lockv1.ConnectRequest{})
-			_, err = stranger.Receive()
-			if code, reason, _ := details(t, err); code != connect.CodeUnauthenticated || reason != "invalidCredentials" {
-				t.Errorf("%v %s", code, reason)
-			}
-		})
-	}
-}
-
-// bounded is a writer whose request has to be here, and whose answer has to be out, in time.
-type bounded struct {
-	*httptest.ResponseRecorder
-	in, out bool // lifted
-}
-
-func (b *bounded) SetReadDeadline(at time.Time) error {
-	b.in = at.IsZero()
-	return nil
-}
-
-func (b *bounded) SetWriteDeadline(at time.Time) error {
-	b.out = at.IsZero()
-	return nil
-}
-
-// A stream outlives what the server gives a request and an answer; a unary call does not.
-func TestStreamsHaveAllTheTime(t *testing.T) {
-	srv := start(t, &service{})
-	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
-		w := &bounded{ResponseRecorder: httptest.NewRecorder()}
-		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
-		r.Header.Set("Content-Type", "application/connect+proto")
-		srv.Config.Handler.ServeHTTP(w, r)
-		if w.in != want || w.out != want {
-			t.Errorf("%s: lifted %v and %v", path, w.in, w.out)
-		}
-	}
-}
-
 func TestAGRPCClientOfGRPCGoIsServedToo(t *testing.T) {
 	srv := start(t, &service{})
 	conn, err := grpc.NewClient(strings.TrimPrefix(srv.URL, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -380,81 +305,5 @@ func TestAGRPCClientOfGRPCGoIsServedToo(t *testing.T) {
 	resp, err := partnerv1.NewReservationServiceClient(conn).UpsertReservation(ctx, &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: "17"}})
 	if err != nil || resp.GetData().GetPmsNumber() != "17" {
 		t.Errorf("%v, %v", resp, err)
-	}
-}
-
-func TestUnknownMethodsAreUnimplemented(t *testing.T) {
-	srv := start(t, &service{})
-	for name, options := range protocols {
-		for _, method := range []string{"Nothing", "", "upsertreservation", "%FF"} {
-			client := connect.NewClient[partnerv1.ListSpacesRequest, partnerv1.ListSpacesResponse](h2c(t), srv.URL+"/latchkey.partner.v1.ReservationService/"+method, options...)
-			_, err := client.CallUnary(t.Context(), connect.NewRequest(&partnerv1.ListSpacesRequest{}))
-			if code, reason, _ := details(t, err); code != connect.CodeUnimplemented || reason != "unimplemented" {
-				t.Errorf("%s, %q: %v", name, method, err)
-			}
-		}
-	}
-	// This one is described, but the implementation does not offer it.
-	other := partnerv1connect.NewReservationServiceClient(srv.Client(), srv.URL, connect.WithInterceptors(token{}))
-	if _, err := other.ResetKeyChain(t.Context(), &partnerv1.ResetKeyChainRequest{PmsId: "r", Reset_: "pin"}); connect.CodeOf(err) != connect.CodeUnimplemented {
-		t.Error(err)
-	}
-}
-
-func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
-	srv := start(t, &service{})
-	for _, c := range []struct{ verb, kind string }{{http.MethodPost, "application/json"}, {http.MethodPost, "application/proto"}, {http.MethodPost, "text/plain"}, {http.MethodGet, ""}, {http.MethodDelete, ""}} {
-		req, err := http.NewRequestWithContext(t.Context(), c.verb, srv.URL+"/latchkey.partner.v1.ReservationService/Nothing", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", c.kind)
-		req.Header.Set("X-Request-Id", "mine")
-		resp, err := srv.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var e struct {
-			Code, Message string
-			Details       []struct{ Type, Value string }
-		}
-		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
-			t.Errorf("%v: %v", c, err)
-		}
-		_ = resp.Body.Close()
-		if resp.StatusCode != http.StatusNotImplemented || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Request-Id") != "mine" ||
-			e.Code != "unimplemented" || len(e.Details) == 0 || e.Details[0].Type != "google.rpc.ErrorInfo" {
-			t.Errorf("%v: %d %v %+v", c, resp.StatusCode, resp.Header, e)
-		}
-	}
-}
-
-// What is refused before there is a call has the id of a request as well, and one alone.
-func TestRefusedRequestsHaveAnID(t *testing.T) {
-	srv := start(t, &service{})
-	for _, c := range []struct {
-		method, contentType string
-		status              int
-	}{
-		{"GET", "application/json", 405},
-		{"POST", "text/plain", 415},
-		{"POST", "", 415},
-		{"POST", "application/json", 401},
-		{"POST", "application/json; charset=utf-8", 401},
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), c.method, srv.URL+partnerv1.ReservationService_GetReservation_FullMethodName, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Content-Type", c.contentType)
-		r.Header.Set("X-Request-Id", "mine-1")
-		res, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if ids := res.Header.Values("X-Request-Id"); res.StatusCode != c.status || len(ids) != 1 || ids[0] != "mine-1" {
-			t.Errorf("%s %q: %d, ids %q; want %d", c.method, c.contentType, res.StatusCode, ids, c.status)
-		}
 	}
 }

@@ -1,0 +1,89 @@
+package connectrpc_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/gen/latchkey/partner/v1/partnerv1connect"
+)
+
+func TestUnknownMethodsAreUnimplemented(t *testing.T) {
+	srv := start(t, &service{})
+	for name, options := range protocols {
+		for _, method := range []string{"Nothing", "", "upsertreservation", "%FF"} {
+			client := connect.NewClient[partnerv1.ListSpacesRequest, partnerv1.ListSpacesResponse](h2c(t), srv.URL+"/latchkey.partner.v1.ReservationService/"+method, options...)
+			_, err := client.CallUnary(t.Context(), connect.NewRequest(&partnerv1.ListSpacesRequest{}))
+			if code, reason, _ := details(t, err); code != connect.CodeUnimplemented || reason != "unimplemented" {
+				t.Errorf("%s, %q: %v", name, method, err)
+			}
+		}
+	}
+	// This one is described, but the implementation does not offer it.
+	other := partnerv1connect.NewReservationServiceClient(srv.Client(), srv.URL, connect.WithInterceptors(token{}))
+	if _, err := other.ResetKeyChain(t.Context(), &partnerv1.ResetKeyChainRequest{PmsId: "r", Reset_: "pin"}); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Error(err)
+	}
+}
+
+func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
+	srv := start(t, &service{})
+	for _, c := range []struct{ verb, kind string }{{http.MethodPost, "application/json"}, {http.MethodPost, "application/proto"}, {http.MethodPost, "text/plain"}, {http.MethodGet, ""}, {http.MethodDelete, ""}} {
+		req, err := http.NewRequestWithContext(t.Context(), c.verb, srv.URL+"/latchkey.partner.v1.ReservationService/Nothing", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", c.kind)
+		req.Header.Set("X-Request-Id", "mine")
+		resp, err := srv.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e struct {
+			Code, Message string
+			Details       []struct{ Type, Value string }
+		}
+		if err := json.NewDecoder(resp.Body).Decode(&e); err != nil {
+			t.Errorf("%v: %v", c, err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != http.StatusNotImplemented || resp.Header.Get("Content-Type") != "application/json" || resp.Header.Get("X-Request-Id") != "mine" ||
+			e.Code != "unimplemented" || len(e.Details) == 0 || e.Details[0].Type != "google.rpc.ErrorInfo" {
+			t.Errorf("%v: %d %v %+v", c, resp.StatusCode, resp.Header, e)
+		}
+	}
+}
+
+// What is refused before there is a call has the id of a request as well, and one alone.
+func TestRefusedRequestsHaveAnID(t *testing.T) {
+	srv := start(t, &service{})
+	for _, c := range []struct {
+		method, contentType string
+		status              int
+	}{
+		{"GET", "application/json", 405},
+		{"POST", "text/plain", 415},
+		{"POST", "", 415},
+		{"POST", "application/json", 401},
+		{"POST", "application/json; charset=utf-8", 401},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, srv.URL+partnerv1.ReservationService_GetReservation_FullMethodName, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", c.contentType)
+		r.Header.Set("X-Request-Id", "mine-1")
+		res, err := srv.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if ids := res.Header.Values("X-Request-Id"); res.StatusCode != c.status || len(ids) != 1 || ids[0] != "mine-1" {
+			t.Errorf("%s %q: %d, ids %q; want %d", c.method, c.contentType, res.StatusCode, ids, c.status)
+		}
+	}
+}
