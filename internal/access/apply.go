@@ -192,8 +192,10 @@ func (w *work) spaceID() string {
 
 // facts are what is known before the codes are looked at.
 func (w *work) facts() (Facts, error) {
-	doors, locks, err := doorsOf(w.tx, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
-	w.locks = locks
+	doors, found, err := doorsOf(w.tx, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
+	if w.grant != nil {
+		w.locks = byDoor(found)
+	}
 	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
 }
 

@@ -47,9 +47,9 @@ func locksAt(tx *db.Tx, propertyID string, p space.Place) ([]fitted, error) {
 // private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
 func private(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// doorsOf lists the doors of a place with their locks, by door: the room or bed, the dorm of a bed, and the gates that let
+// doorsOf lists the doors of a place, and what locks are about it: the room or bed, the dorm of a bed, and the gates that let
 // its guests in. Gates follow the lock of the room or bed, unless the property grants gates alone.
-func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, map[string]*ent.Lock, error) {
+func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []fitted, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
@@ -62,7 +62,6 @@ func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now t
 		doors = append(doors, ownDoor(p.Parent))
 		doors[0].Inactive = doors[0].Inactive || doors[1].Inactive
 	}
-	locks := make(map[string]*ent.Lock, len(found))
 	for _, f := range found {
 		id := *f.lock.DoorID
 		i := slices.IndexFunc(doors, func(d Door) bool { return d.ID == id })
@@ -71,13 +70,19 @@ func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now t
 			doors[i].Lock = f.decided(now)
 		case f.gate.ID != "" && serves(f.gate, p):
 			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.decided(now)})
-		default:
-			continue
 		}
-		own := *f.lock // what is remembered stays as it is
-		locks[id] = &own
 	}
-	return relevant(doors, gatesAlone), locks, nil
+	return relevant(doors, gatesAlone), found, nil
+}
+
+// byDoor is the locks of found, by door, as copies: what is remembered stays as it is.
+func byDoor(found []fitted) map[string]*ent.Lock {
+	locks := make(map[string]*ent.Lock, len(found))
+	for _, f := range found {
+		own := *f.lock
+		locks[*f.lock.DoorID] = &own
+	}
+	return locks
 }
 
 func ownDoor(s *ent.Space) Door {

@@ -35,10 +35,11 @@ func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
 	if err != nil || place.Space == nil {
 		return nil, err
 	}
-	doors, locks, err := doorsOf(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
+	doors, found, err := doorsOf(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
 	if err != nil {
 		return nil, err
 	}
+	locks := byDoor(found)
 	var out []Opened
 	for _, d := range doors {
 		if d.wanted() {

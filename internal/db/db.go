@@ -148,7 +148,7 @@ func (d *DB) Read() *ent.Client { return d.read }
 // tx.Context(), and never wait for anything else. A caller whose ctx ends before fn
 // starts gets ctx.Err(); once started, the outcome is waited for.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
-	if ctx.Value(insideWrite{}) != nil {
+	if ctx.Value(changeKey{}) != nil {
 		return errNested
 	}
 	if err := ctx.Err(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"entgo.io/ent/dialect"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 )
 
@@ -21,11 +22,12 @@ const (
 )
 
 // group is SQLite's writer: callers that wait at the same time share one transaction
-// and one commit, each behind a savepoint of its own. One goroutine owns the
-// transaction; each closure runs on its caller's goroutine when it is given its turn,
-// so that a panic stays with the caller who caused it.
+// and one commit. One goroutine owns the transaction; each closure runs on its
+// caller's goroutine when it is given its turn, so that a panic stays with the caller
+// who caused it.
 type group struct {
 	pool    *sql.DB
+	client  *ent.Client
 	changes *changes
 	timeout time.Duration
 	clock   clock.Clock
@@ -48,16 +50,45 @@ type ticket struct {
 	ctx   context.Context
 	fn    func(*Tx) error
 	state atomic.Int32
-	turn  chan *sql.Tx  // writer → caller: run now, in this transaction
-	ran   chan struct{} // caller → writer: fn has returned or panicked
-	final chan error    // writer → caller: the outcome
-	err   error         // of the last run
-	tx    *Tx           // of the last run
+	turn  chan transaction // writer → caller: run now, in this one
+	ran   chan struct{}    // caller → writer: fn has returned or panicked
+	final chan error       // writer → caller: the outcome
+	err   error            // of the last run
+	tx    *Tx              // of the last run
+}
+
+// transaction is one of the writer's. What is asked of its connection costs less than what is asked of sql.Tx, which has a
+// goroutine watch each query.
+type transaction struct {
+	sql  *sql.Tx
+	conn *sql.Conn
+}
+
+func (g *group) begin() (transaction, error) {
+	conn, err := g.pool.Conn(context.Background())
+	if err != nil {
+		return transaction{}, err
+	}
+	tx, err := conn.BeginTx(context.Background(), nil)
+	if err != nil {
+		return transaction{}, errors.Join(err, conn.Close())
+	}
+	g.changes.begin(conn)
+	return transaction{tx, conn}, nil
+}
+
+func (t transaction) commit() error { return errors.Join(t.sql.Commit(), t.conn.Close()) }
+
+func (t transaction) rollback() error { return errors.Join(rollback(t.sql), t.conn.Close()) }
+
+func (t transaction) exec(statement string) error {
+	_, err := t.conn.ExecContext(context.Background(), statement)
+	return err
 }
 
 func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
-		pool: pool, changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		pool: pool, client: newTxClient(dialect.SQLite), changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
 		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
 	}
 	go g.loop()
@@ -65,7 +96,7 @@ func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 }
 
 func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
-	t := &ticket{ctx: ctx, fn: fn, turn: make(chan *sql.Tx, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
+	t := &ticket{ctx: ctx, fn: fn, turn: make(chan transaction, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
 	if err := g.enqueue(t); err != nil {
 		return err
 	}
@@ -103,10 +134,10 @@ func (g *group) enqueue(t *ticket) error {
 }
 
 // run is the caller's side of a turn.
-func (g *group) run(t *ticket, tx *sql.Tx) {
+func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
-	t.tx = newTx(ctx, dialect.SQLite, tx, g.clock.Now(), g.changes)
+	t.tx = newTx(ctx, g.client, tx.sql, tx.conn, g.clock.Now(), g.changes)
 	returned := false
 	defer func() {
 		if !returned { // a panic or runtime.Goexit passes through us to the caller
@@ -131,6 +162,9 @@ func (g *group) batch(first *ticket) {
 		return
 	}
 	members, err := g.shared(first)
+	if errors.Is(err, errSpoilt) {
+		members, err = g.again(members)
+	}
 	if err == nil {
 		for _, t := range members {
 			t.final <- t.err
@@ -146,31 +180,54 @@ func (g *group) batch(first *ticket) {
 	}
 }
 
-// shared runs tickets until none waits, then commits. An error means that nothing of it is stored. The first needs no
-// savepoint: where it fails there is nothing else to keep.
-func (g *group) shared(first *ticket) ([]*ticket, error) {
-	members := []*ticket{first}
-	tx, err := g.pool.Begin()
+// errSpoilt is a transaction that had to be given up because one of several changes failed after it had written.
+var errSpoilt = errors.New("db: a change failed after it had written")
+
+// shared runs tickets until none waits, then commits. An error means that nothing of it is stored. None has a savepoint,
+// which costs as much as a statement and a copy of each page: changes that fail have seldom written anything before.
+func (g *group) shared(first *ticket) (members []*ticket, err error) {
+	tx, err := g.begin()
+	if err != nil {
+		return []*ticket{first}, err
+	}
+	begun := time.Now()
+	for t := first; t != nil; t = g.next(len(members), begun) {
+		members = append(members, t)
+		if g.turn(tx, t) && t.tx.wrote() {
+			if err = tx.rollback(); err == nil && len(members) > 1 {
+				err = errSpoilt
+			}
+			return members, err
+		}
+	}
+	return members, tx.commit()
+}
+
+// again runs tickets anew and whoever else waits, each behind a savepoint, so that one that fails leaves the others alone.
+func (g *group) again(members []*ticket) ([]*ticket, error) {
+	tx, err := g.begin()
 	if err != nil {
 		return members, err
 	}
-	g.changes.begin(tx)
 	begun := time.Now()
-	if g.turn(tx, first) {
-		g.changes.undo()
-		return members, rollback(tx)
-	}
-	for t := g.next(1, begun); t != nil; t = g.next(len(members), begun) {
-		members = append(members, t)
-		if err := g.guarded(tx, t); err != nil {
-			return members, errors.Join(err, rollback(tx))
+	for i := 0; i < len(members); i++ {
+		if t := members[i]; t.state.Load() != gone {
+			if err := g.guarded(tx, t); err != nil {
+				return members, errors.Join(err, tx.rollback())
+			}
+		}
+		if i+1 == len(members) {
+			if t := g.next(len(members), begun); t != nil {
+				members = append(members, t)
+			}
 		}
 	}
-	return members, tx.Commit()
+	return members, tx.commit()
 }
 
 // turn has t run in tx, and says whether that failed.
-func (g *group) turn(tx *sql.Tx, t *ticket) (failed bool) {
+func (g *group) turn(tx transaction, t *ticket) (failed bool) {
+	t.err = nil
 	t.turn <- tx
 	<-t.ran
 	return t.err != nil || t.state.Load() == gone
@@ -203,18 +260,17 @@ func (g *group) next(have int, begun time.Time) *ticket {
 // guarded gives t its turn behind a savepoint. An error means that the transaction is
 // lost: SQLite rolls all of it back by itself when a statement is interrupted or the
 // disk fails, and the savepoint is gone with it.
-func (g *group) guarded(tx *sql.Tx, t *ticket) error {
-	if _, err := tx.Exec("SAVEPOINT change"); err != nil {
+func (g *group) guarded(tx transaction, t *ticket) error {
+	if err := tx.exec("SAVEPOINT change"); err != nil {
 		return err
 	}
 	if g.turn(tx, t) {
 		g.changes.undo()
-		if _, err := tx.Exec("ROLLBACK TO change"); err != nil {
+		if err := tx.exec("ROLLBACK TO change"); err != nil {
 			return err
 		}
 	}
-	_, err := tx.Exec("RELEASE change")
-	return err
+	return tx.exec("RELEASE change")
 }
 
 // alone runs t in a transaction of its own, after the shared one was lost for reason.
@@ -226,18 +282,16 @@ func (g *group) alone(t *ticket, reason error) {
 		t.final <- err
 		return
 	}
-	tx, err := g.pool.Begin()
+	tx, err := g.begin()
 	if err != nil {
 		t.final <- errors.Join(err, reason)
 		return
 	}
-	g.changes.begin(tx)
-	t.err = nil
 	if !g.turn(tx, t) {
-		t.final <- tx.Commit()
+		t.final <- tx.commit()
 		return
 	}
-	_ = rollback(tx)
+	_ = tx.rollback()
 	if t.state.Load() != gone {
 		t.final <- t.err
 	}

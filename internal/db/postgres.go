@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
 )
@@ -29,6 +30,7 @@ const (
 type postgres struct {
 	pool    *pgxpool.Pool
 	sql     *sql.DB
+	client  *ent.Client
 	timeout time.Duration
 	clock   clock.Clock
 
@@ -62,7 +64,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 		return nil, err
 	}
 	return &postgres{
-		pool: pool, sql: stdlib.OpenDBFromPool(pool), timeout: cfg.WriteTimeout, clock: cfg.Clock,
+		pool: pool, sql: stdlib.OpenDBFromPool(pool), client: newTxClient(dialect.Postgres), timeout: cfg.WriteTimeout, clock: cfg.Clock,
 		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
 	}, nil
 }
@@ -135,7 +137,7 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 	if err != nil {
 		return nil, false, orAway(err, errAway)
 	}
-	tx = newTx(ctx, dialect.Postgres, raw, p.clock.Now(), nil)
+	tx = newTx(ctx, p.client, raw, raw, p.clock.Now(), nil)
 	defer raw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
 		err = orAway(raw.Commit(), errUnknown)

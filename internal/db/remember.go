@@ -94,10 +94,10 @@ func (c *changes) undo() {
 }
 
 // begin looks whether another connection wrote since the last transaction. From here on none can.
-func (c *changes) begin(tx *sql.Tx) {
+func (c *changes) begin(conn *sql.Conn) {
 	c.ended.Store(false)
 	var version int64
-	err := tx.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
+	err := conn.QueryRowContext(context.Background(), "PRAGMA data_version").Scan(&version)
 	c.mu.Lock()
 	same := err == nil && version == c.version
 	c.version = version

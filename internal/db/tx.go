@@ -23,24 +23,25 @@ type Tx struct {
 	sql   *sql.Tx
 	now   time.Time
 	after []func()
-	conn  *txConn
+	conn  txConn
 	// what Remember asks; nil: it always reads
 	changes *changes
 }
 
-// insideWrite marks contexts of closures, so that a nested Write is refused.
-type insideWrite struct{}
+// changeKey is where the contexts of a closure have its *Tx.
+type changeKey struct{}
 
-func newTx(ctx context.Context, name string, tx *sql.Tx, now time.Time, changes *changes) *Tx {
-	c := &txConn{ExecQuerier: tx, changes: changes}
-	client := ent.NewClient(ent.Driver(txDriver{conn(name, c), name}))
-	t := &Tx{Client: client, ctx: context.WithValue(ctx, insideWrite{}, true), sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: c, changes: changes}
-	t.brief = briefly(name, t.ctx)
+// newTx is a change in tx, whose statements run through q.
+func newTx(ctx context.Context, client *ent.Client, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
+	t := &Tx{Client: client, sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: txConn{ExecQuerier: q, changes: changes}, changes: changes}
+	t.ctx = context.WithValue(ctx, changeKey{}, t)
+	t.brief = briefly(changes != nil, t.ctx)
 	return t
 }
 
-func briefly(name string, ctx context.Context) context.Context {
-	if name == dialect.SQLite {
+// briefly is ctx, but on SQLite never done.
+func briefly(sqlite bool, ctx context.Context) context.Context {
+	if sqlite {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
@@ -55,7 +56,10 @@ func (t *Tx) Brief() context.Context { return t.brief }
 func (t *Tx) Context() context.Context { return t.ctx }
 
 // SQL is the transaction itself, for the job queue's insert. Never commit it or roll it back.
-func (t *Tx) SQL() *sql.Tx { return t.sql }
+func (t *Tx) SQL() *sql.Tx {
+	t.conn.wrote.Store(true)
+	return t.sql
+}
 
 // Now is the time of the change, the same throughout, in UTC with microseconds.
 func (t *Tx) Now() time.Time { return t.now }
@@ -76,6 +80,9 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 
 // After has f run by Write's caller once the commit is durable, before Write returns.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
+
+// wrote says whether anything may have changed.
+func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.over() }
 
 // run calls fn; further use of the transaction is an error, also after a panic. A
 // transaction that was lost on the way is an error even if fn hides it.
@@ -109,6 +116,7 @@ type txConn struct {
 	over    atomic.Bool
 	retry   atomic.Bool
 	failed  atomic.Bool // a statement did, and was not undone as a part
+	wrote   atomic.Bool // a statement may have changed something
 }
 
 func (c *txConn) usable() error {
@@ -125,6 +133,7 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 	if err := c.usable(); err != nil {
 		return nil, err
 	}
+	c.wrote.Store(true)
 	res, err := c.ExecQuerier.ExecContext(ctx, query, args...)
 	c.note(err)
 	return res, err
@@ -133,6 +142,9 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
+	}
+	if !strings.EqualFold(verb(query), "SELECT") {
+		c.wrote.Store(true)
 	}
 	rows, err := c.ExecQuerier.QueryContext(ctx, query, args...)
 	c.note(err)
@@ -149,6 +161,30 @@ func (c *txConn) note(err error) {
 	if isSerialization(err) {
 		c.retry.Store(true)
 	}
+}
+
+// newTxClient makes the client of every change. One serves all, because to make one costs as much as a statement.
+func newTxClient(name string) *ent.Client {
+	return ent.NewClient(ent.Driver(txDriver{conn(name, ofContext{}), name}))
+}
+
+var errOutside = errors.New("db: query of a change with another context than its own; use tx.Context()")
+
+// ofContext runs a statement in the change that its context belongs to.
+type ofContext struct{}
+
+func (ofContext) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
+		return t.conn.ExecContext(ctx, query, args...)
+	}
+	return nil, errOutside
+}
+
+func (ofContext) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
+		return t.conn.QueryContext(ctx, query, args...)
+	}
+	return nil, errOutside
 }
 
 // txDriver runs ent inside a transaction that is begun and ended elsewhere.
@@ -196,8 +232,14 @@ func (d readDriver) QueryContext(ctx context.Context, query string, args ...any)
 
 // selects tells a SELECT from INSERT ... RETURNING, which is a query to the driver too.
 func selects(query string) bool {
-	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
+	word := verb(query)
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
+}
+
+// verb is a statement's first word.
+func verb(query string) string {
+	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
+	return word
 }
 
 // conn is ent's connection over q with times as both databases keep them, and errors that say when one is away.

@@ -99,7 +99,7 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 func TestWhatComesAndGoesIsToldOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(t.Context()) })
+		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
 		look := func() {
 			t.Helper()
 			s.change(func(tx *db.Tx) error {

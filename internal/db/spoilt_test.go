@@ -1,0 +1,104 @@
+package db_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// A change that fails is undone alone, whatever it did before.
+func TestAChangeThatFailsIsUndoneAlone(t *testing.T) {
+	wrong := errors.New("wrong")
+	for name, fails := range map[string]func(tx *db.Tx) error{
+		"with ent": func(tx *db.Tx) error { return errors.Join(put("lost")(tx), wrong) },
+		"with words of its own": func(tx *db.Tx) error {
+			found, err := tx.ReadOne("INSERT INTO secrets (id, sealed, created_at) VALUES ('lost', x'00', '2026-01-01') RETURNING id", nil, new(string))
+			if !found {
+				t.Errorf("nothing was stored: %v", err)
+			}
+			return errors.Join(err, wrong)
+		},
+		"past ent": func(tx *db.Tx) error {
+			_, err := tx.SQL().Exec("INSERT INTO secrets (id, sealed, created_at) VALUES ('lost', x'00', '2026-01-01')")
+			return errors.Join(err, wrong)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := dbtest.Open(t, "sqlite")
+			var mu sync.Mutex
+			runs, told := map[string]int{}, map[string]int{}
+			counted := func(id string, then func(*db.Tx) error) func(*db.Tx) error {
+				return func(tx *db.Tx) error {
+					runs[id]++
+					tx.After(func() {
+						mu.Lock()
+						defer mu.Unlock()
+						told[id]++
+					})
+					return then(tx)
+				}
+			}
+			errs := together(t, d, counted("a", put("a")), counted("fails", fails), counted("b", put("b")), counted("again", put("a")))
+			if errs[0] != nil || !errors.Is(errs[1], wrong) || errs[2] != nil || errs[3] == nil {
+				t.Errorf("errors %v", errs)
+			}
+			if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+				t.Error(diff)
+			}
+			// b came after the first failure, and who fails then has nobody run again.
+			if diff := cmp.Diff(map[string]int{"a": 2, "fails": 2, "b": 1, "again": 1}, runs); diff != "" {
+				t.Errorf("runs: %s", diff)
+			}
+			if diff := cmp.Diff(map[string]int{"a": 1, "b": 1}, told); diff != "" {
+				t.Errorf("After: %s", diff)
+			}
+		})
+	}
+}
+
+func TestAChangeThatFailsBeforeItWroteDisturbsNobody(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	wrong, runs := errors.New("wrong"), 0
+	counted := func(id string) func(*db.Tx) error {
+		return func(tx *db.Tx) error {
+			runs++
+			return put(id)(tx)
+		}
+	}
+	errs := together(t, d, counted("a"), func(*db.Tx) error { return wrong }, counted("b"))
+	if errs[0] != nil || !errors.Is(errs[1], wrong) || errs[2] != nil || runs != 2 {
+		t.Errorf("errors %v after %d runs", errs, runs)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// All changes have one client, which finds theirs by the context.
+func TestAQueryBelongsToTheChangeOfItsContext(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		var left context.Context
+		mustWrite(t, d, func(tx *db.Tx) error {
+			left = tx.Context()
+			if tx.Secret.Create().SetID("outside").SetSealed([]byte("x")).Exec(t.Context()) == nil {
+				t.Error("a query ran outside of the change")
+			}
+			return put("a")(tx)
+		})
+		mustWrite(t, d, func(tx *db.Tx) error {
+			if tx.Secret.Create().SetID("left").SetSealed([]byte("x")).Exec(left) == nil {
+				t.Error("a query ran in a change that is over")
+			}
+			return put("b")(tx)
+		})
+		if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
