@@ -66,7 +66,6 @@ func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duratio
 }
 
 func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
-	ctx := tx.Brief()
 	lk, br, err := target(tx, propertyID, lockID)
 	if err != nil {
 		return Order{}, err
@@ -85,9 +84,11 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	if online && held(tx, br.Node) {
 		state = ActClaimed
 	}
-	a, err := tx.Act.Create().SetID(id.New(id.Act)).SetPropertyID(propertyID).SetLockID(lockID).SetOperation(operation).
-		SetActor(actor).SetState(state).SetDeadline(tx.Now().Add(deadline)).SetCreatedAt(tx.Now()).Save(ctx)
-	if err != nil {
+	a := &ent.Act{
+		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
+		Actor: actor, State: state, Deadline: tx.Now().Add(deadline), CreatedAt: tx.Now(),
+	}
+	if err := beginAct(tx, a); err != nil {
 		return Order{}, err
 	}
 	o := order(a, lk, br)
@@ -147,16 +148,14 @@ var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was 
 // FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
 // nothing else changes once it is said.
 func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
-	ctx := tx.Brief()
 	a, lk, err := actAt(tx, bridgeID, actID)
 	if err != nil {
 		return Outcome{}, err
 	}
-	from := []string{ActClaimed, ActUnknown}
 	switch outcome {
 	case ActDone, ActFailed, ActExpired:
 	default:
-		outcome, from = ActUnknown, []string{ActClaimed}
+		outcome = ActUnknown
 	}
 	switch {
 	case at.IsZero() || at.After(tx.Now()):
@@ -165,13 +164,12 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 		at = a.CreatedAt
 	}
 	result = cut(result, 32)
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.StateIn(from...)).
-		SetState(outcome).SetResult(result).SetFinishedAt(at).Save(ctx)
+	ended, err := endAct(tx, a, outcome, result, at)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if n == 0 {
-		return GetAct(ctx, tx.Client, a.PropertyID, actID)
+	if !ended {
+		return GetAct(tx.Brief(), tx.Client, a.PropertyID, actID)
 	}
 	if outcome == ActDone && a.Operation != SmartKeyCheck {
 		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})

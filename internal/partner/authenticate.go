@@ -39,7 +39,7 @@ func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor
 	if ok {
 		return known, nil
 	}
-	a, until, err := r.lookUp(ctx, c, now)
+	a, until, err := r.lookUp(ctx, c)
 	if err != nil {
 		return actor.Actor{}, err
 	}
@@ -48,7 +48,7 @@ func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor
 }
 
 // lookUp asks the database. The time is when the first of the credentials ends by itself.
-func (r *Registry) lookUp(ctx context.Context, c Credentials, now time.Time) (actor.Actor, *time.Time, error) {
+func (r *Registry) lookUp(ctx context.Context, c Credentials) (actor.Actor, *time.Time, error) {
 	access := c.AccessToken
 	if access == "" {
 		access = c.Bearer
@@ -57,28 +57,28 @@ func (r *Registry) lookUp(ctx context.Context, c Credentials, now time.Time) (ac
 	}
 	switch {
 	case c.APIKey != "" && access == "" && c.ClientToken == "":
-		row, err := credential.Find(ctx, r.db.Read(), r.keys, credential.APIKey, c.APIKey, now)
+		row, err := credential.Find(r.db.View(ctx), r.keys, credential.APIKey, c.APIKey)
 		if err != nil {
 			return actor.Actor{}, nil, err
 		}
 		a, err := r.integration(ctx, row)
 		return a, row.ExpiresAt, err
 	case c.APIKey == "" && access != "" && (c.ClientToken != "" || c.Bearer != ""):
-		return r.app(ctx, c.ClientToken, access, now)
+		return r.app(ctx, c.ClientToken, access)
 	default:
 		return actor.Actor{}, nil, credential.Refused()
 	}
 }
 
 // app looks up an access token, with the client token of the same app where one is shown.
-func (r *Registry) app(ctx context.Context, client, access string, now time.Time) (actor.Actor, *time.Time, error) {
-	row, err := credential.Find(ctx, r.db.Read(), r.keys, credential.Access, access, now)
+func (r *Registry) app(ctx context.Context, client, access string) (actor.Actor, *time.Time, error) {
+	row, err := credential.Find(r.db.View(ctx), r.keys, credential.Access, access)
 	if err != nil {
 		return actor.Actor{}, nil, err
 	}
 	until := row.ExpiresAt
 	if client != "" {
-		own, err := credential.Find(ctx, r.db.Read(), r.keys, credential.Client, client, now)
+		own, err := credential.Find(r.db.View(ctx), r.keys, credential.Client, client)
 		if err != nil {
 			return actor.Actor{}, nil, err
 		}

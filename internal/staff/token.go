@@ -76,7 +76,7 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 	if !ok || (kind != credential.Staff && kind != credential.Operator) {
 		return actor.Actor{}, credential.Refused()
 	}
-	row, err := credential.Find(ctx, d.Read(), keys, kind, secret, d.View(ctx).Now())
+	row, err := credential.Find(d.View(ctx), keys, kind, secret)
 	if err != nil {
 		return actor.Actor{}, err
 	}

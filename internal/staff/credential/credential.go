@@ -157,19 +157,24 @@ func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.
 }
 
 // Find returns the valid token of a kind with this secret; [Refused] for anything else.
-func Find(ctx context.Context, c *ent.Client, keys *keyring.Ring, k Kind, secret string, now time.Time) (*ent.Token, error) {
+func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, error) {
 	if !keyring.IsToken(secret, kinds[k].draw) {
 		return nil, Refused()
 	}
-	row, err := c.Token.Query().Where(token.MAC(mac(keys, k, secret)), token.Kind(string(k)), Valid(now)).Only(ctx)
-	if ent.IsNotFound(err) {
-		return nil, Refused()
-	}
+	t := &ent.Token{Kind: string(k)}
+	found, err := view.ReadOne(shown, []any{mac(keys, k, secret), t.Kind, view.Now()},
+		&t.ID, &t.PropertyID, &t.IntegrationID, &t.AppID, &t.Role, &t.ExpiresAt)
 	if err != nil {
 		return nil, fmt.Errorf("find a credential: %w", err)
 	}
-	return row, nil
+	if !found {
+		return nil, Refused()
+	}
+	return t, nil
 }
+
+const shown = `SELECT id, property_id, integration_id, app_id, role, expires_at FROM tokens
+	WHERE mac = $1 AND kind = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
 // Sweep deletes tokens that stopped before the given moment, at most so many, and says how many. Staff tokens
 // are made for minutes, so they would pile up.

@@ -3,10 +3,13 @@ package lock
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 )
+
+// Written by hand, because somebody waits at the door: by way of ent these take several times as long and as much memory.
 
 const targeted = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
 	FROM locks l JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id WHERE l.id = $1 AND l.property_id = $2`
@@ -48,4 +51,26 @@ func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	}
 	lk.ID, lk.PropertyID = a.LockID, a.PropertyID
 	return a, lk, nil
+}
+
+const begun = `INSERT INTO acts (id, property_id, lock_id, operation, actor, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+
+func beginAct(tx *db.Tx, a *ent.Act) error {
+	_, err := tx.ExecContext(tx.Brief(), begun, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.State, a.Deadline, a.CreatedAt)
+	if err != nil {
+		return fmt.Errorf("store an act: %w", err)
+	}
+	return nil
+}
+
+const ended = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE id = $4 AND property_id = $5 AND (state = $6 OR state = $7 AND state <> $1)`
+
+// endAct ends an act that was claimed, or of which nothing was known and now is; false: it had ended before.
+func endAct(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
+	done, err := tx.ExecContext(tx.Brief(), ended, outcome, result, at, a.ID, a.PropertyID, ActClaimed, ActUnknown)
+	if err != nil {
+		return false, fmt.Errorf("end act %s: %w", a.ID, err)
+	}
+	n, err := done.RowsAffected()
+	return n > 0, err
 }
