@@ -3,7 +3,9 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"time"
 )
@@ -26,6 +28,7 @@ const (
 type copier struct {
 	conn   *sql.DB // its own
 	writer *sql.DB
+	file   *os.File // the database; see sync
 	log    *slog.Logger
 	pages  atomic.Int64 // the length from which it is copied
 	grown  chan struct{}
@@ -33,8 +36,8 @@ type copier struct {
 	stop   context.CancelFunc
 }
 
-func newCopier(conn, writer *sql.DB, grown chan struct{}, log *slog.Logger) *copier {
-	c := &copier{conn: conn, writer: writer, log: log, grown: grown, done: make(chan struct{})}
+func newCopier(conn, writer *sql.DB, file *os.File, grown chan struct{}, log *slog.Logger) *copier {
+	c := &copier{conn: conn, writer: writer, file: file, log: log, grown: grown, done: make(chan struct{})}
 	c.pages.Store(logPages)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop = stop
@@ -79,7 +82,7 @@ func (c *copier) copy(ctx context.Context) error {
 	}
 	for before := left + 1; left > logRest && left < before; {
 		before = left
-		if err := checkpoint(ctx, c.conn); err != nil {
+		if err := errors.Join(checkpoint(ctx, c.conn), c.sync()); err != nil {
 			return err
 		}
 		if left, err = c.left(ctx); err != nil {
@@ -88,6 +91,10 @@ func (c *copier) copy(ctx context.Context) error {
 	}
 	return checkpoint(ctx, c.writer)
 }
+
+// sync waits until the disk has what was copied. SQLite does so once the last page is copied, which the writer would wait
+// for; then there is little left to wait for.
+func (c *copier) sync() error { return c.file.Sync() }
 
 // left is how many pages of the log were not copied yet.
 func (c *copier) left(ctx context.Context) (int, error) {

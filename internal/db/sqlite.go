@@ -26,6 +26,7 @@ const (
 
 type sqlite struct {
 	path    string
+	file    *os.File // is closed last: POSIX drops the locks that SQLite has on a file as soon as the process closes it anywhere
 	writer  *sql.DB
 	readers *sql.DB
 	group   *group
@@ -57,8 +58,13 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err != nil {
 		return nil, errors.Join(err, readers.Close(), writer.Close())
 	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Join(err, own.Close(), readers.Close(), writer.Close())
+	}
 	return &sqlite{
-		path: path, writer: writer, readers: readers, group: newGroup(writer, changes, cfg), copier: newCopier(own, writer, changes.some, cfg.Logger),
+		path: path, file: file, writer: writer, readers: readers,
+		group: newGroup(writer, changes, cfg), copier: newCopier(own, writer, file, changes.some, cfg.Logger),
 	}, nil
 }
 
@@ -101,7 +107,7 @@ func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s
 
 func (s *sqlite) close() error {
 	s.group.close()
-	return errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close())
+	return errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close(), s.file.Close())
 }
 
 // isNoTransaction recognises SQLite's answer to a ROLLBACK after it rolled back by itself.

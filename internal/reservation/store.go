@@ -51,8 +51,9 @@ var (
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
 		VALUES (` + places(1, len(columns)+5) + `)`
+	// The row is found as loadQuery found it: another index would be another page to read.
 	updateStatement = `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, len(columns)) + `)
-		WHERE id = $` + strconv.Itoa(len(columns)+1) + ` AND property_id = $` + strconv.Itoa(len(columns)+2)
+		WHERE integration_id = $` + strconv.Itoa(len(columns)+1) + ` AND pms_id = $` + strconv.Itoa(len(columns)+2) + ` AND property_id = $` + strconv.Itoa(len(columns)+3)
 )
 
 // places are the placeholders from first to last.
@@ -124,7 +125,7 @@ func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error)
 	if err != nil {
 		return nil, err
 	}
-	return rowOf(row, r, tx.Now()), stored(tx, updateStatement, append(values, row.ID, row.PropertyID))
+	return rowOf(row, r, tx.Now()), stored(tx, updateStatement, append(values, row.IntegrationID, row.PmsID, row.PropertyID))
 }
 
 // stored runs a statement that stores one row.
