@@ -2,6 +2,7 @@ package bridgelink
 
 import (
 	"context"
+	"slices"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
@@ -101,6 +102,7 @@ func (s *session) happened(b *lockv1.EventBatch) cause {
 	batch := happenings(b)
 	var stored int64
 	why := s.write("events", func(tx *db.Tx) error {
+		batch := slices.Clone(batch) // another run begins with what the bridge said
 		if err := phone.Claim(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}

@@ -9,6 +9,9 @@ import (
 // Part runs f so that, if it fails, what it changed is undone and the rest of the transaction stands. Its After hooks go
 // with it. Parts do not nest.
 func (t *Tx) Part(f func() error) (err error) {
+	if err := t.Err(); err != nil {
+		return err
+	}
 	if _, err := t.sql.ExecContext(t.ctx, "SAVEPOINT part"); err != nil {
 		return fmt.Errorf("begin a part: %w", err)
 	}

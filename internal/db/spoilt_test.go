@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -101,4 +102,51 @@ func TestAQueryBelongsToTheChangeOfItsContext(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// A statement after the change's time is refused before it begins: interrupted, it would undo the changes of others too.
+func TestNoStatementBeginsAfterItsTime(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	runs := 0
+	errs := together(t, d, func(tx *db.Tx) error {
+		runs++
+		return put("a")(tx)
+	}, func(tx *db.Tx) error {
+		<-tx.Context().Done()
+		return put("late")(tx)
+	}, put("b"))
+	if errs[0] != nil || !errors.Is(errs[1], context.DeadlineExceeded) || errs[2] != nil || runs != 1 {
+		t.Errorf("errors %v after %d runs of the first", errs, runs)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestClosedTwice(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	if err := errors.Join(d.Close(), d.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+// On a transaction that the database has undone nothing begins that would be stored by itself.
+func TestNoPartBeginsOnALostTransaction(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.SQL().Exec("ROLLBACK"); err != nil {
+			return err
+		}
+		if tx.Part(func() error { return put("lost")(tx) }) == nil {
+			t.Error("a part ran")
+		}
+		return nil
+	})
+	if err == nil || len(stored(t, d)) != 0 {
+		t.Errorf("%v, stored %v", err, stored(t, d))
+	}
 }

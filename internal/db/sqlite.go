@@ -26,7 +26,7 @@ const (
 
 type sqlite struct {
 	path    string
-	file    *os.File // is closed last: POSIX drops the locks that SQLite has on a file as soon as the process closes it anywhere
+	file    *os.File // is closed after the pools: POSIX drops the locks that SQLite has on a file as soon as the process closes it anywhere
 	writer  *sql.DB
 	readers *sql.DB
 	group   *group
@@ -107,7 +107,11 @@ func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s
 
 func (s *sqlite) close() error {
 	s.group.close()
-	return errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close(), s.file.Close())
+	err := errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close())
+	if again := s.file.Close(); !errors.Is(again, os.ErrClosed) {
+		err = errors.Join(err, again)
+	}
+	return err
 }
 
 // isNoTransaction recognises SQLite's answer to a ROLLBACK after it rolled back by itself.

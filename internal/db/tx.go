@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -49,7 +50,7 @@ func briefly(sqlite bool, ctx context.Context) context.Context {
 
 // Brief is the context for a statement that finds its few rows by an index and so takes no time worth speaking of. On
 // SQLite it is not watched by a goroutine of the driver and another of database/sql, which cost as much as the statement;
-// over a network it ends with Context.
+// over a network it ends with Context. Rows under it must be closed whatever happens: on SQLite the writer waits for them.
 func (t *Tx) Brief() context.Context { return t.brief }
 
 // Context is the context of every query of this change: the caller's values, our deadline.
@@ -67,16 +68,23 @@ func (t *Tx) Now() time.Time { return t.now }
 // ReadOne reads the one row of a statement that finds it by an index, and says whether there is any. It is for the few
 // statements of a call that somebody waits for: ent reads whole rows, and takes several times as long and as much memory.
 func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err error) {
+	if err := t.ctx.Err(); err != nil {
+		return false, err
+	}
 	rows, err := t.QueryContext(t.brief, statement, args...)
 	if err != nil {
 		return false, err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() && err == nil {
 		found, err = true, rows.Scan(into...)
 	}
 	// PostgreSQL may find only after the row that two changes do not fit together.
-	return found, errors.Join(err, rows.Err(), rows.Close())
+	return found, errors.Join(err, rows.Err())
 }
+
+// Err says that the change cannot go on: it is over, or the database has undone it by itself.
+func (t *Tx) Err() error { return t.conn.usable() }
 
 // After has f run by Write's caller once the commit is durable, before Write returns.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
@@ -130,7 +138,8 @@ func (c *txConn) usable() error {
 }
 
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	if err := c.usable(); err != nil {
+	// The driver would begin and be interrupted, and SQLite would undo the change of everybody.
+	if err := cmp.Or(c.usable(), ctx.Err()); err != nil {
 		return nil, err
 	}
 	c.wrote.Store(true)

@@ -75,6 +75,9 @@ func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
 }
 
 func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error {
+	if err := tx.Err(); err != nil {
+		return err
+	}
 	stored, err := q.add.InsertTx(tx.Context(), tx.SQL(), args, o)
 	for err == nil && stored.UniqueSkippedAsDuplicate && stored.Job.State == rivertype.JobStateRunning {
 		r, ok := args.(Repeatable)
