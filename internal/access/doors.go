@@ -47,8 +47,8 @@ func locksAt(tx *db.Tx, propertyID string, p space.Place) ([]fitted, error) {
 // private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
 func private(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// doorsOf lists the doors of a place, and what locks are about it: the room or bed, the dorm of a bed, and the gates that let
-// its guests in. Gates follow the lock of the room or bed, unless the property grants gates alone.
+// doorsOf lists the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
+// the lock of the room or bed, unless the property grants gates alone. Beside them it has all locks found, for byDoor.
 func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []fitted, error) {
 	if p.Space == nil {
 		return nil, nil, nil

@@ -2,7 +2,6 @@ package bridgelink
 
 import (
 	"context"
-	"slices"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
@@ -99,10 +98,9 @@ func (s *session) happened(b *lockv1.EventBatch) cause {
 	if len(b.Events) > batchMax {
 		return outOfOrder
 	}
-	batch := happenings(b)
 	var stored int64
 	why := s.write("events", func(tx *db.Tx) error {
-		batch := slices.Clone(batch) // another run begins with what the bridge said
+		batch := happenings(b) // anew in each run: Claim writes into it
 		if err := phone.Claim(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}

@@ -77,11 +77,7 @@ func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
 	}
 	for name, culprit := range lose {
 		t.Run(name, func(t *testing.T) {
-			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
+			d := impatient(t)
 			mustWrite(t, d, func(tx *db.Tx) error {
 				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY);
 					CREATE TABLE child (n integer REFERENCES parent (n) DEFERRABLE INITIALLY DEFERRED)`)
@@ -169,11 +165,7 @@ func TestAFirstChangeThatHidesALossIsNotStored(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
+			d := impatient(t)
 			mustWrite(t, d, func(tx *db.Tx) error {
 				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY); CREATE TABLE twice (n integer); INSERT INTO parent VALUES (1)`)
 				return err

@@ -6,11 +6,13 @@ import (
 	"os"
 	"runtime"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
 )
 
 func TestMain(m *testing.M) {
@@ -76,6 +78,17 @@ func hold(t *testing.T, d *db.DB) (release func()) {
 			t.Errorf("the holder's own change: %v", err)
 		}
 	}
+}
+
+// impatient is an embedded database whose changes have a second.
+func impatient(t *testing.T) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
 }
 
 // awaitLine waits until n callers stand in line.

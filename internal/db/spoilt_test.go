@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -106,11 +105,7 @@ func TestAQueryBelongsToTheChangeOfItsContext(t *testing.T) {
 
 // A statement after the change's time is refused before it begins: interrupted, it would undo the changes of others too.
 func TestNoStatementBeginsAfterItsTime(t *testing.T) {
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := impatient(t)
 	runs := 0
 	errs := together(t, d, func(tx *db.Tx) error {
 		runs++

@@ -77,20 +77,20 @@ func (s Spec) owner() predicate.Token {
 		token.IntegrationID(s.IntegrationID), token.AppID(s.AppID))
 }
 
-// Valid selects the tokens that let someone in at that moment.
-func Valid(now time.Time) predicate.Token {
+// valid selects the tokens that let someone in at that moment.
+func valid(now time.Time) predicate.Token {
 	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
 }
 
 // Mint makes a token and returns its secret, which is not kept.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
-	valid, err := tx.Token.Query().Where(s.owner(), Valid(tx.Now())).Count(ctx)
+	held, err := tx.Token.Query().Where(s.owner(), valid(tx.Now())).Count(ctx)
 	if err != nil {
 		return nil, "", fmt.Errorf("count tokens: %w", err)
 	}
-	if most := kinds[s.Kind].most; valid >= most {
-		return nil, "", fault.New(fault.Precondition, fault.InUse, "there are %d valid tokens of this kind already; revoke one first", valid)
+	if most := kinds[s.Kind].most; held >= most {
+		return nil, "", fault.New(fault.Precondition, fault.InUse, "there are %d valid tokens of this kind already; revoke one first", held)
 	}
 	secret := keyring.NewToken(kinds[s.Kind].draw)
 	create := tx.Token.Create().SetID(id.New(id.Token)).SetKind(string(s.Kind)).SetMAC(mac(keys, s.Kind, secret)).
@@ -117,7 +117,7 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.
 // End stops the valid tokens that are selected and says how many: at once, or after a while
 // unless they stop earlier by themselves.
 func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) {
-	update := tx.Token.Update().Where(which...).Where(Valid(tx.Now()))
+	update := tx.Token.Update().Where(which...).Where(valid(tx.Now()))
 	if after > 0 {
 		at := tx.Now().Add(after)
 		update = update.Where(token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(at))).SetExpiresAt(at)
@@ -153,10 +153,11 @@ func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, er
 
 // List returns the valid tokens that are selected, oldest first, without their secrets.
 func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
-	return c.Token.Query().Where(which...).Where(Valid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(ctx)
+	return c.Token.Query().Where(which...).Where(valid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(ctx)
 }
 
-// Find returns the valid token of a kind with this secret; [Refused] for anything else.
+// Find returns the valid token of a kind with this secret, with whom it lets in and until when but without hint, name and
+// creation; [Refused] for anything else.
 func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, error) {
 	if !keyring.IsToken(secret, kinds[k].draw) {
 		return nil, Refused()
