@@ -113,7 +113,8 @@ func (c change) place() (spaceID, parentID string) {
 	return p[0], p[1]
 }
 
-func (c change) from() time.Time { return time.Now().AddDate(0, 0, 1+int(c.number%60)) }
+// from is today or later: at each hour of the day one stay in sixty begins within the next 24 hours.
+func (c change) from() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
 func (c change) to() time.Time   { return c.from().AddDate(0, 0, c.nights) }
 
 // json is the change as a PMS sends it.

@@ -17,6 +17,8 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/telemetry"
@@ -117,8 +119,23 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 			return errors.Join(fmt.Errorf("stored %d of the reservations %d to %d", n, first, last), err)
 		}
 	}
-	_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
-	return err
+	if _, err := d.Exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return err
+	}
+	return p.expect(count)
+}
+
+// expect has the arrivals looked at that are near, as the server would have come to expect them.
+func (p *worldPart) expect(most int) (err error) {
+	d, err := db.Open(context.Background(), db.Config{URL: settings(p.dir).DatabaseURL()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Write(context.Background(), func(tx *db.Tx) error {
+		_, _, err := reservation.Expect(tx, time.Time{}, most)
+		return err
+	})
 }
 
 // columnsOf lists the columns of a table, each between commas.

@@ -97,18 +97,23 @@ func BenchmarkUpsertShared(b *testing.B) {
 }
 
 // A change of a stay that is not checked in asks the database for little: the property with the reservation, the place,
-// its doors, and the row to store. More is a decision to be made, not to happen.
+// its doors, and the row to store; where the guest comes within a day, also when to look at the arrival. More is a decision
+// to be made, not to happen.
 func TestStatements(t *testing.T) {
+	later := func(changes ...any) reservation.Patch {
+		return with(booking("A", "r1"), append(changes, reservation.From, "2027-01-21T15:00:00+01:00", reservation.To, "2027-01-24T11:00:00+01:00")...)
+	}
 	each(t, func(t *testing.T, h *house) {
 		for _, c := range []struct {
 			name  string
 			patch reservation.Patch
 			most  int64
 		}{
-			{"new", booking("A", "r1"), 4},
-			{"changed", with(booking("A", "r1"), reservation.Adults, 2), 4},
-			{"the same again", with(booking("A", "r1"), reservation.Adults, 2), 3},
-			{"to an unmapped space", with(booking("A", "r9")), 4},
+			{"new", later(), 4},
+			{"changed", later(reservation.Adults, 2), 4},
+			{"the same again", later(reservation.Adults, 2), 3},
+			{"to an unmapped space", later(reservation.SpaceID, theirs("r9")), 4},
+			{"new for today", booking("B", "r1"), 5},
 			{"checked in", with(booking("A", "r1"), reservation.State, "started"), 40},
 			{"dates moved", reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"}, 40},
 		} {

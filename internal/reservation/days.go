@@ -27,37 +27,33 @@ func ByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) 
 }
 
 // CompleteDays completes the days of reservations by the hours and the time zone that the property has now, plans the access
-// of those that are checked in anew, and says which it moved. The PMS changed nothing, so their pmsMeta.updatedAt stays.
-func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) (moved []string, err error) {
+// of those that are checked in anew. The PMS changed nothing, so their pmsMeta.updatedAt stays.
+func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
-		return nil, fmt.Errorf("load the property: %w", err)
+		return fmt.Errorf("load the property: %w", err)
 	}
 	rules, err := access.RulesOf(house)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("load stays that were given by days: %w", err)
+		return fmt.Errorf("load stays that were given by days: %w", err)
 	}
 	for _, row := range rows {
-		changed, err := completeAnew(tx, row, houseOf(house, rules))
+		moved, err := completeAnew(tx, row, houseOf(house, rules))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if !changed {
-			continue
-		}
-		moved = append(moved, row.ID)
-		if access.State(row.State) != access.Started {
+		if !moved || access.State(row.State) != access.Started {
 			continue
 		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
-			return nil, fmt.Errorf("plan %s anew: %w", row.ID, err)
+			return fmt.Errorf("plan %s anew: %w", row.ID, err)
 		}
 	}
-	return moved, nil
+	return nil
 }
 
 // completeAnew stores in a row what its days are by the hours of the property, and says whether that is something else.
@@ -66,9 +62,10 @@ func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
 		return false, nil
 	}
+	before := row.FromAt
 	row.FromAt, row.ToAt, row.UpdatedAt = from, to, tx.Now()
 	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
 		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
 	}
-	return true, nil
+	return true, lookAnew(tx, row, &before)
 }

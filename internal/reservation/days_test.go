@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -25,17 +26,38 @@ func (h *house) row(id string) *ent.Reservation {
 	return row
 }
 
-// completeDays does what the job does after a change of the property's hours.
+// completeDays does what the job does after a change of the property's hours, and says which stays that moved.
 func (h *house) completeDays() (moved []string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		ids, err := reservation.ByDays(tx, h.id, "", 100)
-		if err == nil {
-			moved, err = h.keeper().CompleteDays(tx, h.id, ids)
+		if err != nil {
+			return err
 		}
-		return err
+		before := h.windows(tx)
+		if err := h.keeper().CompleteDays(tx, h.id, ids); err != nil {
+			return err
+		}
+		moved = nil
+		for id, after := range h.windows(tx) {
+			if after != before[id] {
+				moved = append(moved, id)
+			}
+		}
+		slices.Sort(moved)
+		return nil
 	})
 	return moved
+}
+
+// windows says when each stay begins and ends.
+func (h *house) windows(tx *db.Tx) map[string]string {
+	h.t.Helper()
+	all := map[string]string{}
+	for _, row := range tx.Reservation.Query().AllX(tx.Context()) {
+		all[row.ID] = row.FromAt.String() + row.ToAt.String()
+	}
+	return all
 }
 
 // generations tells what the locks were asked for last.

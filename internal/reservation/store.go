@@ -16,12 +16,13 @@ import (
 // Written by hand, because each change of a reservation runs two of these: ent takes several times as long to build and
 // scan them.
 
-// columns are what a PMS may change of a reservation, in the order of valuesOf.
+// columns are what a PMS may change of a reservation, in the order of valuesOf. The last is of an index, whose entry SQLite
+// writes anew, another page, even where the value stays: see update.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
-	"booker_first_name", "booker_last_name", "booker_email", "booker_mobile", "state", "from_date", "to_date", "from_at", "to_at",
+	"booker_first_name", "booker_last_name", "booker_email", "booker_mobile", "state", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
-	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at",
+	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "from_at",
 }
 
 // valuesOf are the values of columns.
@@ -36,9 +37,9 @@ func valuesOf(r Record, now time.Time) ([]any, error) {
 	}
 	return []any{
 		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt, r.Number,
-		r.FirstName, r.LastName, r.Email, r.Mobile, string(r.State), r.FromDate, r.ToDate, r.From, r.To,
+		r.FirstName, r.LastName, r.Email, r.Mobile, string(r.State), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
-		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now,
+		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.From,
 	}, nil
 }
 
@@ -51,10 +52,16 @@ var (
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
 		VALUES (` + places(1, len(columns)+5) + `)`
-	// The row is found as loadQuery found it: another index would be another page to read.
-	updateStatement = `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, len(columns)) + `)
-		WHERE integration_id = $` + strconv.Itoa(len(columns)+1) + ` AND pms_id = $` + strconv.Itoa(len(columns)+2) + ` AND property_id = $` + strconv.Itoa(len(columns)+3)
+	updateAll    = updateOf(columns)
+	updateInside = updateOf(columns[:len(columns)-1])
 )
+
+// updateOf finds the row as loadQuery found it: another index would be another page to read.
+func updateOf(columns []string) string {
+	n := len(columns)
+	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, n) + `)
+		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
+}
 
 // places are the placeholders from first to last.
 func places(first, last int) string {
@@ -88,9 +95,9 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 		&p.PinLength, &p.GatesAlone, &p.BackupCodes, &p.OwingPolicy, &p.OwingThresholdMinor,
 		&rowID, &created, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
-		&r.BookerFirstName, &last, &r.BookerEmail, &r.BookerMobile, &state, &r.FromDate, &r.ToDate, &from, &to,
+		&r.BookerFirstName, &last, &r.BookerEmail, &r.BookerMobile, &state, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
-		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated)
+		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &from)
 	if err == nil && !found {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
@@ -117,15 +124,28 @@ func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	}
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
 	values = append(values, row.ID, row.PropertyID, row.IntegrationID, row.PmsID, row.CreatedAt)
-	return rowOf(row, r, tx.Now()), stored(tx, insertStatement, values)
+	if err := stored(tx, insertStatement, values); err != nil {
+		return nil, err
+	}
+	row = rowOf(row, r, tx.Now())
+	return row, lookAnew(tx, row, nil)
 }
 
 func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
+	before := row.FromAt
 	values, err := valuesOf(r, tx.Now())
 	if err != nil {
 		return nil, err
 	}
-	return rowOf(row, r, tx.Now()), stored(tx, updateStatement, append(values, row.IntegrationID, row.PmsID, row.PropertyID))
+	statement := updateAll
+	if r.From.Equal(before) {
+		statement, values = updateInside, values[:len(values)-1]
+	}
+	if err := stored(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
+		return nil, err
+	}
+	row = rowOf(row, r, tx.Now())
+	return row, lookAnew(tx, row, &before)
 }
 
 // stored runs a statement that stores one row.

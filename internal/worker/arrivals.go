@@ -33,10 +33,29 @@ func (a Arrivals) Sweep() Sweep {
 	if every <= 0 {
 		every = 3 * time.Second
 	}
-	return Sweep{Name: "arrivals", Every: every, Run: a.run}
+	var seen time.Time // who arrives until then is expected
+	return Sweep{Name: "arrivals", Every: every, Run: func(ctx context.Context) error {
+		until, err := a.expect(ctx, seen)
+		if err != nil {
+			return err
+		}
+		seen = until
+		return a.look(ctx)
+	}}
 }
 
-func (a Arrivals) run(ctx context.Context) error {
+// expect has those looked at who come within the horizon now, and says where it is.
+func (a Arrivals) expect(ctx context.Context, seen time.Time) (until time.Time, err error) {
+	for n := 1; n > 0 && err == nil; {
+		err = a.DB.Write(ctx, func(tx *db.Tx) error {
+			n, until, err = reservation.Expect(tx, seen, batch)
+			return err
+		})
+	}
+	return until, err
+}
+
+func (a Arrivals) look(ctx context.Context) error {
 	for range arrivalsRounds {
 		// Judged outside of the change: looking takes longer than storing, and what changes meanwhile is seen next time.
 		looks, err := readiness.Due(a.DB.View(ctx), a.Keeper, arrivalsAtOnce)
@@ -45,7 +64,7 @@ func (a Arrivals) run(ctx context.Context) error {
 		}
 		err = a.DB.Write(ctx, func(tx *db.Tx) error {
 			for _, l := range looks {
-				if err := readiness.Store(tx, l); err != nil {
+				if err := l.Store(tx); err != nil {
 					return err
 				}
 			}

@@ -9,7 +9,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/reservation/readiness"
 )
 
 // Days has the stays that a PMS gave by days follow the hours and the time zone of their property, as jobs.
@@ -47,13 +46,7 @@ func (d Days) complete(ctx context.Context, propertyID string) error {
 			return err
 		}
 		after = ids[len(ids)-1]
-		err = d.DB.Write(ctx, func(tx *db.Tx) error {
-			moved, err := d.Keeper.CompleteDays(tx, propertyID, ids)
-			if err != nil || len(moved) == 0 {
-				return err
-			}
-			return readiness.Hint(tx, nil, moved)
-		})
+		err = d.DB.Write(ctx, func(tx *db.Tx) error { return d.Keeper.CompleteDays(tx, propertyID, ids) })
 		if err != nil {
 			return fmt.Errorf("complete the days of a property: %w", err)
 		}

@@ -9,7 +9,6 @@ import (
 	"latchkey.dev/ent"
 	entarrival "latchkey.dev/ent/arrival"
 	entreservation "latchkey.dev/ent/reservation"
-	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -30,9 +29,6 @@ type Query struct {
 	Size  int
 	Token string
 }
-
-// arriving are the states of a guest who is yet to come, or came early.
-var arriving = []string{string(access.Confirmed), string(access.Started)}
 
 // List pages through who arrives on a day, by the beginning of the stay, and gives the token of the next page.
 func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []Arrival, next string, err error) {
@@ -78,7 +74,7 @@ func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) 
 	if err != nil {
 		return nil, err
 	}
-	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(arriving...),
+	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(reservation.Arriving...),
 		entreservation.FromAtGTE(begins), entreservation.FromAtLT(ends))
 	if q.Token != "" {
 		at, after, err := reservation.OpenPageToken(q.Token)

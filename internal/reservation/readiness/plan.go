@@ -1,18 +1,18 @@
 package readiness
 
-import "time"
+import (
+	"time"
+
+	"latchkey.dev/internal/reservation"
+)
 
 // moments are how long before its beginning every arrival is looked at.
 var moments = []time.Duration{24 * time.Hour, 2 * time.Hour, 15 * time.Minute}
-
-// Horizon is how far ahead arrivals are watched.
-const Horizon = 24 * time.Hour
 
 const (
 	again    = 15 * time.Minute // an arrival that is ready is looked at as often at least
 	hurry    = 10 * time.Second // one that turned bad; then after twice as long each time,
 	patience = time.Minute      // up to this
-	grace    = 12 * time.Hour   // a guest may come as much later; until then what is bad is watched
 )
 
 // moment is the last of the moments that has come, in minutes before the beginning; false: none has.
@@ -25,10 +25,11 @@ func moment(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// watched says whether an arrival is still to be looked at. One that is ready when it begins is not any more.
+// watched says whether an arrival is still to be looked at. One that is ready when it begins is not any more; what is bad is
+// watched for as long as the guest may come.
 func watched(now, from time.Time, w Word) bool {
 	left := from.Sub(now)
-	return left <= Horizon && (left > 0 || w != Ready && left > -grace)
+	return left <= reservation.Horizon && (left > 0 || w != Ready && left > -reservation.Grace)
 }
 
 // next is when to look again. before is how long was waited the last time; zero: it has just turned.

@@ -2,13 +2,14 @@ package readiness
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entarrival "latchkey.dev/ent/arrival"
-	"latchkey.dev/ent/predicate"
 	entproperty "latchkey.dev/ent/property"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/clock"
@@ -19,66 +20,31 @@ import (
 
 // Look is what was seen of an arrival at a moment.
 type Look struct {
-	ID, PropertyID string
-	at             time.Time
-	house          *ent.Property
-	row            *ent.Reservation // nil: nobody arrives any more
-	minutes        int
-	verdict        Verdict
-	before         *ent.Arrival // nil: it was never looked at
+	at      time.Time
+	before  *ent.Arrival // as it was found
+	house   *ent.Property
+	row     *ent.Reservation // nil: nobody arrives any more
+	minutes int
+	verdict Verdict
 }
 
-// Due looks at the arrivals whose time it is, at most limit of each kind: those that came within [Horizon], those that the
-// PMS changed since, and those that are to be looked at again. It changes nothing: see [Store].
-func Due(tx *db.Tx, k reservation.Keeper, limit int) ([]Look, error) {
-	known, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
+// Due looks at the arrivals whose time it is, at most limit. It changes nothing: see [Store].
+func Due(tx *db.Tx, k reservation.Keeper, limit int) ([]*Look, error) {
+	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("look for arrivals that are due: %w", err)
 	}
-	fresh, err := tx.Reservation.Query().Where(comes(tx.Now()), predicate.Reservation(unseen)).
-		Order(entreservation.ByFromAt()).Limit(limit).IDs(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("look for arrivals that are new: %w", err)
+	looks, by := make([]*Look, len(due)), make(map[string]*Look, len(due))
+	for i, a := range due {
+		looks[i] = &Look{at: tx.Now(), before: a}
+		by[a.ID] = looks[i]
 	}
-	looks, ids := map[string]*Look{}, fresh
-	for _, a := range known {
-		ids = append(ids, a.ID)
-		looks[a.ID] = &Look{ID: a.ID, PropertyID: a.PropertyID, at: tx.Now(), before: a}
-	}
-	changed, err := tx.Arrival.Query().Where(entarrival.IDIn(fresh...)).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load arrivals: %w", err)
-	}
-	for _, a := range changed {
-		looks[a.ID] = &Look{ID: a.ID, PropertyID: a.PropertyID, at: tx.Now(), before: a}
-	}
-	if err := see(tx, k, ids, looks); err != nil {
-		return nil, err
-	}
-	out := make([]Look, 0, len(looks))
-	for _, l := range looks {
-		out = append(out, *l)
-	}
-	return out, nil
+	return looks, see(tx, k, by)
 }
 
-// comes picks the reservations whose guests come within the horizon.
-func comes(now time.Time) predicate.Reservation {
-	return entreservation.And(entreservation.FromAtGT(now), entreservation.FromAtLTE(now.Add(Horizon)), entreservation.StateIn(arriving...))
-}
-
-// unseen picks those that were not looked at since the PMS last changed them.
-func unseen(s *sql.Selector) {
-	a := sql.Table(entarrival.Table)
-	s.Where(sql.NotExists(sql.Select(a.C(entarrival.FieldID)).From(a).Where(sql.And(
-		sql.ColumnsEQ(a.C(entarrival.FieldID), s.C(entreservation.FieldID)),
-		sql.ColumnsGTE(a.C(entarrival.FieldJudgedAt), s.C(entreservation.FieldUpdatedAt)),
-	))))
-}
-
-// see judges reservations, property by property.
-func see(tx *db.Tx, k reservation.Keeper, ids []string, looks map[string]*Look) error {
-	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(ids...), entreservation.StateIn(arriving...)).
+// see judges arrivals by the reservations they are of, property by property.
+func see(tx *db.Tx, k reservation.Keeper, looks map[string]*Look) error {
+	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load arrivals: %w", err)
@@ -101,12 +67,7 @@ func see(tx *db.Tx, k reservation.Keeper, ids []string, looks map[string]*Look) 
 			return err
 		}
 		for i, row := range by[house.ID] {
-			l := looks[row.ID]
-			if l == nil {
-				l = &Look{ID: row.ID, PropertyID: row.PropertyID, at: tx.Now()}
-				looks[row.ID] = l
-			}
-			v := Judge(facts[i])
+			l, v := looks[row.ID], Judge(facts[i])
 			if minutes, ok := moment(l.at, row.FromAt); ok && watched(l.at, row.FromAt, v.Word) {
 				l.house, l.row, l.minutes, l.verdict = house, row, minutes, v
 			}
@@ -116,49 +77,47 @@ func see(tx *db.Tx, k reservation.Keeper, ids []string, looks map[string]*Look) 
 }
 
 // Store keeps what was seen, and tells staff of an arrival that turned bad; when it is good again, or nobody arrives any
-// more, what they were told no longer stands.
-func Store(tx *db.Tx, l Look) error {
-	if l.row == nil {
-		if err := settle(tx, l.ID, Ready); err != nil {
-			return err
-		}
-		_, err := tx.Arrival.Delete().Where(entarrival.ID(l.ID), entarrival.PropertyID(l.PropertyID)).Exec(tx.Context())
-		if err != nil {
-			return fmt.Errorf("forget an arrival: %w", err)
-		}
-		return nil
-	}
-	if err := l.tell(tx); err != nil {
-		return err
-	}
-	err := tx.Arrival.Create().SetID(l.ID).SetPropertyID(l.PropertyID).SetFromAt(l.row.FromAt).SetMinutes(l.minutes).
-		SetVerdict(string(l.verdict.Word)).SetJudgedAt(l.at).SetAgainAt(next(l.at, l.row.FromAt, l.verdict.Word, l.waited())).
-		OnConflictColumns(entarrival.FieldID).UpdateNewValues().Exec(tx.Context())
+// more, what they were told no longer stands. One that is to be looked at anew since stays as it was: what was seen of it is old.
+func (l *Look) Store(tx *db.Tx) error {
+	kept, err := l.keep(tx)
 	if err != nil {
 		return fmt.Errorf("store an arrival: %w", err)
 	}
-	return nil
+	switch {
+	case kept == 0:
+		return nil
+	case l.row == nil:
+		return settle(tx, l.before.ID, Ready)
+	default:
+		return l.tell(tx)
+	}
+}
+
+// keep says how many rows it changed, one or none.
+func (l *Look) keep(tx *db.Tx) (int, error) {
+	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
+	if l.row == nil {
+		return tx.Arrival.Delete().Where(asFound).Exec(tx.Context())
+	}
+	return tx.Arrival.Update().Where(asFound).SetFromAt(l.row.FromAt).SetMinutes(l.minutes).SetVerdict(string(l.verdict.Word)).
+		SetJudgedAt(l.at).SetAgainAt(next(l.at, l.row.FromAt, l.verdict.Word, l.waited())).Save(tx.Context())
 }
 
 // waited is how long this look was put off after the one before; zero where the verdict has turned.
-func (l Look) waited() time.Duration {
-	if l.before == nil || l.before.AgainAt == nil || l.before.Verdict != string(l.verdict.Word) {
+func (l *Look) waited() time.Duration {
+	if l.before.Verdict != string(l.verdict.Word) {
 		return 0
 	}
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
 // tell tells staff if the verdict has turned.
-func (l Look) tell(tx *db.Tx) error {
-	was := Ready
-	if l.before != nil {
-		was = Word(l.before.Verdict)
-	}
+func (l *Look) tell(tx *db.Tx) error {
 	word := l.verdict.Word
-	if was == word {
+	if Word(l.before.Verdict) == word {
 		return nil
 	}
-	if err := settle(tx, l.ID, word); err != nil || word == Ready {
+	if err := settle(tx, l.row.ID, word); err != nil || word == Ready {
 		return err
 	}
 	zone, err := clock.Zone(l.house.TimeZone)
@@ -166,7 +125,7 @@ func (l Look) tell(tx *db.Tx) error {
 		return fmt.Errorf("property %s: %w", l.house.ID, err)
 	}
 	return staff.Notify(tx, staff.Notice{
-		PropertyID: l.PropertyID, Kind: kinds[word], Subject: l.ID, OnceKey: onceKey(l.ID, word),
+		PropertyID: l.row.PropertyID, Kind: kinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),
 		Text: notice(l.row.PmsNumber, l.row.FromAt, zone, l.verdict),
 	})
 }

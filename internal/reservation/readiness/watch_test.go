@@ -1,6 +1,7 @@
 package readiness_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type house struct {
 	*testing.T
 	db    *db.DB
 	clock *clock.Fixed
+	seen  time.Time
 	guest string
 }
 
@@ -94,19 +96,34 @@ func (h *house) at(left time.Duration) int {
 
 func (h *house) look() int {
 	h.Helper()
+	h.write(func(tx *db.Tx) (err error) {
+		_, h.seen, err = reservation.Expect(tx, h.seen, 10)
+		return err
+	})
+	looks := h.due()
+	h.store(looks)
+	return len(looks)
+}
+
+func (h *house) due() []*readiness.Look {
+	h.Helper()
 	looks, err := readiness.Due(h.db.View(h.Context()), reservation.Keeper{}, 10)
 	if err != nil {
 		h.Fatal(err)
 	}
+	return looks
+}
+
+func (h *house) store(looks []*readiness.Look) {
+	h.Helper()
 	h.write(func(tx *db.Tx) error {
 		for _, l := range looks {
-			if err := readiness.Store(tx, l); err != nil {
+			if err := l.Store(tx); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return len(looks)
 }
 
 // is fails unless the arrival was looked at at this moment with this outcome, and staff were told so often in all; stands
@@ -214,6 +231,78 @@ func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
 		h.push(reservation.Patch{reservation.State: "canceled"})
 		h.at(19 * time.Hour)
 		h.is(0, "", "", 1)
+	})
+}
+
+// What the PMS changes while an arrival is judged is not overwritten by the judgement.
+func TestWhatChangesMeanwhileIsLookedAtAnew(t *testing.T) {
+	for _, was := range []string{"confirmed", "canceled"} {
+		each(t, func(h *house) {
+			h.at(20 * time.Hour)
+			h.push(reservation.Patch{reservation.State: was})
+			h.clock.Advance(time.Second)
+			old := h.due()
+			h.push(reservation.Patch{reservation.OwnSpaceID: nil, reservation.State: "confirmed"})
+			h.store(old)
+			h.is(1440, "ready", "", 0)
+			h.clock.Advance(time.Second)
+			if n := h.look(); n != 1 {
+				h.Errorf("looked at %d", n)
+			}
+			h.is(1440, "atRisk", "arrivalAtRisk", 1)
+		})
+	}
+}
+
+func TestWhoIsExpected(t *testing.T) {
+	each(t, func(h *house) {
+		stay := func(id string, in time.Duration, state string) {
+			from := h.clock.Now().Add(in)
+			h.push(reservation.Patch{
+				reservation.PMSID: id, reservation.Number: id, reservation.State: state,
+				reservation.From: from.Format(time.RFC3339), reservation.To: from.Add(48 * time.Hour).Format(time.RFC3339),
+			})
+		}
+		expected := func() int {
+			h.Helper()
+			n, err := h.db.Read().Arrival.Query().Count(h.Context())
+			if err != nil {
+				h.Fatal(err)
+			}
+			return n
+		}
+		stay("far", 26*time.Hour, "confirmed")
+		stay("canceled", 3*time.Hour, "canceled")
+		stay("begun", -time.Hour, "confirmed")
+		if n := expected(); n != 0 {
+			h.Errorf("%d are expected of those far away, canceled and begun", n)
+		}
+		stay("near", 23*time.Hour, "confirmed")
+		if n := expected(); n != 1 {
+			h.Errorf("%d are expected, want the one that comes tomorrow", n)
+		}
+		h.look()
+		if n := h.look(); n != 0 {
+			h.Errorf("looked at %d twice", n)
+		}
+		stay("near", 300*time.Hour, "confirmed")
+		if n := h.look(); n != 1 || expected() != 0 {
+			h.Errorf("looked at %d after it was put off, and %d are expected still", n, expected())
+		}
+		// Nobody changes the one that was far: its time comes by itself, a page at a time.
+		for i := range 12 {
+			stay(fmt.Sprint("also", i), 26*time.Hour, "confirmed")
+		}
+		h.clock.Advance(3 * time.Hour)
+		for _, want := range []int{10, 13, 13} {
+			h.write(func(tx *db.Tx) error {
+				_, _, err := reservation.Expect(tx, h.seen, 10)
+				return err
+			})
+			if n := expected(); n != want {
+				h.Errorf("%d are expected, want %d", n, want)
+			}
+		}
 	})
 }
 
