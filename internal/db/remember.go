@@ -147,10 +147,10 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driv
 func (c connector) Driver() driver.Driver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
 		// What a savepoint may bring back is kept in memory: a change of more than 16 pages would make a file for it.
-		pragmas := fmt.Sprintf("PRAGMA mmap_size = %d; PRAGMA temp_store = MEMORY", mapped)
+		pragmas := "PRAGMA temp_store = MEMORY"
 		if c.changes != nil {
 			c.changes.watch(conn)
-			pragmas += fmt.Sprintf("; PRAGMA wal_autocheckpoint = %d", logMost)
+			pragmas += fmt.Sprintf("; PRAGMA mmap_size = %d; PRAGMA wal_autocheckpoint = %d", mapped, logMost)
 		}
 		_, err := conn.Exec(pragmas, nil)
 		return err

@@ -19,8 +19,9 @@ import (
 const (
 	sqliteReaders = 4
 	writerCache   = 64 << 10 // KiB of pages that the writer keeps
-	// mapped is how much of the file is read where the system keeps it, instead of by a call and a copy for each page. SQLite
-	// maps 2 GiB at most. Only what was asked for counts as memory of the process, and the system takes it back when it likes.
+	// mapped is how much of the file the writer reads where the system keeps it, instead of by a call and a copy for each page.
+	// SQLite maps 2 GiB at most. Only what was asked for counts as memory of the process, and the system takes it back when it
+	// likes. Readers do without: SQLite gives a map up with the first read after somebody else's change.
 	mapped = 2 << 30 // bytes
 )
 
