@@ -25,10 +25,10 @@ var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
 // An arrival that was never looked at stands as ready: the first look tells what is otherwise.
 const (
-	arrivalColumns = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
-	expectArrival  = arrivalColumns + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
+	intoArrivals  = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
+	expectArrival = intoArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
 	// One that a change of the PMS brings at the same time is there already.
-	expectArrivals = arrivalColumns + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
+	expectArrivals = intoArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
 		WHERE from_at > $3 AND from_at <= $4 AND state IN ($5, $6) AND NOT EXISTS (SELECT 1 FROM arrivals WHERE arrivals.id = reservations.id)
 		ORDER BY from_at LIMIT $7 ON CONFLICT (id) DO NOTHING`
 	recallArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`

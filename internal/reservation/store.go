@@ -52,8 +52,8 @@ var (
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
 		VALUES (` + places(1, len(columns)+5) + `)`
-	updateAll    = updateOf(columns)
-	updateInside = updateOf(columns[:len(columns)-1])
+	updateStatement = updateOf(columns)
+	updateInPlace   = updateOf(columns[:len(columns)-1])
 )
 
 // updateOf finds the row as loadQuery found it: another index would be another page to read.
@@ -137,9 +137,9 @@ func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error)
 	if err != nil {
 		return nil, err
 	}
-	statement := updateAll
+	statement := updateStatement
 	if r.From.Equal(before) {
-		statement, values = updateInside, values[:len(values)-1]
+		statement, values = updateInPlace, values[:len(values)-1]
 	}
 	if err := stored(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 )
 
 // moments are how long before its beginning every arrival is looked at.
-var moments = []time.Duration{24 * time.Hour, 2 * time.Hour, 15 * time.Minute}
+var moments = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.Minute}
 
 const (
 	again    = 15 * time.Minute // an arrival that is ready is looked at as often at least
