@@ -127,18 +127,21 @@ func TestWhenToLookAgain(t *testing.T) {
 		left   time.Duration
 		word   Word
 		before time.Duration
+		chance time.Duration
 		want   time.Duration
 	}{
-		{20 * time.Hour, Ready, 0, 15 * time.Minute},
-		{2*time.Hour + 5*time.Minute, Ready, time.Minute, 5 * time.Minute}, // the next moment
-		{20 * time.Minute, Ready, 0, 5 * time.Minute},
-		{3 * time.Minute, Ready, 0, 3 * time.Minute}, // the beginning
-		{20 * time.Hour, NotReady, 0, 10 * time.Second},
-		{20 * time.Hour, AtRisk, 10 * time.Second, 20 * time.Second},
-		{20 * time.Hour, AtRisk, 50 * time.Second, time.Minute},
-		{-time.Hour, NotReady, time.Minute, time.Minute},
+		{20 * time.Hour, Ready, 0, 0, 15 * time.Minute},
+		{20 * time.Hour, Ready, 0, 4 * time.Minute, 11 * time.Minute},
+		{2*time.Hour + 5*time.Minute, Ready, time.Minute, 0, 5 * time.Minute}, // the next moment
+		{2*time.Hour + 5*time.Minute, Ready, time.Minute, 4 * time.Minute, 5 * time.Minute},
+		{20 * time.Minute, Ready, 0, 0, 5 * time.Minute},
+		{3 * time.Minute, Ready, 0, 0, 3 * time.Minute}, // the beginning
+		{20 * time.Hour, NotReady, 0, 4 * time.Minute, 10 * time.Second},
+		{20 * time.Hour, AtRisk, 10 * time.Second, 0, 20 * time.Second},
+		{20 * time.Hour, AtRisk, 50 * time.Second, 0, time.Minute},
+		{-time.Hour, NotReady, time.Minute, 0, time.Minute},
 	} {
-		if got := next(noon, noon.Add(tt.left), tt.word, tt.before).Sub(noon); got != tt.want {
+		if got := next(noon, noon.Add(tt.left), tt.word, tt.before, tt.chance).Sub(noon); got != tt.want {
 			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.word, tt.before, got, tt.want)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 var moments = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.Minute}
 
 const (
-	again    = 15 * time.Minute // an arrival that is ready is looked at as often at least
+	again    = 15 * time.Minute // an arrival that is ready is looked at as often at least,
+	sooner   = 5 * time.Minute  // and by chance up to so much before: those that began together part
 	hurry    = 10 * time.Second // one that turned bad; then after twice as long each time,
 	patience = time.Minute      // up to this
 )
@@ -32,9 +33,10 @@ func watched(now, from time.Time, w Word) bool {
 	return left <= reservation.Horizon && (left > 0 || w != Ready && left > -reservation.Grace)
 }
 
-// next is when to look again. before is how long was waited the last time; zero: it has just turned.
-func next(now, from time.Time, w Word, before time.Duration) time.Time {
-	wait := again
+// next is when to look again. before is how long was waited the last time; zero: it has just turned. chance, below sooner, is
+// how much less one that is ready has to wait.
+func next(now, from time.Time, w Word, before, chance time.Duration) time.Time {
+	wait := again - chance
 	if w != Ready {
 		wait = min(max(2*before, hurry), patience)
 	}

@@ -3,6 +3,7 @@ package readiness
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -99,8 +100,9 @@ func (l *Look) keep(tx *db.Tx) (int, error) {
 	if l.row == nil {
 		return tx.Arrival.Delete().Where(asFound).Exec(tx.Context())
 	}
+	at := next(l.at, l.row.FromAt, l.verdict.Word, l.waited(), rand.N(sooner))
 	return tx.Arrival.Update().Where(asFound).SetFromAt(l.row.FromAt).SetMinutes(l.minutes).SetVerdict(string(l.verdict.Word)).
-		SetJudgedAt(l.at).SetAgainAt(next(l.at, l.row.FromAt, l.verdict.Word, l.waited())).Save(tx.Context())
+		SetJudgedAt(l.at).SetAgainAt(at).Save(tx.Context())
 }
 
 // waited is how long this look was put off after the one before; zero where the verdict has turned.
