@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/e2e/e2etest"
@@ -332,6 +334,24 @@ func TestBrokenProtobuf(t *testing.T) {
 		}
 		if o, err := w.Raw(t.Context(), e2etest.Nobody(), r, c.raw); err != nil || o.Code != codes.Unauthenticated {
 			t.Errorf("%s of nobody: %v %v", name, o, err)
+		}
+	}
+}
+
+// Only gRPC can say a time that is none.
+func TestTimesThatAreNone(t *testing.T) {
+	w := e2etest.Open(t)
+	none := &timestamppb.Timestamp{Seconds: -1 << 60}
+	for rpc, c := range map[string]struct {
+		req  proto.Message
+		path string
+	}{
+		"ListReservations":  {&partnerv1.ListReservationsRequest{UpdatedSince: none}, "updatedSince"},
+		"UpsertReservation": {&partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "NONE", UpdatedAt: none}}}, "pmsMeta.updatedAt"},
+	} {
+		o, err := w.Call(t.Context(), e2etest.GRPC, w.Partner(), e2etest.Find("latchkey.partner.v1.ReservationService/"+rpc), c.req)
+		if err != nil || o.Code != codes.InvalidArgument || o.Fields[c.path] != "badFormat" {
+			t.Errorf("%s: %v %v", rpc, o, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/fault"
@@ -199,7 +200,7 @@ func join(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// walker looks for text that a database or a terminal would choke on.
+// walker looks for text that a database or a terminal would choke on, and for times that are none.
 type walker struct {
 	deep  bool
 	path  string
@@ -207,6 +208,12 @@ type walker struct {
 }
 
 func (w *walker) message(m protoreflect.Message) {
+	if at, ok := m.Interface().(*timestamppb.Timestamp); ok {
+		if !at.IsValid() {
+			w.found = append(w.found, fault.Field{Path: w.path, Reason: fault.BadFormat, Message: "must be a moment of the years 1 to 9999, with 0 to 999,999,999 ns"})
+		}
+		return
+	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Kind() == protoreflect.StringKind && fd.Cardinality() != protoreflect.Repeated:
