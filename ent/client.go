@@ -42,6 +42,7 @@ import (
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
@@ -111,6 +112,8 @@ type Client struct {
 	PropertyKey *PropertyKeyClient
 	// Reservation is the client for interacting with the Reservation builders.
 	Reservation *ReservationClient
+	// ReservationChange is the client for interacting with the ReservationChange builders.
+	ReservationChange *ReservationChangeClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
 	// Slot is the client for interacting with the Slot builders.
@@ -158,6 +161,7 @@ func (c *Client) init() {
 	c.Property = NewPropertyClient(c.config)
 	c.PropertyKey = NewPropertyKeyClient(c.config)
 	c.Reservation = NewReservationClient(c.config)
+	c.ReservationChange = NewReservationChangeClient(c.config)
 	c.Secret = NewSecretClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Space = NewSpaceClient(c.config)
@@ -252,40 +256,41 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 	cfg := c.config
 	cfg.driver = tx
 	return &Tx{
-		ctx:          ctx,
-		config:       cfg,
-		Act:          NewActClient(cfg),
-		App:          NewAppClient(cfg),
-		Arrival:      NewArrivalClient(cfg),
-		Bridge:       NewBridgeClient(cfg),
-		Code:         NewCodeClient(cfg),
-		Conflict:     NewConflictClient(cfg),
-		DoorRule:     NewDoorRuleClient(cfg),
-		Endpoint:     NewEndpointClient(cfg),
-		Event:        NewEventClient(cfg),
-		Gate:         NewGateClient(cfg),
-		Grant:        NewGrantClient(cfg),
-		Guesses:      NewGuessesClient(cfg),
-		Idempotency:  NewIdempotencyClient(cfg),
-		Integration:  NewIntegrationClient(cfg),
-		Issuer:       NewIssuerClient(cfg),
-		IssuerKey:    NewIssuerKeyClient(cfg),
-		KeySet:       NewKeySetClient(cfg),
-		KeyStatus:    NewKeyStatusClient(cfg),
-		Lock:         NewLockClient(cfg),
-		Mapping:      NewMappingClient(cfg),
-		Notice:       NewNoticeClient(cfg),
-		PartnerSpace: NewPartnerSpaceClient(cfg),
-		Phone:        NewPhoneClient(cfg),
-		PhoneLink:    NewPhoneLinkClient(cfg),
-		Pin:          NewPinClient(cfg),
-		Property:     NewPropertyClient(cfg),
-		PropertyKey:  NewPropertyKeyClient(cfg),
-		Reservation:  NewReservationClient(cfg),
-		Secret:       NewSecretClient(cfg),
-		Slot:         NewSlotClient(cfg),
-		Space:        NewSpaceClient(cfg),
-		Token:        NewTokenClient(cfg),
+		ctx:               ctx,
+		config:            cfg,
+		Act:               NewActClient(cfg),
+		App:               NewAppClient(cfg),
+		Arrival:           NewArrivalClient(cfg),
+		Bridge:            NewBridgeClient(cfg),
+		Code:              NewCodeClient(cfg),
+		Conflict:          NewConflictClient(cfg),
+		DoorRule:          NewDoorRuleClient(cfg),
+		Endpoint:          NewEndpointClient(cfg),
+		Event:             NewEventClient(cfg),
+		Gate:              NewGateClient(cfg),
+		Grant:             NewGrantClient(cfg),
+		Guesses:           NewGuessesClient(cfg),
+		Idempotency:       NewIdempotencyClient(cfg),
+		Integration:       NewIntegrationClient(cfg),
+		Issuer:            NewIssuerClient(cfg),
+		IssuerKey:         NewIssuerKeyClient(cfg),
+		KeySet:            NewKeySetClient(cfg),
+		KeyStatus:         NewKeyStatusClient(cfg),
+		Lock:              NewLockClient(cfg),
+		Mapping:           NewMappingClient(cfg),
+		Notice:            NewNoticeClient(cfg),
+		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Phone:             NewPhoneClient(cfg),
+		PhoneLink:         NewPhoneLinkClient(cfg),
+		Pin:               NewPinClient(cfg),
+		Property:          NewPropertyClient(cfg),
+		PropertyKey:       NewPropertyKeyClient(cfg),
+		Reservation:       NewReservationClient(cfg),
+		ReservationChange: NewReservationChangeClient(cfg),
+		Secret:            NewSecretClient(cfg),
+		Slot:              NewSlotClient(cfg),
+		Space:             NewSpaceClient(cfg),
+		Token:             NewTokenClient(cfg),
 	}, nil
 }
 
@@ -303,40 +308,41 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 	cfg := c.config
 	cfg.driver = &txDriver{tx: tx, drv: c.driver}
 	return &Tx{
-		ctx:          ctx,
-		config:       cfg,
-		Act:          NewActClient(cfg),
-		App:          NewAppClient(cfg),
-		Arrival:      NewArrivalClient(cfg),
-		Bridge:       NewBridgeClient(cfg),
-		Code:         NewCodeClient(cfg),
-		Conflict:     NewConflictClient(cfg),
-		DoorRule:     NewDoorRuleClient(cfg),
-		Endpoint:     NewEndpointClient(cfg),
-		Event:        NewEventClient(cfg),
-		Gate:         NewGateClient(cfg),
-		Grant:        NewGrantClient(cfg),
-		Guesses:      NewGuessesClient(cfg),
-		Idempotency:  NewIdempotencyClient(cfg),
-		Integration:  NewIntegrationClient(cfg),
-		Issuer:       NewIssuerClient(cfg),
-		IssuerKey:    NewIssuerKeyClient(cfg),
-		KeySet:       NewKeySetClient(cfg),
-		KeyStatus:    NewKeyStatusClient(cfg),
-		Lock:         NewLockClient(cfg),
-		Mapping:      NewMappingClient(cfg),
-		Notice:       NewNoticeClient(cfg),
-		PartnerSpace: NewPartnerSpaceClient(cfg),
-		Phone:        NewPhoneClient(cfg),
-		PhoneLink:    NewPhoneLinkClient(cfg),
-		Pin:          NewPinClient(cfg),
-		Property:     NewPropertyClient(cfg),
-		PropertyKey:  NewPropertyKeyClient(cfg),
-		Reservation:  NewReservationClient(cfg),
-		Secret:       NewSecretClient(cfg),
-		Slot:         NewSlotClient(cfg),
-		Space:        NewSpaceClient(cfg),
-		Token:        NewTokenClient(cfg),
+		ctx:               ctx,
+		config:            cfg,
+		Act:               NewActClient(cfg),
+		App:               NewAppClient(cfg),
+		Arrival:           NewArrivalClient(cfg),
+		Bridge:            NewBridgeClient(cfg),
+		Code:              NewCodeClient(cfg),
+		Conflict:          NewConflictClient(cfg),
+		DoorRule:          NewDoorRuleClient(cfg),
+		Endpoint:          NewEndpointClient(cfg),
+		Event:             NewEventClient(cfg),
+		Gate:              NewGateClient(cfg),
+		Grant:             NewGrantClient(cfg),
+		Guesses:           NewGuessesClient(cfg),
+		Idempotency:       NewIdempotencyClient(cfg),
+		Integration:       NewIntegrationClient(cfg),
+		Issuer:            NewIssuerClient(cfg),
+		IssuerKey:         NewIssuerKeyClient(cfg),
+		KeySet:            NewKeySetClient(cfg),
+		KeyStatus:         NewKeyStatusClient(cfg),
+		Lock:              NewLockClient(cfg),
+		Mapping:           NewMappingClient(cfg),
+		Notice:            NewNoticeClient(cfg),
+		PartnerSpace:      NewPartnerSpaceClient(cfg),
+		Phone:             NewPhoneClient(cfg),
+		PhoneLink:         NewPhoneLinkClient(cfg),
+		Pin:               NewPinClient(cfg),
+		Property:          NewPropertyClient(cfg),
+		PropertyKey:       NewPropertyKeyClient(cfg),
+		Reservation:       NewReservationClient(cfg),
+		ReservationChange: NewReservationChangeClient(cfg),
+		Secret:            NewSecretClient(cfg),
+		Slot:              NewSlotClient(cfg),
+		Space:             NewSpaceClient(cfg),
+		Token:             NewTokenClient(cfg),
 	}, nil
 }
 
@@ -370,7 +376,7 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.Secret, c.Slot, c.Space, c.Token,
+		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Use(hooks...)
 	}
@@ -384,7 +390,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.Secret, c.Slot, c.Space, c.Token,
+		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -449,6 +455,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.PropertyKey.mutate(ctx, m)
 	case *ReservationMutation:
 		return c.Reservation.mutate(ctx, m)
+	case *ReservationChangeMutation:
+		return c.ReservationChange.mutate(ctx, m)
 	case *SecretMutation:
 		return c.Secret.mutate(ctx, m)
 	case *SlotMutation:
@@ -4186,6 +4194,139 @@ func (c *ReservationClient) mutate(ctx context.Context, m *ReservationMutation) 
 	}
 }
 
+// ReservationChangeClient is a client for the ReservationChange schema.
+type ReservationChangeClient struct {
+	config
+}
+
+// NewReservationChangeClient returns a client for the ReservationChange from the given config.
+func NewReservationChangeClient(c config) *ReservationChangeClient {
+	return &ReservationChangeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `reservationchange.Hooks(f(g(h())))`.
+func (c *ReservationChangeClient) Use(hooks ...Hook) {
+	c.hooks.ReservationChange = append(c.hooks.ReservationChange, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `reservationchange.Intercept(f(g(h())))`.
+func (c *ReservationChangeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ReservationChange = append(c.inters.ReservationChange, interceptors...)
+}
+
+// Create returns a builder for creating a ReservationChange entity.
+func (c *ReservationChangeClient) Create() *ReservationChangeCreate {
+	mutation := newReservationChangeMutation(c.config, OpCreate)
+	return &ReservationChangeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ReservationChange entities.
+func (c *ReservationChangeClient) CreateBulk(builders ...*ReservationChangeCreate) *ReservationChangeCreateBulk {
+	return &ReservationChangeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ReservationChangeClient) MapCreateBulk(slice any, setFunc func(*ReservationChangeCreate, int)) *ReservationChangeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ReservationChangeCreateBulk{err: fmt.Errorf("calling to ReservationChangeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ReservationChangeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ReservationChangeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ReservationChange.
+func (c *ReservationChangeClient) Update() *ReservationChangeUpdate {
+	mutation := newReservationChangeMutation(c.config, OpUpdate)
+	return &ReservationChangeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ReservationChangeClient) UpdateOne(_m *ReservationChange) *ReservationChangeUpdateOne {
+	mutation := newReservationChangeMutation(c.config, OpUpdateOne, withReservationChange(_m))
+	return &ReservationChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ReservationChangeClient) UpdateOneID(id int64) *ReservationChangeUpdateOne {
+	mutation := newReservationChangeMutation(c.config, OpUpdateOne, withReservationChangeID(id))
+	return &ReservationChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ReservationChange.
+func (c *ReservationChangeClient) Delete() *ReservationChangeDelete {
+	mutation := newReservationChangeMutation(c.config, OpDelete)
+	return &ReservationChangeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ReservationChangeClient) DeleteOne(_m *ReservationChange) *ReservationChangeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ReservationChangeClient) DeleteOneID(id int64) *ReservationChangeDeleteOne {
+	builder := c.Delete().Where(reservationchange.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ReservationChangeDeleteOne{builder}
+}
+
+// Query returns a query builder for ReservationChange.
+func (c *ReservationChangeClient) Query() *ReservationChangeQuery {
+	return &ReservationChangeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeReservationChange},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ReservationChange entity by its id.
+func (c *ReservationChangeClient) Get(ctx context.Context, id int64) (*ReservationChange, error) {
+	return c.Query().Where(reservationchange.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ReservationChangeClient) GetX(ctx context.Context, id int64) *ReservationChange {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *ReservationChangeClient) Hooks() []Hook {
+	return c.hooks.ReservationChange
+}
+
+// Interceptors returns the client interceptors.
+func (c *ReservationChangeClient) Interceptors() []Interceptor {
+	return c.inters.ReservationChange
+}
+
+func (c *ReservationChangeClient) mutate(ctx context.Context, m *ReservationChangeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ReservationChangeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ReservationChangeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ReservationChangeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ReservationChangeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ReservationChange mutation op: %q", m.Op())
+	}
+}
+
 // SecretClient is a client for the Secret schema.
 type SecretClient struct {
 	config
@@ -4724,13 +4865,15 @@ type (
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Hook
+		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
+		Token []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, Secret, Slot, Space, Token []ent.Interceptor
+		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
+		Token []ent.Interceptor
 	}
 )
 

@@ -40,6 +40,7 @@ import (
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
@@ -57,38 +58,39 @@ const (
 	OpUpdateOne = ent.OpUpdateOne
 
 	// Node types.
-	TypeAct          = "Act"
-	TypeApp          = "App"
-	TypeArrival      = "Arrival"
-	TypeBridge       = "Bridge"
-	TypeCode         = "Code"
-	TypeConflict     = "Conflict"
-	TypeDoorRule     = "DoorRule"
-	TypeEndpoint     = "Endpoint"
-	TypeEvent        = "Event"
-	TypeGate         = "Gate"
-	TypeGrant        = "Grant"
-	TypeGuesses      = "Guesses"
-	TypeIdempotency  = "Idempotency"
-	TypeIntegration  = "Integration"
-	TypeIssuer       = "Issuer"
-	TypeIssuerKey    = "IssuerKey"
-	TypeKeySet       = "KeySet"
-	TypeKeyStatus    = "KeyStatus"
-	TypeLock         = "Lock"
-	TypeMapping      = "Mapping"
-	TypeNotice       = "Notice"
-	TypePartnerSpace = "PartnerSpace"
-	TypePhone        = "Phone"
-	TypePhoneLink    = "PhoneLink"
-	TypePin          = "Pin"
-	TypeProperty     = "Property"
-	TypePropertyKey  = "PropertyKey"
-	TypeReservation  = "Reservation"
-	TypeSecret       = "Secret"
-	TypeSlot         = "Slot"
-	TypeSpace        = "Space"
-	TypeToken        = "Token"
+	TypeAct               = "Act"
+	TypeApp               = "App"
+	TypeArrival           = "Arrival"
+	TypeBridge            = "Bridge"
+	TypeCode              = "Code"
+	TypeConflict          = "Conflict"
+	TypeDoorRule          = "DoorRule"
+	TypeEndpoint          = "Endpoint"
+	TypeEvent             = "Event"
+	TypeGate              = "Gate"
+	TypeGrant             = "Grant"
+	TypeGuesses           = "Guesses"
+	TypeIdempotency       = "Idempotency"
+	TypeIntegration       = "Integration"
+	TypeIssuer            = "Issuer"
+	TypeIssuerKey         = "IssuerKey"
+	TypeKeySet            = "KeySet"
+	TypeKeyStatus         = "KeyStatus"
+	TypeLock              = "Lock"
+	TypeMapping           = "Mapping"
+	TypeNotice            = "Notice"
+	TypePartnerSpace      = "PartnerSpace"
+	TypePhone             = "Phone"
+	TypePhoneLink         = "PhoneLink"
+	TypePin               = "Pin"
+	TypeProperty          = "Property"
+	TypePropertyKey       = "PropertyKey"
+	TypeReservation       = "Reservation"
+	TypeReservationChange = "ReservationChange"
+	TypeSecret            = "Secret"
+	TypeSlot              = "Slot"
+	TypeSpace             = "Space"
+	TypeToken             = "Token"
 )
 
 // ActMutation represents an operation that mutates the Act nodes in the graph.
@@ -26056,6 +26058,500 @@ func (m *ReservationMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ReservationMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown Reservation edge %s", name)
+}
+
+// ReservationChangeMutation represents an operation that mutates the ReservationChange nodes in the graph.
+type ReservationChangeMutation struct {
+	config
+	op             Op
+	typ            string
+	id             *int64
+	property_id    *string
+	integration_id *string
+	reservation_id *string
+	changed_at     *time.Time
+	clearedFields  map[string]struct{}
+	done           bool
+	oldValue       func(context.Context) (*ReservationChange, error)
+	predicates     []predicate.ReservationChange
+}
+
+var _ ent.Mutation = (*ReservationChangeMutation)(nil)
+
+// reservationchangeOption allows management of the mutation configuration using functional options.
+type reservationchangeOption func(*ReservationChangeMutation)
+
+// newReservationChangeMutation creates new mutation for the ReservationChange entity.
+func newReservationChangeMutation(c config, op Op, opts ...reservationchangeOption) *ReservationChangeMutation {
+	m := &ReservationChangeMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeReservationChange,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withReservationChangeID sets the ID field of the mutation.
+func withReservationChangeID(id int64) reservationchangeOption {
+	return func(m *ReservationChangeMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ReservationChange
+		)
+		m.oldValue = func(ctx context.Context) (*ReservationChange, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ReservationChange.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withReservationChange sets the old ReservationChange of the mutation.
+func withReservationChange(node *ReservationChange) reservationchangeOption {
+	return func(m *ReservationChangeMutation) {
+		m.oldValue = func(context.Context) (*ReservationChange, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ReservationChangeMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ReservationChangeMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ReservationChange entities.
+func (m *ReservationChangeMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ReservationChangeMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ReservationChangeMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ReservationChange.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *ReservationChangeMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *ReservationChangeMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the ReservationChange entity.
+// If the ReservationChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationChangeMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *ReservationChangeMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetIntegrationID sets the "integration_id" field.
+func (m *ReservationChangeMutation) SetIntegrationID(s string) {
+	m.integration_id = &s
+}
+
+// IntegrationID returns the value of the "integration_id" field in the mutation.
+func (m *ReservationChangeMutation) IntegrationID() (r string, exists bool) {
+	v := m.integration_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldIntegrationID returns the old "integration_id" field's value of the ReservationChange entity.
+// If the ReservationChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationChangeMutation) OldIntegrationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldIntegrationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldIntegrationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldIntegrationID: %w", err)
+	}
+	return oldValue.IntegrationID, nil
+}
+
+// ResetIntegrationID resets all changes to the "integration_id" field.
+func (m *ReservationChangeMutation) ResetIntegrationID() {
+	m.integration_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *ReservationChangeMutation) SetReservationID(s string) {
+	m.reservation_id = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *ReservationChangeMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the ReservationChange entity.
+// If the ReservationChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationChangeMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *ReservationChangeMutation) ResetReservationID() {
+	m.reservation_id = nil
+}
+
+// SetChangedAt sets the "changed_at" field.
+func (m *ReservationChangeMutation) SetChangedAt(t time.Time) {
+	m.changed_at = &t
+}
+
+// ChangedAt returns the value of the "changed_at" field in the mutation.
+func (m *ReservationChangeMutation) ChangedAt() (r time.Time, exists bool) {
+	v := m.changed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldChangedAt returns the old "changed_at" field's value of the ReservationChange entity.
+// If the ReservationChange object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationChangeMutation) OldChangedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldChangedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldChangedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldChangedAt: %w", err)
+	}
+	return oldValue.ChangedAt, nil
+}
+
+// ResetChangedAt resets all changes to the "changed_at" field.
+func (m *ReservationChangeMutation) ResetChangedAt() {
+	m.changed_at = nil
+}
+
+// Where appends a list predicates to the ReservationChangeMutation builder.
+func (m *ReservationChangeMutation) Where(ps ...predicate.ReservationChange) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ReservationChangeMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ReservationChangeMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ReservationChange, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ReservationChangeMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ReservationChangeMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ReservationChange).
+func (m *ReservationChangeMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ReservationChangeMutation) Fields() []string {
+	fields := make([]string, 0, 4)
+	if m.property_id != nil {
+		fields = append(fields, reservationchange.FieldPropertyID)
+	}
+	if m.integration_id != nil {
+		fields = append(fields, reservationchange.FieldIntegrationID)
+	}
+	if m.reservation_id != nil {
+		fields = append(fields, reservationchange.FieldReservationID)
+	}
+	if m.changed_at != nil {
+		fields = append(fields, reservationchange.FieldChangedAt)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ReservationChangeMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case reservationchange.FieldPropertyID:
+		return m.PropertyID()
+	case reservationchange.FieldIntegrationID:
+		return m.IntegrationID()
+	case reservationchange.FieldReservationID:
+		return m.ReservationID()
+	case reservationchange.FieldChangedAt:
+		return m.ChangedAt()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ReservationChangeMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case reservationchange.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case reservationchange.FieldIntegrationID:
+		return m.OldIntegrationID(ctx)
+	case reservationchange.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case reservationchange.FieldChangedAt:
+		return m.OldChangedAt(ctx)
+	}
+	return nil, fmt.Errorf("unknown ReservationChange field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ReservationChangeMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case reservationchange.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case reservationchange.FieldIntegrationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetIntegrationID(v)
+		return nil
+	case reservationchange.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case reservationchange.FieldChangedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetChangedAt(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationChange field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ReservationChangeMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ReservationChangeMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ReservationChangeMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ReservationChange numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ReservationChangeMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ReservationChangeMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ReservationChangeMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown ReservationChange nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ReservationChangeMutation) ResetField(name string) error {
+	switch name {
+	case reservationchange.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case reservationchange.FieldIntegrationID:
+		m.ResetIntegrationID()
+		return nil
+	case reservationchange.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case reservationchange.FieldChangedAt:
+		m.ResetChangedAt()
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationChange field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ReservationChangeMutation) AddedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ReservationChangeMutation) AddedIDs(name string) []ent.Value {
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ReservationChangeMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ReservationChangeMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ReservationChangeMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 0)
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ReservationChangeMutation) EdgeCleared(name string) bool {
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ReservationChangeMutation) ClearEdge(name string) error {
+	return fmt.Errorf("unknown ReservationChange unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ReservationChangeMutation) ResetEdge(name string) error {
+	return fmt.Errorf("unknown ReservationChange edge %s", name)
 }
 
 // SecretMutation represents an operation that mutates the Secret nodes in the graph.

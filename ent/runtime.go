@@ -33,6 +33,7 @@ import (
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
@@ -976,6 +977,20 @@ func init() {
 	reservationDescID := reservationFields[0].Descriptor()
 	// reservation.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	reservation.IDValidator = reservationDescID.Validators[0].(func(string) error)
+	reservationchangeFields := schema.ReservationChange{}.Fields()
+	_ = reservationchangeFields
+	// reservationchangeDescPropertyID is the schema descriptor for property_id field.
+	reservationchangeDescPropertyID := reservationchangeFields[1].Descriptor()
+	// reservationchange.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	reservationchange.PropertyIDValidator = reservationchangeDescPropertyID.Validators[0].(func(string) error)
+	// reservationchangeDescIntegrationID is the schema descriptor for integration_id field.
+	reservationchangeDescIntegrationID := reservationchangeFields[2].Descriptor()
+	// reservationchange.IntegrationIDValidator is a validator for the "integration_id" field. It is called by the builders before save.
+	reservationchange.IntegrationIDValidator = reservationchangeDescIntegrationID.Validators[0].(func(string) error)
+	// reservationchangeDescReservationID is the schema descriptor for reservation_id field.
+	reservationchangeDescReservationID := reservationchangeFields[3].Descriptor()
+	// reservationchange.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	reservationchange.ReservationIDValidator = reservationchangeDescReservationID.Validators[0].(func(string) error)
 	secretFields := schema.Secret{}.Fields()
 	_ = secretFields
 	// secretDescCreatedAt is the schema descriptor for created_at field.

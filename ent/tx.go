@@ -70,6 +70,8 @@ type Tx struct {
 	PropertyKey *PropertyKeyClient
 	// Reservation is the client for interacting with the Reservation builders.
 	Reservation *ReservationClient
+	// ReservationChange is the client for interacting with the ReservationChange builders.
+	ReservationChange *ReservationChangeClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
 	// Slot is the client for interacting with the Slot builders.
@@ -237,6 +239,7 @@ func (tx *Tx) init() {
 	tx.Property = NewPropertyClient(tx.config)
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)
 	tx.Reservation = NewReservationClient(tx.config)
+	tx.ReservationChange = NewReservationChangeClient(tx.config)
 	tx.Secret = NewSecretClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Space = NewSpaceClient(tx.config)

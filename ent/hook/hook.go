@@ -345,6 +345,18 @@ func (f ReservationFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value,
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ReservationMutation", m)
 }
 
+// The ReservationChangeFunc type is an adapter to allow the use of ordinary
+// function as ReservationChange mutator.
+type ReservationChangeFunc func(context.Context, *ent.ReservationChangeMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ReservationChangeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ReservationChangeMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ReservationChangeMutation", m)
+}
+
 // The SecretFunc type is an adapter to allow the use of ordinary
 // function as Secret mutator.
 type SecretFunc func(context.Context, *ent.SecretMutation) (ent.Value, error)

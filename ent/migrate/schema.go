@@ -889,11 +889,6 @@ var (
 				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[3]},
 			},
 			{
-				Name:    "reservation_integration_id_updated_at_id",
-				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[2], ReservationsColumns[30], ReservationsColumns[0]},
-			},
-			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[17], ReservationsColumns[1]},
@@ -905,6 +900,27 @@ var (
 				Annotation: &entsql.IndexAnnotation{
 					Where: "state = 'started'",
 				},
+			},
+		},
+	}
+	// ReservationChangesColumns holds the columns for the "reservation_changes" table.
+	ReservationChangesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "integration_id", Type: field.TypeString, Size: 40},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+		{Name: "changed_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// ReservationChangesTable holds the schema information for the "reservation_changes" table.
+	ReservationChangesTable = &schema.Table{
+		Name:       "reservation_changes",
+		Columns:    ReservationChangesColumns,
+		PrimaryKey: []*schema.Column{ReservationChangesColumns[0]},
+		Indexes: []*schema.Index{
+			{
+				Name:    "reservationchange_property_id_changed_at_reservation_id_integration_id",
+				Unique:  true,
+				Columns: []*schema.Column{ReservationChangesColumns[1], ReservationChangesColumns[4], ReservationChangesColumns[3], ReservationChangesColumns[2]},
 			},
 		},
 	}
@@ -1075,6 +1091,7 @@ var (
 		PropertiesTable,
 		PropertyKeysTable,
 		ReservationsTable,
+		ReservationChangesTable,
 		SecretsTable,
 		SlotsTable,
 		SpacesTable,
@@ -1166,6 +1183,9 @@ func init() {
 	}
 	ReservationsTable.Annotation = &entsql.Annotation{
 		Table: "reservations",
+	}
+	ReservationChangesTable.Annotation = &entsql.Annotation{
+		Table: "reservation_changes",
 	}
 	SecretsTable.Annotation = &entsql.Annotation{
 		Table: "secrets",

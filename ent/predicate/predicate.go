@@ -90,6 +90,9 @@ type PropertyKey func(*sql.Selector)
 // Reservation is the predicate function for reservation builders.
 type Reservation func(*sql.Selector)
 
+// ReservationChange is the predicate function for reservationchange builders.
+type ReservationChange func(*sql.Selector)
+
 // Secret is the predicate function for secret builders.
 type Secret func(*sql.Selector)
 

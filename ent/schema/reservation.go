@@ -52,7 +52,7 @@ func (Reservation) Fields() []ent.Field {
 
 func (Reservation) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("integration_id", "pms_id").Unique(), index.Fields("integration_id", "updated_at", "id"),
+		index.Fields("integration_id", "pms_id").Unique(),
 		index.Fields("from_at", "property_id"),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}

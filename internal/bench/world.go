@@ -118,15 +118,29 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 			return errors.Join(fmt.Errorf("stored %d of the reservations %d to %d", n, first, last), err)
 		}
 	}
-	// The server looked ahead before these were stored, and so does not come to expect them by itself.
-	now := time.Now().UTC()
-	_, err = d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
-		SELECT id, property_id, from_at, 0, 'ready', ?1, ?1 FROM reservations
-		WHERE from_at > ?1 AND from_at <= ?2 AND pms_id LIKE 'old-%'`, now, now.Add(reservation.Horizon))
-	if err == nil {
-		_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	if err := settleIn(d); err != nil {
+		return err
 	}
+	_, err = d.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
 	return err
+}
+
+// settleIn stores what the server would have with reservations that were stored by it a while ago: their place in lists, and
+// looks at those who arrive, which are not due all at once.
+func settleIn(d *sql.DB) error {
+	if _, err := d.Exec(`INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
+		SELECT property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
+		return fmt.Errorf("list the reservations: %w", err)
+	}
+	const apart = 15 * 60                         // seconds between two looks
+	now := time.Now().UTC().Truncate(time.Second) // its text is what the server writes
+	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
+		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
+		FROM (SELECT id, property_id, from_at, row_number() OVER () AS n FROM reservations
+			WHERE from_at > ?1 AND from_at <= ?2 AND pms_id LIKE 'old-%')`, now, now.Add(reservation.Horizon), apart); err != nil {
+		return fmt.Errorf("expect who arrives: %w", err)
+	}
+	return nil
 }
 
 // columnsOf lists the columns of a table, each between commas.

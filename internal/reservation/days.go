@@ -67,5 +67,5 @@ func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
 	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
 		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
 	}
-	return true, lookAnew(tx, row, &before)
+	return true, stand(tx, row, &before)
 }

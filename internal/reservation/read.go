@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
@@ -62,32 +60,44 @@ type Query struct {
 
 // List pages through reservations, those changed longest ago first, and gives the token of the next page.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
-	where := []predicate.Reservation{s.within()}
-	if q.State != "" {
-		where = append(where, entreservation.State(string(q.State)))
-	}
-	if !q.Since.IsZero() {
-		where = append(where, entreservation.UpdatedAtGTE(q.Since))
-	}
-	if q.Token != "" {
-		at, after, err := OpenPageToken(q.Token)
-		if err != nil {
-			return nil, "", err
-		}
-		where = append(where, entreservation.Or(entreservation.UpdatedAtGT(at),
-			entreservation.And(entreservation.UpdatedAtEQ(at), entreservation.IDGT(after))))
-	}
-	rows, err = tx.Reservation.Query().Where(where...).
-		Order(entreservation.ByUpdatedAt(), entreservation.ByID(sql.OrderAsc())).Limit(q.Size + 1).All(tx.Context())
+	from, err := q.from()
 	if err != nil {
-		return nil, "", fmt.Errorf("list reservations: %w", err)
+		return nil, "", err
 	}
-	if len(rows) > q.Size {
-		rows = rows[:q.Size]
-		last := rows[q.Size-1]
-		next = PageToken(last.UpdatedAt, last.ID)
+	const atOnce = 500
+	for limit := q.Size + 1; ; limit = atOnce {
+		changes, err := changesAfter(tx, s, from, limit)
+		if err != nil {
+			return nil, "", fmt.Errorf("list reservations: %w", err)
+		}
+		more, err := standing(tx, s, q.State, changes)
+		if err != nil {
+			return nil, "", fmt.Errorf("list reservations: %w", err)
+		}
+		if rows = append(rows, more...); len(rows) > q.Size {
+			rows = rows[:q.Size]
+			last := rows[q.Size-1]
+			return rows, PageToken(last.UpdatedAt, last.ID), nil
+		}
+		if len(changes) < limit {
+			return rows, "", nil
+		}
+		last := changes[limit-1]
+		from = place{last.ChangedAt, last.ReservationID}
 	}
-	return rows, next, nil
+}
+
+// from is the place after which the list begins.
+func (q Query) from() (place, error) {
+	since := place{at: q.Since.Truncate(time.Microsecond)}
+	if q.Token == "" {
+		return since, nil
+	}
+	at, reservationID, err := OpenPageToken(q.Token)
+	if err != nil || at.Before(since.at) {
+		return since, err
+	}
+	return place{at, reservationID}, nil
 }
 
 // Plan says what the access of a reservation is, and changes nothing.

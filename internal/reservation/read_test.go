@@ -145,6 +145,12 @@ func TestFindAmongIntegrations(t *testing.T) {
 		}
 		_, err = reservation.Find(view, all, nil, "A")
 		refuse(t, err, fault.ReservationNotFound)
+		for want, s := range map[int]reservation.Scope{1: second, 2: all} {
+			rows, _, err := reservation.List(view, s, reservation.Query{Size: 5})
+			if err != nil || len(rows) != want {
+				t.Errorf("%+v lists %d, %v", s, len(rows), err)
+			}
+		}
 	})
 }
 
@@ -180,10 +186,78 @@ func TestListPages(t *testing.T) {
 		if err != nil || len(rows) != 2 {
 			t.Errorf("%d changed since, %v", len(rows), err)
 		}
+		rows, next, err = reservation.List(view, h.scope, reservation.Query{Size: 2, State: access.Enquired})
+		if err != nil || len(rows) != 2 || next == "" {
+			t.Errorf("%d enquired on the first page, next %q, %v", len(rows), next, err)
+		}
+		rows, next, err = reservation.List(view, h.scope, reservation.Query{Size: 2, State: access.Enquired, Token: next})
+		if err != nil || len(rows) != 1 || next != "" {
+			t.Errorf("%d enquired on the second page, next %q, %v", len(rows), next, err)
+		}
+		// The moment after the last that was seen, by a finer clock than is stored: its page goes on all the same.
+		finer := reservation.Query{Size: 1, Since: h.read("5").UpdatedAt.Add(time.Nanosecond)}
+		rows, finer.Token, err = reservation.List(view, h.scope, finer)
+		h.must(err)
+		second, next, err := reservation.List(view, h.scope, finer)
+		if err != nil || len(rows) != 1 || len(second) != 1 || rows[0].ID == second[0].ID || next != "" {
+			t.Errorf("%v then %v, next %q, %v", rows, second, next, err)
+		}
 		for _, bad := range []string{"x", "AAAA", "!!", string(make([]byte, 100))} {
 			_, _, err := reservation.List(view, h.scope, reservation.Query{Size: 7, Token: bad})
 			refuse(t, err, fault.InvalidFields)
 		}
+	})
+}
+
+// A reservation stands in lists once, where it was changed last, also before what it stood at is swept away, and after.
+func TestChangesOfTheSameReservation(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *house) {
+		list := func() (ids []string) {
+			rows, _, err := reservation.List(h.db.View(h.ctx()), h.scope, reservation.Query{Size: 10})
+			h.must(err)
+			for _, r := range rows {
+				ids = append(ids, r.PmsID)
+			}
+			return ids
+		}
+		changes := func() int {
+			n, err := h.db.Read().ReservationChange.Query().Count(h.ctx())
+			h.must(err)
+			return n
+		}
+		other.put(booking("A", ""))
+		for _, id := range []string{"A", "B", "C"} {
+			h.put(booking(id, ""))
+			h.clock.Advance(time.Second)
+		}
+		for adults := range 3 {
+			h.put(with(booking("A", ""), reservation.Adults, adults+2))
+			h.clock.Advance(time.Second)
+		}
+		h.write(func(tx *db.Tx) error { // a batch that names one twice
+			for adults := range 2 {
+				if _, err := h.keeper().Upsert(tx, h.scope, with(booking("B", ""), reservation.Adults, adults+2), nil); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		same(t, "changed last comes last", []string{"C", "A", "B"}, list())
+		same(t, "changes that are kept", 8, changes())
+
+		for after, walked := int64(0), 0; walked == 0 || after != 0; walked++ {
+			if walked > 3 {
+				t.Fatal("the walk has no end")
+			}
+			old, next, err := reservation.Superseded(h.db.View(h.ctx()), after, 3)
+			h.must(err)
+			h.write(func(tx *db.Tx) error { return reservation.ForgetChanges(tx, old) })
+			after = next
+		}
+		same(t, "swept", []string{"C", "A", "B"}, list())
+		same(t, "one for each reservation", 4, changes())
+		h.put(with(booking("C", ""), reservation.Adults, 4))
+		same(t, "after that", []string{"A", "B", "C"}, list())
 	})
 }
 

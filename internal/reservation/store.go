@@ -128,7 +128,7 @@ func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 		return nil, err
 	}
 	row = rowOf(row, r, tx.Now())
-	return row, lookAnew(tx, row, nil)
+	return row, stand(tx, row, nil)
 }
 
 func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
@@ -145,7 +145,15 @@ func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error)
 		return nil, err
 	}
 	row = rowOf(row, r, tx.Now())
-	return row, lookAnew(tx, row, &before)
+	return row, stand(tx, row, &before)
+}
+
+// stand has lists and the look at arrivals find a reservation as it was stored; before is when the stay began until then.
+func stand(tx *db.Tx, row *ent.Reservation, before *time.Time) error {
+	if err := noteChange(tx, row); err != nil {
+		return err
+	}
+	return lookAnew(tx, row, before)
 }
 
 // stored runs a statement that stores one row.

@@ -166,12 +166,14 @@ CREATE TABLE `property_keys` (`id` text NOT NULL, `sealed` blob NOT NULL, `creat
 CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker_first_name` text NULL, `booker_last_name` text NOT NULL, `booker_email` text NULL, `booker_mobile` text NULL, `state` text NOT NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "reservation_integration_id_pms_id" to table: "reservations"
 CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`integration_id`, `pms_id`);
--- create index "reservation_integration_id_updated_at_id" to table: "reservations"
-CREATE INDEX `reservation_integration_id_updated_at_id` ON `reservations` (`integration_id`, `updated_at`, `id`);
 -- create index "reservation_from_at_property_id" to table: "reservations"
 CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`);
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
+-- create "reservation_changes" table
+CREATE TABLE `reservation_changes` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `integration_id` text NOT NULL, `reservation_id` text NOT NULL, `changed_at` datetime NOT NULL);
+-- create index "reservationchange_property_id_c_cea6d123601701e0254b10f88067edea" to table: "reservation_changes"
+CREATE UNIQUE INDEX `reservationchange_property_id_c_cea6d123601701e0254b10f88067edea` ON `reservation_changes` (`property_id`, `changed_at`, `reservation_id`, `integration_id`);
 -- create "secrets" table
 CREATE TABLE `secrets` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "slots" table
