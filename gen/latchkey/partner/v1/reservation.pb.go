@@ -1085,7 +1085,8 @@ type ListReservationsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only those the service changed at or after this moment.
+	// Only those the service changed at or after this moment. To go on from an earlier list, ask from 10 seconds before the
+	// last updatedAt of it: a change may show so much after one that began later.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Only those in this state.
 	State         string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
