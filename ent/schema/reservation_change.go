@@ -8,7 +8,7 @@ import (
 )
 
 // ReservationChange says that a reservation was stored. Lists by time of change are read from here: rows come at the end of
-// this table, where an index of reservations by a time that moves with each change would take entries out of its midst.
+// this table, or close to it, where an index of reservations by a time that moves with each change would take entries out of its midst.
 type ReservationChange struct{ ent.Schema }
 
 func (ReservationChange) Annotations() []schema.Annotation { return table("reservation_changes") }

@@ -53,15 +53,15 @@ func Expect(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err 
 	return int(rows), until, nil
 }
 
-// lookAnew has the arrival of a stay that was changed looked at, if it is near; before is when the stay began until then.
-func lookAnew(tx *db.Tx, row *ent.Reservation, before *time.Time) error {
+// lookAnew has the arrival of a stay that was changed looked at, if it is near; before is what the stay was, nil for nothing.
+func lookAnew(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
 	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + early)) }
 	var err error
 	switch {
 	case near(row.FromAt) && row.FromAt.After(now) && slices.Contains(Arriving, row.State):
 		_, err = tx.ExecContext(tx.Brief(), expectArrival, row.ID, row.PropertyID, row.FromAt, now, now)
-	case before != nil && near(*before) && before.After(now.Add(-Grace)):
+	case before != nil && near(before.FromAt) && before.FromAt.After(now.Add(-Grace)):
 		_, err = tx.ExecContext(tx.Brief(), recallArrival, now, row.ID, row.PropertyID)
 	}
 	if err != nil {

@@ -7,20 +7,35 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 )
 
-// Two changes of one moment, as a batch may bring, are one place in lists.
-const changeStatement = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
-	VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+// settled is how long after a change of a reservation its place in lists is left behind by the next, instead of moved. What
+// was changed lately is close at hand, and stands once however often it is changed; what was not would be a page to search
+// and to write that no other change needs.
+const settled = time.Hour
 
-// noteChange puts a reservation that was stored where lists by time of change find it. Where they found it before is left
-// behind: see [Superseded].
-func noteChange(tx *db.Tx, row *ent.Reservation) error {
-	if _, err := tx.ExecContext(tx.Brief(), changeStatement, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
+const (
+	intoChanges = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
+		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+	moveChange = `UPDATE reservation_changes SET changed_at = $1 WHERE property_id = $2 AND reservation_id = $3 AND changed_at = $4`
+)
+
+// noteChange puts a reservation that was stored at the end of lists by time of change; before is when it was stored until
+// then, zero for never.
+func noteChange(tx *db.Tx, row *ent.Reservation, before time.Time) error {
+	moved, err := false, error(nil)
+	if row.UpdatedAt.Sub(before) < settled {
+		moved, err = storedOne(tx, moveChange, row.UpdatedAt, row.PropertyID, row.ID, before)
+	}
+	if err == nil && !moved {
+		_, err = storedOne(tx, intoChanges, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt)
+	}
+	if err != nil {
 		return fmt.Errorf("note a change of a reservation: %w", err)
 	}
 	return nil
@@ -32,16 +47,9 @@ type place struct {
 	id string
 }
 
-// changesAfter lists the next changes, also those that a later one stands for.
-func changesAfter(tx *db.Tx, s Scope, p place, limit int) ([]*ent.ReservationChange, error) {
-	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), func(s *sql.Selector) {
-		s.Where(sql.P(func(b *sql.Builder) {
-			b.Wrap(func(b *sql.Builder) {
-				b.IdentComma(s.C(reservationchange.FieldChangedAt), s.C(reservationchange.FieldReservationID))
-			})
-			b.WriteString(" > ").Wrap(func(b *sql.Builder) { b.Args(p.at, p.id) })
-		}))
-	})
+// changesAfter lists the next changes that no later one stands for; those of reservations in one state, if it is given.
+func changesAfter(tx *db.Tx, s Scope, state access.State, p place, limit int) ([]*ent.ReservationChange, error) {
+	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), beyond(p), latest(state))
 	if s.IntegrationID != "" {
 		q.Where(reservationchange.IntegrationID(s.IntegrationID))
 	}
@@ -49,13 +57,37 @@ func changesAfter(tx *db.Tx, s Scope, p place, limit int) ([]*ent.ReservationCha
 		Select(reservationchange.FieldChangedAt, reservationchange.FieldReservationID).All(tx.Context())
 }
 
-// standing are the reservations for which changes stand, in that order; of one state, if it is given.
-func standing(tx *db.Tx, s Scope, state access.State, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
-	q := tx.Reservation.Query().Where(s.within(), entreservation.IDIn(changed(changes)...))
-	if state != "" {
-		q.Where(entreservation.State(string(state)))
+func beyond(p place) predicate.ReservationChange {
+	return func(s *sql.Selector) {
+		s.Where(sql.P(func(b *sql.Builder) {
+			b.Wrap(func(b *sql.Builder) {
+				b.IdentComma(s.C(reservationchange.FieldChangedAt), s.C(reservationchange.FieldReservationID))
+			})
+			b.WriteString(" > ").Wrap(func(b *sql.Builder) { b.Args(p.at, p.id) })
+		}))
 	}
-	rows, err := q.All(tx.Context())
+}
+
+// latest asks for the time of the reservation change by change, which both databases do in the order of the index. A join
+// PostgreSQL would begin where it takes the two times for less likely to be equal than they are.
+func latest(state access.State) predicate.ReservationChange {
+	return func(s *sql.Selector) {
+		r := sql.Table(entreservation.Table)
+		updatedAt := sql.Select(r.C(entreservation.FieldUpdatedAt)).From(r).
+			Where(sql.ColumnsEQ(r.C(entreservation.FieldID), s.C(reservationchange.FieldReservationID)))
+		if state != "" {
+			updatedAt.Where(sql.EQ(r.C(entreservation.FieldState), string(state)))
+		}
+		s.Where(sql.P(func(b *sql.Builder) {
+			b.Ident(s.C(reservationchange.FieldChangedAt)).WriteString(" = ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
+		}))
+	}
+}
+
+// inOrder loads the reservations that were changed, in that order. One that changed since they were listed is left out: it
+// stands further on.
+func inOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
+	rows, err := tx.Reservation.Query().Where(s.within(), entreservation.IDIn(changed(changes)...)).All(tx.Context())
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
 		return false, nil
 	}
-	before := row.FromAt
+	before := *row
 	row.FromAt, row.ToAt, row.UpdatedAt = from, to, tx.Now()
 	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
 		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)

@@ -20,7 +20,7 @@ func OpenPageToken(token string) (at time.Time, reservationID string, err error)
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {
 		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) //nolint:gosec // written the same way
-		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) {
+		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) && PageToken(at, reservationID) == token {
 			return at, reservationID, nil
 		}
 	}

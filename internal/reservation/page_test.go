@@ -19,6 +19,7 @@ func TestPageToken(t *testing.T) {
 		"nothing": "", "no base64": "%%%", "short": "AAAA",
 		"a NUL":             reservation.PageToken(now, rsv[:len(rsv)-1]+"\x00"),
 		"no text":           reservation.PageToken(now, "\xff\xfe"),
+		"broken lines":      reservation.PageToken(now, rsv)[:4] + "\n" + reservation.PageToken(now, rsv)[4:],
 		"another kind":      reservation.PageToken(now, id.New(id.Lock)),
 		"longer":            reservation.PageToken(now, rsv+"0"),
 		"long":              reservation.PageToken(now, strings.Repeat("x", 1<<16)),

@@ -64,32 +64,24 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	if err != nil {
 		return nil, "", err
 	}
-	const atOnce = 500
-	for limit := q.Size + 1; ; limit = atOnce {
-		changes, err := changesAfter(tx, s, from, limit)
-		if err != nil {
-			return nil, "", fmt.Errorf("list reservations: %w", err)
-		}
-		more, err := standing(tx, s, q.State, changes)
-		if err != nil {
-			return nil, "", fmt.Errorf("list reservations: %w", err)
-		}
-		if rows = append(rows, more...); len(rows) > q.Size {
-			rows = rows[:q.Size]
-			last := rows[q.Size-1]
-			return rows, PageToken(last.UpdatedAt, last.ID), nil
-		}
-		if len(changes) < limit {
-			return rows, "", nil
-		}
-		last := changes[limit-1]
-		from = place{last.ChangedAt, last.ReservationID}
+	changes, err := changesAfter(tx, s, q.State, from, q.Size+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list reservations: %w", err)
 	}
+	if len(changes) > q.Size {
+		changes = changes[:q.Size]
+		last := changes[q.Size-1]
+		next = PageToken(last.ChangedAt, last.ReservationID)
+	}
+	if rows, err = inOrder(tx, s, changes); err != nil {
+		return nil, "", fmt.Errorf("list reservations: %w", err)
+	}
+	return rows, next, nil
 }
 
-// from is the place after which the list begins.
+// from is the place after which the list begins. Times are kept in microseconds: since a finer one means since the next.
 func (q Query) from() (place, error) {
-	since := place{at: q.Since.Truncate(time.Microsecond)}
+	since := place{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
 	if q.Token == "" {
 		return since, nil
 	}

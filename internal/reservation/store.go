@@ -3,6 +3,7 @@ package reservation
 import (
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -132,42 +133,52 @@ func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 }
 
 func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
-	before := row.FromAt
+	before := row
 	values, err := valuesOf(r, tx.Now())
 	if err != nil {
 		return nil, err
 	}
 	statement := updateStatement
-	if r.From.Equal(before) {
+	if r.From.Equal(before.FromAt) {
 		statement, values = updateInPlace, values[:len(values)-1]
 	}
 	if err := stored(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
 		return nil, err
 	}
 	row = rowOf(row, r, tx.Now())
-	return row, stand(tx, row, &before)
+	return row, stand(tx, row, before)
 }
 
-// stand has lists and the look at arrivals find a reservation as it was stored; before is when the stay began until then.
-func stand(tx *db.Tx, row *ent.Reservation, before *time.Time) error {
-	if err := noteChange(tx, row); err != nil {
+// stand has lists and the look at arrivals find a reservation as it was stored; before is what it was, nil for nothing.
+func stand(tx *db.Tx, row, before *ent.Reservation) error {
+	var changedAt time.Time
+	if before != nil {
+		changedAt = before.UpdatedAt
+	}
+	if err := noteChange(tx, row, changedAt); err != nil {
 		return err
 	}
 	return lookAnew(tx, row, before)
 }
 
-// stored runs a statement that stores one row.
+// stored runs a statement that stores a reservation.
 func stored(tx *db.Tx, statement string, values []any) error {
-	done, err := tx.ExecContext(tx.Brief(), statement, values...)
-	if err != nil {
-		return fmt.Errorf("store a reservation: %w", err)
-	}
-	n, err := done.RowsAffected()
-	if err == nil && n != 1 {
-		err = fmt.Errorf("%d rows", n)
+	one, err := storedOne(tx, statement, values...)
+	if err == nil && !one {
+		err = errors.New("its row is not there")
 	}
 	if err != nil {
 		return fmt.Errorf("store a reservation: %w", err)
 	}
 	return nil
+}
+
+// storedOne runs a statement that stores one row, and says whether it did.
+func storedOne(tx *db.Tx, statement string, values ...any) (bool, error) {
+	done, err := tx.ExecContext(tx.Brief(), statement, values...)
+	if err != nil {
+		return false, err
+	}
+	n, err := done.RowsAffected()
+	return n == 1, err
 }
