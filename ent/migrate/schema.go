@@ -918,7 +918,7 @@ var (
 		PrimaryKey: []*schema.Column{ReservationChangesColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "reservationchange_property_id_changed_at_reservation_id_integration_id",
+				Name:    "reservationchange_place",
 				Unique:  true,
 				Columns: []*schema.Column{ReservationChangesColumns[1], ReservationChangesColumns[4], ReservationChangesColumns[3], ReservationChangesColumns[2]},
 			},

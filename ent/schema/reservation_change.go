@@ -7,8 +7,9 @@ import (
 	"entgo.io/ent/schema/index"
 )
 
-// ReservationChange says that a reservation was stored. Lists by time of change are read from here: rows come at the end of
-// this table, or close to it, where an index of reservations by a time that moves with each change would take entries out of its midst.
+// ReservationChange is the place of a reservation in lists by time of change. New ones come at the end of this table, where an
+// index of reservations by that time would have each change take an entry out of its midst. One that was left behind, because
+// the reservation has another by now, is skipped and swept.
 type ReservationChange struct{ ent.Schema }
 
 func (ReservationChange) Annotations() []schema.Annotation { return table("reservation_changes") }
@@ -19,13 +20,13 @@ func (ReservationChange) Fields() []ent.Field {
 		property(),
 		field.String("integration_id").MaxRuneLen(40).Immutable(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
-		moment("changed_at"), // the updated_at of then: where the reservation has another, a later change stands for it
+		moment("changed_at"), // the updated_at of then: where the reservation has another, this place was left behind
 	}
 }
 
 func (ReservationChange) Indexes() []ent.Index {
 	return []ent.Index{
 		// The integration is last so that lists of one pass over the others without a look at the table.
-		index.Fields("property_id", "changed_at", "reservation_id", "integration_id").Unique(),
+		index.Fields("property_id", "changed_at", "reservation_id", "integration_id").Unique().StorageKey("reservationchange_place"),
 	}
 }

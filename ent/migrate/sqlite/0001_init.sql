@@ -172,8 +172,8 @@ CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `pr
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "reservation_changes" table
 CREATE TABLE `reservation_changes` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `integration_id` text NOT NULL, `reservation_id` text NOT NULL, `changed_at` datetime NOT NULL);
--- create index "reservationchange_property_id_c_cea6d123601701e0254b10f88067edea" to table: "reservation_changes"
-CREATE UNIQUE INDEX `reservationchange_property_id_c_cea6d123601701e0254b10f88067edea` ON `reservation_changes` (`property_id`, `changed_at`, `reservation_id`, `integration_id`);
+-- create index "reservationchange_place" to table: "reservation_changes"
+CREATE UNIQUE INDEX `reservationchange_place` ON `reservation_changes` (`property_id`, `changed_at`, `reservation_id`, `integration_id`);
 -- create "secrets" table
 CREATE TABLE `secrets` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "slots" table
