@@ -28,7 +28,8 @@ const (
 // noteChange puts a reservation that was stored at the end of lists by time of change; before is when it was stored until
 // then, zero for never.
 func noteChange(tx *db.Tx, row *ent.Reservation, before time.Time) error {
-	moved, err := false, error(nil)
+	var moved bool
+	var err error
 	if row.UpdatedAt.Sub(before) < settled {
 		moved, err = storedOne(tx, moveChange, row.UpdatedAt, row.PropertyID, row.ID, before)
 	}

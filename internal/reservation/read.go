@@ -82,6 +82,9 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 // from is the place after which the list begins. Times are kept in microseconds: since a finer one means since the next.
 func (q Query) from() (place, error) {
 	since := place{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
+	if since.at.Year() > 9999 { // as text that is before all others
+		since.at = q.Since
+	}
 	if q.Token == "" {
 		return since, nil
 	}

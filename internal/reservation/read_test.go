@@ -202,9 +202,10 @@ func TestListPages(t *testing.T) {
 		if err != nil || len(rows) != 1 || len(second) != 1 || rows[0].ID == second[0].ID || next != "" {
 			t.Errorf("%v then %v, next %q, %v", rows, second, next, err)
 		}
-		finer = reservation.Query{Size: 1, Since: h.read("6").UpdatedAt.Add(time.Nanosecond)}
-		if rows, next, err = reservation.List(view, h.scope, finer); err != nil || len(rows) > 0 || next != "" {
-			t.Errorf("%v after the last, next %q, %v", rows, next, err)
+		for _, since := range []time.Time{h.read("6").UpdatedAt.Add(time.Nanosecond), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)} {
+			if rows, next, err = reservation.List(view, h.scope, reservation.Query{Size: 1, Since: since}); err != nil || len(rows) > 0 || next != "" {
+				t.Errorf("%v since %v, next %q, %v", rows, since, next, err)
+			}
 		}
 		for _, bad := range []string{"x", "AAAA", "!!", string(make([]byte, 100))} {
 			_, _, err := reservation.List(view, h.scope, reservation.Query{Size: 7, Token: bad})
