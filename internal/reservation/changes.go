@@ -141,9 +141,11 @@ func Superseded(view *db.Tx, after int64, limit int) (ids []int64, next int64, e
 	return ids, next, nil
 }
 
-// ForgetChanges removes changes that a later one stands for. That stays so: no time of change comes twice.
+// ForgetChanges removes those of some changes that a later one stands for. That is asked again: one that stood elsewhere when
+// it was found may have been moved since.
 func ForgetChanges(tx *db.Tx, ids []int64) error {
-	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
+	old := reservationchange.And(reservationchange.IDIn(ids...), reservationchange.Not(latest("")))
+	if _, err := tx.ReservationChange.Delete().Where(old).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("forget old changes of reservations: %w", err)
 	}
 	return nil
