@@ -125,11 +125,11 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 	return err
 }
 
-// settleIn stores what the server would have with reservations that were stored by it a while ago: their place in lists, and
-// looks at those who arrive, which are not due all at once.
+// settleIn stores what the server would have with reservations that were stored by it a while ago: their place in lists, by ids
+// below all that it gave since it was started, and looks at those who arrive, which are not due all at once.
 func settleIn(d *sql.DB) error {
-	if _, err := d.Exec(`INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
-		SELECT property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
+	if _, err := d.Exec(`INSERT INTO reservation_changes (id, property_id, integration_id, reservation_id, changed_at)
+		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
 	const apart = 15 * 60                         // seconds between two looks

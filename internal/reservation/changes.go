@@ -14,29 +14,14 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// settled is how long after a change of a reservation its place in lists is left behind by the next, instead of moved. What
-// was changed lately is close at hand, and stands once however often it is changed; what was not would be a page to search
-// and to write that no other change needs.
-const settled = time.Hour
+// intoChanges puts a place at the end. A batch that changes a reservation twice in one moment gives it one.
+const intoChanges = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
+	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
-const (
-	intoChanges = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
-		VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
-	moveChange = `UPDATE reservation_changes SET changed_at = $1 WHERE property_id = $2 AND reservation_id = $3 AND changed_at = $4`
-)
-
-// noteChange puts a reservation that was stored at the end of lists by time of change; before is when it was stored until
-// then, zero for never.
-func noteChange(tx *db.Tx, row *ent.Reservation, before time.Time) error {
-	var moved bool
-	var err error
-	if row.UpdatedAt.Sub(before) < settled {
-		moved, err = storedOne(tx, moveChange, row.UpdatedAt, row.PropertyID, row.ID, before)
-	}
-	if err == nil && !moved {
-		_, err = storedOne(tx, intoChanges, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt)
-	}
-	if err != nil {
+// noteChange puts a reservation that was stored at the end of lists by time of change. Where it stood before stays behind until
+// it is swept: to move it would be another page to search and to write.
+func noteChange(tx *db.Tx, row *ent.Reservation) error {
+	if _, err := tx.ExecContext(tx.Brief(), intoChanges, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("note a change of a reservation: %w", err)
 	}
 	return nil
@@ -71,7 +56,13 @@ func beyond(p place) predicate.ReservationChange {
 
 // latest asks for the time of the reservation change by change, which both databases do in the order of the index. A join
 // PostgreSQL would begin where it takes the two times for less likely to be equal than they are.
-func latest(state access.State) predicate.ReservationChange {
+func latest(state access.State) predicate.ReservationChange { return comparing(" = ", state) }
+
+// superseded is what has a later change, or no reservation.
+func superseded() predicate.ReservationChange { return comparing(" IS DISTINCT FROM ", "") }
+
+// comparing compares the time of a change with that of the latest of its reservation, if that is in a state, "" for any.
+func comparing(how string, state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
 		updatedAt := sql.Select(r.C(entreservation.FieldUpdatedAt)).From(r).
@@ -80,7 +71,7 @@ func latest(state access.State) predicate.ReservationChange {
 			updatedAt.Where(sql.EQ(r.C(entreservation.FieldState), string(state)))
 		}
 		s.Where(sql.P(func(b *sql.Builder) {
-			b.Ident(s.C(reservationchange.FieldChangedAt)).WriteString(" = ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
+			b.Ident(s.C(reservationchange.FieldChangedAt)).WriteString(how).Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
 		}))
 	}
 }
@@ -114,38 +105,36 @@ func changed(changes []*ent.ReservationChange) []string {
 	return ids
 }
 
-// Superseded finds the changes that a later one stands for, among the limit next ids above after, and says after which to go
-// on; 0 at the end.
-func Superseded(view *db.Tx, after int64, limit int) (ids []int64, next int64, err error) {
-	changes, err := view.ReservationChange.Query().Where(reservationchange.IDGT(after)).Order(reservationchange.ByID()).Limit(limit).All(view.Context())
-	if err != nil {
-		return nil, 0, fmt.Errorf("look for old changes of reservations: %w", err)
+// LastChange is the id of the newest change, 0 for none.
+func LastChange(view *db.Tx) (int64, error) {
+	id, err := view.ReservationChange.Query().Order(reservationchange.ByID(sql.OrderDesc())).FirstID(view.Context())
+	if err != nil && !ent.IsNotFound(err) {
+		return 0, fmt.Errorf("look for the newest change of a reservation: %w", err)
 	}
-	rows, err := view.Reservation.Query().Where(entreservation.IDIn(changed(changes)...)).
-		Select(entreservation.FieldID, entreservation.FieldUpdatedAt).All(view.Context())
-	if err != nil {
-		return nil, 0, fmt.Errorf("look for old changes of reservations: %w", err)
-	}
-	last := make(map[string]time.Time, len(rows))
-	for _, row := range rows {
-		last[row.ID] = row.UpdatedAt
-	}
-	for i, c := range changes {
-		if !last[c.ReservationID].Equal(c.ChangedAt) {
-			ids = append(ids, c.ID)
-		}
-		if i == limit-1 {
-			next = c.ID
-		}
-	}
-	return ids, next, nil
+	return id, nil
 }
 
-// ForgetChanges removes those of some changes that a later one stands for. That is asked again: one that stood elsewhere when
-// it was found may have been moved since.
+// Superseded finds, among the next changes with ids above after and up to last, those that a later one stands for. It looks at
+// no more than limit of them, and says up to which it did.
+func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until int64, err error) {
+	beyond := view.ReservationChange.Query().Where(reservationchange.IDGT(after), reservationchange.IDLTE(last)).Order(reservationchange.ByID())
+	until, err = beyond.Clone().Offset(limit - 1).FirstID(view.Context())
+	if ent.IsNotFound(err) {
+		until, err = last, nil
+	}
+	if err == nil {
+		old, err = beyond.Where(reservationchange.IDLTE(until), superseded()).IDs(view.Context())
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for old changes of reservations: %w", err)
+	}
+	return old, until, nil
+}
+
+// ForgetChanges removes changes that were found superseded, which they stay. To look at their reservations once more would
+// have each change of one that comes at the same time conflict with this on PostgreSQL.
 func ForgetChanges(tx *db.Tx, ids []int64) error {
-	old := reservationchange.And(reservationchange.IDIn(ids...), reservationchange.Not(latest("")))
-	if _, err := tx.ReservationChange.Delete().Where(old).Exec(tx.Context()); err != nil {
+	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("forget old changes of reservations: %w", err)
 	}
 	return nil

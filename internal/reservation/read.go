@@ -68,13 +68,16 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	if err != nil {
 		return nil, "", fmt.Errorf("list reservations: %w", err)
 	}
-	if len(changes) > q.Size {
+	more := len(changes) > q.Size
+	if more {
 		changes = changes[:q.Size]
-		last := changes[q.Size-1]
-		next = PageToken(last.ChangedAt, last.ReservationID)
 	}
 	if rows, err = inOrder(tx, s, changes); err != nil {
 		return nil, "", fmt.Errorf("list reservations: %w", err)
+	}
+	if more || len(rows) < len(changes) { // one that changed meanwhile stands further on
+		last := changes[len(changes)-1]
+		next = PageToken(last.ChangedAt, last.ReservationID)
 	}
 	return rows, next, nil
 }

@@ -151,11 +151,7 @@ func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error)
 
 // stand has lists and the look at arrivals find a reservation as it was stored; before is what it was, nil for nothing.
 func stand(tx *db.Tx, row, before *ent.Reservation) error {
-	var changedAt time.Time
-	if before != nil {
-		changedAt = before.UpdatedAt
-	}
-	if err := noteChange(tx, row, changedAt); err != nil {
+	if err := noteChange(tx, row); err != nil {
 		return err
 	}
 	return lookAnew(tx, row, before)
@@ -163,22 +159,15 @@ func stand(tx *db.Tx, row, before *ent.Reservation) error {
 
 // stored runs a statement that stores a reservation.
 func stored(tx *db.Tx, statement string, values []any) error {
-	one, err := storedOne(tx, statement, values...)
-	if err == nil && !one {
-		err = errors.New("its row is not there")
+	done, err := tx.ExecContext(tx.Brief(), statement, values...)
+	if err == nil {
+		var n int64
+		if n, err = done.RowsAffected(); err == nil && n != 1 {
+			err = errors.New("its row is not there")
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("store a reservation: %w", err)
 	}
 	return nil
-}
-
-// storedOne runs a statement that stores one row, and says whether it did.
-func storedOne(tx *db.Tx, statement string, values ...any) (bool, error) {
-	done, err := tx.ExecContext(tx.Brief(), statement, values...)
-	if err != nil {
-		return false, err
-	}
-	n, err := done.RowsAffected()
-	return n == 1, err
 }

@@ -6,7 +6,6 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
-	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/worker"
 )
 
@@ -40,20 +39,6 @@ func (s *Server) forgetEvents(ctx context.Context) error {
 			next, err = event.Forget(tx, before, after, most)
 			return err
 		})
-		if after = next; err != nil || after == 0 {
-			return err
-		}
-	}
-}
-
-// forgetChanges removes changes of reservations that a later one stands for. They are searched beside the writer.
-func (s *Server) forgetChanges(ctx context.Context) error {
-	const most = 500
-	for after := int64(0); ; {
-		old, next, err := reservation.Superseded(s.db.View(ctx), after, most)
-		if err == nil && len(old) > 0 {
-			err = s.db.Write(ctx, func(tx *db.Tx) error { return reservation.ForgetChanges(tx, old) })
-		}
 		if after = next; err != nil || after == 0 {
 			return err
 		}

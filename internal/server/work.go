@@ -58,7 +58,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
 		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
-		{Name: "changes of reservations", Every: time.Hour, Run: s.forgetChanges},
+		worker.Changes{DB: s.db}.Sweep(),
 		s.forget("tokens", keptTokens, credential.Sweep),
 		s.forget("notices", s.cfg.KeepEvents, staff.ForgetNotices),
 		s.forget("conflicts", s.cfg.KeepEvents, space.ForgetConflicts),

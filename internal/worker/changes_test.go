@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationchange"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+func TestSweepsBack(t *testing.T) {
+	var got []int
+	for sweep := range 17 {
+		got = append(got, sweepsBack(sweep))
+	}
+	if diff := cmp.Diff([]int{sweepsOfAll, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1, 16}, got); diff != "" {
+		t.Error(diff)
+	}
+	looks := map[int]int{} // of the sweeps of an hour, at what came just after the first of them
+	for sweep := 1; sweep <= sweepsOfAll; sweep++ {
+		if sweep <= sweepsBack(sweep) {
+			looks[sweep]++
+		}
+	}
+	if diff := cmp.Diff(map[int]int{1: 1, 2: 1, 4: 1, 8: 1, 16: 1, 32: 1, 64: 1}, looks); diff != "" {
+		t.Error(diff)
+	}
+	if sweepsBack(2*sweepsOfAll) != sweepsOfAll || sweepsBack(2*sweepsOfAll+6) != 2 {
+		t.Error("the second round is not as the first")
+	}
+}
+
+func TestSweepOfChanges(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		house(t, d)
+		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+		// change has a reservation stand where it stands at a minute, and before it nowhere else.
+		change := func(reservationID string, minute int) {
+			write(t, d, func(tx *db.Tx) error {
+				now := at.Add(time.Duration(minute) * time.Minute)
+				n, err := tx.Reservation.Update().Where(reservation.ID(reservationID)).SetUpdatedAt(now).Save(tx.Context())
+				if err == nil && n == 0 {
+					err = tx.Reservation.Create().SetID(reservationID).SetPropertyID("prp_one").SetIntegrationID("int_one").SetPmsID(reservationID).
+						SetPmsNumber("N").SetBookerLastName("L").SetState("confirmed").SetFromAt(at).SetToAt(at).SetCreatedAt(now).SetUpdatedAt(now).Exec(tx.Context())
+				}
+				if err != nil {
+					return err
+				}
+				return tx.ReservationChange.Create().SetPropertyID("prp_one").SetIntegrationID("int_one").SetReservationID(reservationID).SetChangedAt(now).Exec(tx.Context())
+			})
+		}
+		left := func() (minutes map[string][]int) {
+			rows, err := d.Read().ReservationChange.Query().Order(reservationchange.ByID()).All(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			minutes = map[string][]int{}
+			for _, r := range rows {
+				minutes[r.ReservationID] = append(minutes[r.ReservationID], int(r.ChangedAt.Sub(at).Minutes()))
+			}
+			return minutes
+		}
+		expect := func(what string, want map[string][]int) {
+			t.Helper()
+			if diff := cmp.Diff(want, left()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", what, diff)
+			}
+		}
+		s := Changes{DB: d}.Sweep()
+		sweep := func(n int) {
+			t.Helper()
+			for range n {
+				if err := s.Run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		change("rsv_busy", 0)
+		change("rsv_busy", 1)
+		sweep(1) // the first looks at all
+		expect("what was there before", map[string][]int{"rsv_busy": {1}})
+		for minute := 2; minute < 10; minute++ {
+			change("rsv_busy", minute)
+		}
+		change("rsv_calm", 10)
+		cut, cancel := context.WithCancel(t.Context())
+		cancel()
+		if s.Run(cut) == nil {
+			t.Error("a sweep that was cut short says nothing")
+		}
+		sweep(1)
+		expect("the last minute, also after a failure", map[string][]int{"rsv_busy": {1, 9}, "rsv_calm": {10}})
+		change("rsv_calm", 11)
+		sweep(1) // looks back over two
+		expect("two minutes", map[string][]int{"rsv_busy": {1, 9}, "rsv_calm": {11}})
+		sweep(sweepsOfAll - 3)
+		change("rsv_calm", 12)
+		expect("an hour, but for what is older", map[string][]int{"rsv_busy": {1, 9}, "rsv_calm": {11, 12}})
+		sweep(1)
+		expect("all", map[string][]int{"rsv_busy": {9}, "rsv_calm": {12}})
+	})
+}
+
+// More changes than one step looks at, all of one moment of a busy house.
+func TestSweepOfManyChanges(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		write(t, d, func(tx *db.Tx) error { // of reservations that are not there
+			for range 3*batch + 1 {
+				err := tx.ReservationChange.Create().SetPropertyID("prp_one").SetIntegrationID("int_one").SetReservationID(rand.Text()).SetChangedAt(tx.Now()).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err := (Changes{DB: d}).Sweep().Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := d.Read().ReservationChange.Query().Count(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d left, %v", n, err)
+		}
+	})
+}
