@@ -125,6 +125,10 @@ func inFlight() error {
 	return fault.New(fault.Exists, fault.IdempotencyInFlight, "a call with this Idempotency-Key is still running; ask again shortly").Retry(time.Second)
 }
 
+// errShownOnce refuses to repeat an answer whose secret is kept nowhere: without it, it would look like one that went well.
+var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
+	"this call was done, and its first answer showed a secret that is not kept: give what it made another secret, or make another under a new Idempotency-Key")
+
 // recall fills answer with what was answered before under the key.
 func (m *Memory) recall(ctx context.Context, c *claim, answer proto.Message) (bool, error) {
 	row, err := m.DB.Read().Idempotency.Query().Where(entidempotency.Holder(c.holder), entidempotency.Method(c.method),
@@ -137,6 +141,9 @@ func (m *Memory) recall(ctx context.Context, c *claim, answer proto.Message) (bo
 	}
 	if !bytes.Equal(row.RequestHash, c.hash[:]) {
 		return false, fault.New(fault.Invalid, fault.IdempotencyKeyReused, "this Idempotency-Key was used for another request; draw a new key for each request")
+	}
+	if len(row.Answer) == 0 {
+		return false, errShownOnce
 	}
 	raw, err := m.Keys.Open(ctx, c.property, c.purpose(), row.Answer)
 	if err != nil {
@@ -175,15 +182,9 @@ func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.T
 }
 
 func (m *Memory) remember(tx *db.Tx, c *claim, answer proto.Message) error {
-	bare := proto.Clone(answer)
-	strip(bare.ProtoReflect())
-	raw, err := proto.Marshal(bare)
+	kept, err := m.kept(tx.Context(), c, answer)
 	if err != nil {
-		return fmt.Errorf("write an answer down: %w", err)
-	}
-	sealed, err := m.Keys.Seal(tx.Context(), c.property, c.purpose(), raw)
-	if err != nil {
-		return fmt.Errorf("seal an answer: %w", err)
+		return err
 	}
 	_, err = tx.Idempotency.Delete().Where(entidempotency.Holder(c.holder), entidempotency.Method(c.method),
 		entidempotency.Key(c.key), entidempotency.ExpiresAtLTE(tx.Now())).Exec(tx.Context())
@@ -191,7 +192,7 @@ func (m *Memory) remember(tx *db.Tx, c *claim, answer proto.Message) error {
 		return fmt.Errorf("forget an old idempotency key: %w", err)
 	}
 	err = tx.Idempotency.Create().SetHolder(c.holder).SetMethod(c.method).SetKey(c.key).SetRequestHash(c.hash[:]).
-		SetAnswer(sealed).SetPropertyID(c.property).SetExpiresAt(tx.Now().Add(Keep)).SetCreatedAt(tx.Now()).Exec(tx.Context())
+		SetAnswer(kept).SetPropertyID(c.property).SetExpiresAt(tx.Now().Add(Keep)).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if ent.IsConstraintError(err) {
 		return inFlight()
 	}
@@ -201,21 +202,41 @@ func (m *Memory) remember(tx *db.Tx, c *claim, answer proto.Message) error {
 	return nil
 }
 
-// strip takes every field out that is marked debug_redact.
-func strip(m protoreflect.Message) {
+// kept is what is stored of an answer: nothing of one that showed a secret nobody can put back.
+func (m *Memory) kept(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
+	bare := proto.Clone(answer)
+	if strip(bare.ProtoReflect()) && m.Render[c.method] == nil {
+		return []byte{}, nil
+	}
+	raw, err := proto.Marshal(bare)
+	if err != nil {
+		return nil, fmt.Errorf("write an answer down: %w", err)
+	}
+	sealed, err := m.Keys.Seal(ctx, c.property, c.purpose(), raw)
+	if err != nil {
+		return nil, fmt.Errorf("seal an answer: %w", err)
+	}
+	return sealed, nil
+}
+
+// strip takes every field out that is marked debug_redact, and says whether there was any.
+func strip(m protoreflect.Message) (some bool) {
+	within := func(e protoreflect.Value) { some = strip(e.Message()) || some }
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case secret(f):
 			m.Clear(f)
+			some = true
 		case f.IsMap() && f.MapValue().Message() != nil:
-			v.Map().Range(func(_ protoreflect.MapKey, e protoreflect.Value) bool { strip(e.Message()); return true })
+			v.Map().Range(func(_ protoreflect.MapKey, e protoreflect.Value) bool { within(e); return true })
 		case f.Message() != nil && f.IsList():
 			for i := range v.List().Len() {
-				strip(v.List().Get(i).Message())
+				within(v.List().Get(i))
 			}
 		case f.Message() != nil && !f.IsMap():
-			strip(v.Message())
+			within(v)
 		}
 		return true
 	})
+	return some
 }

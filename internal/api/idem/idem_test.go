@@ -41,6 +41,7 @@ type desk struct {
 	clock   *clock.Fixed
 	memory  *idem.Memory
 	effects atomic.Int64
+	secrets bool          // its answers show some
 	hold    chan struct{} // closed: do not wait in the handler
 	entered chan struct{}
 }
@@ -82,7 +83,7 @@ func request(number string) *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}, PmsNumber: number}}
 }
 
-// call has a call go through the memory to a handler that stores a row and answers with a PIN.
+// call has a call go through the memory to a handler that stores a row.
 func (d *desk) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
 	out, err := d.memory.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
 		if d.entered != nil {
@@ -98,12 +99,13 @@ func (d *desk) call(ctx context.Context, method string, req proto.Message) (*par
 }
 
 func (d *desk) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
-	n := d.effects.Add(1)
-	pin := "739162"
-	id := fmt.Sprintf("effect-%d", n)
-	return &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{
-		Id: id, Pin: &pin, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1", Pin: "583046"}},
-	}}, tx.Secret.Create().SetID(id).SetSealed([]byte{1}).Exec(tx.Context())
+	id := fmt.Sprintf("effect-%d", d.effects.Add(1))
+	r := &partnerv1.Reservation{Id: id, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}
+	if d.secrets {
+		pin := "739162"
+		r.Pin, r.GatesPins[0].Pin = &pin, "583046"
+	}
+	return &partnerv1.UpsertReservationResponse{Data: r}, tx.Secret.Create().SetID(id).SetSealed([]byte{1}).Exec(tx.Context())
 }
 
 // stored counts the effects that lasted.
@@ -185,7 +187,7 @@ func TestAKeyIsOneRequestOfOneCallerAndMethod(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		one := as(t.Context(), integration("int_1"), "k1")
 		first, err := d.call(one, upsert, request("1"))
-		if err != nil || first.GetData().GetPin() == "" {
+		if err != nil || first.GetData().GetId() == "" {
 			t.Fatal(first, err)
 		}
 		_, err = d.call(one, upsert, request("2"))
@@ -228,6 +230,16 @@ func TestReadsAreNotRemembered(t *testing.T) {
 // What is stored is sealed and holds no secret, so a repeated answer has only those that are rendered anew.
 func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
+		d.secrets = true
+		d.memory.Render[upsert] = func(_ context.Context, answer proto.Message) error {
+			want := &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{Id: "effect-1", GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}}
+			if !proto.Equal(want, answer) {
+				t.Errorf("to be rendered %v, want %v", answer, want)
+			}
+			pin := "now"
+			answer.(*partnerv1.UpsertReservationResponse).Data.Pin = &pin
+			return nil
+		}
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
@@ -242,24 +254,42 @@ func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 			}
 		}
 		again, err := d.call(ctx, upsert, request("1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{Id: "effect-1", GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}}
-		if !proto.Equal(want, again) {
-			t.Errorf("repeated %v, want %v", again, want)
-		}
-		d.memory.Render[upsert] = func(_ context.Context, answer proto.Message) error {
-			pin := "now"
-			answer.(*partnerv1.UpsertReservationResponse).Data.Pin = &pin
-			return nil
-		}
-		if again, err = d.call(ctx, upsert, request("1")); err != nil || again.GetData().GetPin() != "now" {
+		if err != nil || again.GetData().GetPin() != "now" {
 			t.Errorf("rendered %v, %v", again, err)
 		}
 		d.memory.Render[upsert] = func(context.Context, proto.Message) error { return errors.New("away") }
 		if _, err = d.call(ctx, upsert, request("1")); err == nil {
 			t.Error("an answer that cannot be rendered was given")
+		}
+	})
+}
+
+// An answer that showed a secret nobody can put back is not given again: without the secret it would look like one that
+// went well.
+func TestASecretIsShownOnce(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		d.secrets = true
+		ctx := as(t.Context(), integration("int_1"), "k1")
+		if first, err := d.call(ctx, upsert, request("1")); err != nil || first.GetData().GetPin() == "" {
+			t.Fatal(first, err)
+		}
+		for range 2 {
+			_, err := d.call(ctx, upsert, request("1"))
+			d.refuse(err, fault.ShownOnce)
+		}
+		_, err := d.call(ctx, upsert, request("2"))
+		d.refuse(err, fault.IdempotencyKeyReused)
+		if n := d.stored(); n != 1 {
+			t.Errorf("%d effects", n)
+		}
+		d.secrets = false
+		bare := as(t.Context(), integration("int_1"), "k2")
+		first, err := d.call(bare, upsert, request("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := d.call(bare, upsert, request("1")); err != nil || !proto.Equal(first, again) {
+			t.Errorf("the same method without a secret: %v, %v, want %v", again, err, first)
 		}
 	})
 }

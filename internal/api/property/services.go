@@ -87,8 +87,6 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct,
 		propertyv1.CodeService_RevealCode_FullMethodName: (&codes{Deps: d}).renderPIN,
-
-		propertyv1.SmartKeyService_CreateSmartKeyLink_FullMethodName: (&smartKeys{Deps: d}).renderLink,
 	}
 }
 

@@ -4,14 +4,11 @@ import (
 	"context"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/phone"
 )
 
@@ -33,16 +30,6 @@ func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.Create
 		return &propertyv1.CreateSmartKeyLinkResponse{Link: l.Secret, ExpiresAt: timestamppb.New(l.Expires)}, nil
 	})
 }
-
-// errShownOnce refuses to repeat an answer whose secret is kept nowhere.
-var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
-	"this call made a link, which was shown in its first answer and is not kept; make another under a new Idempotency-Key: the lost one ends by itself")
-
-// renderLink stands where the link would be put back into a remembered answer: of a link only a keyed hash is stored, and an
-// answer without it would look like one that went well.
-func (s *smartKeys) renderLink(context.Context, proto.Message) error { return errShownOnce }
-
-var _ idem.Renderer = (&smartKeys{}).renderLink
 
 func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSmartKeyPhonesRequest) (*propertyv1.ListSmartKeyPhonesResponse, error) {
 	propertyID, err := tenant(ctx)
