@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
 )
 
 // External is a partner's space.
@@ -80,6 +81,34 @@ func touchGate(tx *db.Tx, propertyID string, spaceIDs []string) (Touched, error)
 		return Touched{All: true}, nil
 	}
 	return touch(tx, propertyID, spaceIDs...)
+}
+
+// TouchDoors names the stays that the locks of some doors concern: of a space, those in it and in the beds within it; of a
+// gate, those that it lets in. No door, or "", concerns nobody.
+func TouchDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (Touched, error) {
+	var all Touched
+	for _, doorID := range doorIDs {
+		if doorID == nil || *doorID == "" {
+			continue
+		}
+		one, err := touchDoor(tx, propertyID, *doorID)
+		if err != nil {
+			return Touched{}, err
+		}
+		all = all.And(one)
+	}
+	return all, nil
+}
+
+func touchDoor(tx *db.Tx, propertyID, doorID string) (Touched, error) {
+	if !id.Valid(id.Gate, doorID) {
+		return touch(tx, propertyID, doorID)
+	}
+	g, err := GetGate(tx.Context(), tx.Client, propertyID, doorID)
+	if err != nil {
+		return Touched{}, err
+	}
+	return touchGate(tx, propertyID, g.SpaceIds)
 }
 
 func uniqueExternals(list []External) []External {

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
 )
@@ -85,7 +84,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err != nil {
 			return nil, err
 		}
-		touched, err := doors(tx, propertyID, before.DoorID, optional.Text(r.GetDoorId()))
+		touched, err := space.TouchDoors(tx, propertyID, before.DoorID, r.DoorId)
 		if err != nil {
 			return nil, err
 		}
@@ -99,26 +98,6 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		m, err := lockMessage(tx.Context(), tx, propertyID, row)
 		return &propertyv1.AssignLockResponse{Data: m}, err
 	})
-}
-
-// doors says which stays the locks of some doors concern: those in the space, or those that the
-// gate lets in.
-func doors(tx *db.Tx, propertyID string, doorIDs ...*string) (space.Touched, error) {
-	var touched space.Touched
-	for _, doorID := range doorIDs {
-		switch {
-		case doorID == nil:
-		case id.Valid(id.Gate, *doorID):
-			gate, err := space.GetGate(tx.Context(), tx.Client, propertyID, *doorID)
-			if err != nil {
-				return touched, err
-			}
-			touched = touched.And(space.Touched{All: len(gate.SpaceIds) == 0, SpaceIDs: gate.SpaceIds})
-		default:
-			touched = touched.And(space.Touched{SpaceIDs: []string{*doorID}})
-		}
-	}
-	return touched, nil
 }
 
 // UnlockLock stores the opening first, under the caller's Idempotency-Key, and then has it

@@ -16,6 +16,9 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		r1, r2 := a.room("101"), a.room("102")
 		floor, entrance := a.gate("Floor", r2), a.gate("Entrance")
+		dorm := must(a.Space.CreateSpace(a.ctx, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Dorm", Name: "D4"}}))(t).GetData().GetId()
+		bed := must(a.Space.CreateSpace(a.ctx, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Bed", Name: "D4-A", ParentSpaceId: dorm}}))(t).GetData().GetId()
+		wing := a.gate("Wing", dorm)
 		_, lk := a.lock("L1")
 		for _, c := range []struct {
 			door, name string
@@ -26,6 +29,9 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 			{r2, "102", []string{r1, r2}, false},
 			{floor, "Floor", []string{r2}, false},
 			{r1, "101", []string{r1, r2}, false},
+			{dorm, "D4", []string{r1, dorm, bed}, false},
+			{r1, "101", []string{r1, dorm, bed}, false},
+			{wing, "Wing", []string{r1, dorm, bed}, false},
 			{entrance, "Entrance", nil, true},
 			{"", "", nil, true},
 			{"", "", nil, false},
