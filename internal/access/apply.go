@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -130,26 +131,24 @@ func standing(g *ent.Grant, now time.Time) Right {
 
 func live(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }
 
-// mostGrants bounds how many former grants of a stay are looked at.
-const mostGrants = 20
-
 // grantsOf finds the latest grant of a stay, nil if it has none, and the earlier ones of which some lock may still hold a
-// code.
+// code. The latest is the open one; ids and times of others may come of another clock.
 func grantsOf(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
-	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Brief())
+	of := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
+		Order(entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc()))
+	older, err = of.Clone().Where(entgrant.ReleasedAtIsNil()).All(tx.Brief())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
-	for i, g := range rows {
-		switch {
-		case i == 0:
-			latest = g
-		case g.ReleasedAt == nil:
-			older = append(older, g)
+	if i := slices.IndexFunc(older, live); i >= 0 {
+		latest = older[i]
+	} else if latest, err = of.First(tx.Brief()); err != nil {
+		if ent.IsNotFound(err) {
+			return nil, nil, nil
 		}
+		return nil, nil, fmt.Errorf("load the latest grant of a stay: %w", err)
 	}
-	return latest, older, nil
+	return latest, slices.DeleteFunc(older, func(g *ent.Grant) bool { return g.ID == latest.ID }), nil
 }
 
 // work is one run of Apply, Settle or Show.

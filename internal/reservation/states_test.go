@@ -272,3 +272,46 @@ func TestCheckInTooLate(t *testing.T) {
 		same(t, "status", access.StatusNone, s.Plan.Status)
 	})
 }
+
+// A PMS that takes check-ins back and forth while the lock is away leaves codes of many grants behind: removed is said once
+// all are gone.
+func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.checkIn("A", "r1", "r1", "g1")
+		h.online(false)
+		for range 21 {
+			h.put(state("A", "confirmed"))
+			h.put(state("A", "started"))
+		}
+		out := h.put(state("A", "processed"))
+		same(t, "while the lock is away", access.StatusRemoving, out.Plan.Status)
+		h.online(true)
+		h.verify("r1", "g1")
+		same(t, "once it was heard", access.StatusRemoved, h.plan("A").Status)
+	})
+}
+
+// Grants of a stay are told apart by what they are, not by their ids, which come of the clock of whoever made them.
+func TestAGrantMadeByAClockAheadIsOver(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.checkIn("A", "r1", "r1", "g1")
+		h.put(state("A", "canceled"))
+		h.verify("r1", "g1")
+		const ahead = "grt_7zzzzzzzzzzzzzzzzzzzzzzzzz"
+		h.write(func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), "UPDATE grants SET id = $1", ahead)
+			if err == nil {
+				_, err = tx.ExecContext(tx.Context(), "UPDATE slots SET grant_id = $1 WHERE grant_id <> ''", ahead)
+			}
+			return err
+		})
+		h.clock.Advance(-time.Hour)
+		h.put(state("A", "started"))
+		h.verify("r1", "g1")
+		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"})
+		same(t, "new dates", access.StatusUpdating, moved.Plan.Status)
+		h.put(state("A", "processed"))
+		h.verify("r1", "g1")
+		same(t, "checked out", access.StatusRemoved, h.plan("A").Status)
+	})
+}
