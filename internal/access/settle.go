@@ -3,10 +3,12 @@ package access
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"latchkey.dev/ent"
+	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/ent/predicate"
@@ -14,6 +16,7 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -82,10 +85,8 @@ func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 	return w.settle(g, failed)
 }
 
-// mostWaiting bounds how many stays are looked at when a slot became free.
-const mostWaiting = 20
-
-// waiting settles the stays whose door has the lock of a slot that became free, and that have no code on it.
+// waiting gives the place that became free on a lock to the stays that open its door and have no code on it, those that
+// have waited longest first, until it is full again.
 func (w Settler) waiting(c SlotChange) error {
 	ctx := w.Tx.Context()
 	lk, err := w.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
@@ -105,26 +106,50 @@ func (w Settler) waiting(c SlotChange) error {
 		return fmt.Errorf("list the codes on a lock: %w", err)
 	}
 	rows, err := w.Tx.Grant.Query().Where(append(at, entgrant.PropertyID(c.PropertyID), entgrant.EndedAtIsNil(), entgrant.IDNotIn(has...))...).
-		Order(entgrant.ByID()).Limit(mostWaiting).All(ctx)
+		Order(entgrant.ByID()).All(ctx)
 	if err != nil {
 		return fmt.Errorf("look for stays that wait for a slot: %w", err)
 	}
 	for _, g := range rows {
-		if err := w.settle(g, false); err != nil {
+		if full, err := w.place(g, *lk.DoorID); err != nil || full {
 			return err
 		}
 	}
 	return nil
 }
 
-// atDoor picks the grants that a door may belong to: those of its space and of the beds in it, or, at a gate, all.
-func (w Settler) atDoor(propertyID, doorID string) ([]predicate.Grant, error) {
-	spaces, err := w.Tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.Or(entspace.ID(doorID), entspace.ParentID(doorID))).
-		IDs(w.Tx.Context())
-	if err != nil || len(spaces) == 0 {
-		return nil, err
+// place settles a grant if it opens a door, and says whether the lock there is full.
+func (w Settler) place(g *ent.Grant, doorID string) (full bool, err error) {
+	doors, err := Opens(w.Tx, g)
+	if err != nil || !slices.ContainsFunc(doors, func(d Opened) bool { return d.ID == doorID }) {
+		return false, err
 	}
-	return []predicate.Grant{entgrant.SpaceIDIn(spaces...)}, nil
+	run, err := w.work(g)
+	if err != nil {
+		return false, err
+	}
+	p, err := run.settle()
+	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == fault.SlotsFull }), err
+}
+
+// atDoor picks the grants that a door may belong to: those of its space, or of the spaces that a gate serves, and of the beds
+// in them; at a gate of the whole house, all.
+func (w Settler) atDoor(propertyID, doorID string) ([]predicate.Grant, error) {
+	within := []string{doorID}
+	gate, err := w.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(w.Tx.Context())
+	switch {
+	case err != nil && !ent.IsNotFound(err):
+		return nil, fmt.Errorf("load a gate: %w", err)
+	case err == nil && len(gate.SpaceIds) == 0:
+		return nil, nil
+	case err == nil:
+		within = gate.SpaceIds
+	}
+	beds, err := w.Tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(within...)).IDs(w.Tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the beds behind a door: %w", err)
+	}
+	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
 }
 
 // settle settles a grant; failed says that a lock has just refused a code of it.

@@ -100,6 +100,33 @@ func TestSlotsFull(t *testing.T) {
 	})
 }
 
+// The gate of two rooms has a single place, and more than a few stays of the house that it does not serve, or that have no
+// lock of their own, were there before the one that waits.
+func TestASlotOfAGateGoesToWhoWaits(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 1 })
+		h.write(func(tx *db.Tx) error {
+			return tx.Gate.UpdateOneID(h.at("g1")).SetSpaceIds([]string{h.at("r1"), h.at("d1"), h.at("bare")}).Exec(tx.Context())
+		})
+		h.capable("r3", func(c *slot.Capabilities) { c.Slots = 50 })
+		h.checkIn("A", "r1", "r1", "g1")
+		for i := range 21 {
+			h.checkIn("o"+number(i), "r3")
+			h.checkIn("n"+number(i), "bare")
+		}
+		for _, id := range []string{"B", "C"} {
+			bed := map[string]string{"B": "b1", "C": "b2"}[id]
+			b := h.checkIn(id, bed, bed, "d1")
+			same(t, "doors", "g1 failed slotsFull", doorsOf(b.Plan)[2])
+		}
+		h.put(state("A", "processed"))
+		h.verify("g1") // gone
+		h.verify("g1") // and B's is there
+		same(t, "who came first", []string{"b1 verified", "d1 verified", "g1 verified"}, doorsOf(h.plan("B")))
+		same(t, "the next", []string{"b2 verified", "d1 verified", "g1 failed slotsFull"}, doorsOf(h.plan("C")))
+	})
+}
+
 func TestDuplicate(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		s := h.checkIn("A", "r1", "g1")
