@@ -55,14 +55,26 @@ func beyond(p place) predicate.ReservationChange {
 }
 
 // latest asks for the time of the reservation change by change, which both databases do in the order of the index. A join
-// PostgreSQL would begin where it takes the two times for less likely to be equal than they are.
-func latest(state access.State) predicate.ReservationChange { return comparing(" = ", state) }
+// PostgreSQL would begin where it takes the two times for less likely to be equal than they are; within COALESCE it does not
+// guess how likely that is, which had it look at all that is left to find a page.
+func latest(state access.State) predicate.ReservationChange {
+	return comparing(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
+		b.WriteString("COALESCE").Wrap(func(b *sql.Builder) {
+			b.Ident(changedAt).WriteString(" = ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) }).WriteString(", FALSE")
+		})
+	}, state)
+}
 
 // superseded is what has a later change, or no reservation.
-func superseded() predicate.ReservationChange { return comparing(" IS DISTINCT FROM ", "") }
+func superseded() predicate.ReservationChange {
+	return comparing(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
+		b.Ident(changedAt).WriteString(" IS DISTINCT FROM ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
+	}, "")
+}
 
-// comparing compares the time of a change with that of the latest of its reservation, if that is in a state, "" for any.
-func comparing(how string, state access.State) predicate.ReservationChange {
+// comparing compares the time of a change with the time at which its reservation was changed last, none if it is not in a
+// state; "" is any.
+func comparing(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
 		updatedAt := sql.Select(r.C(entreservation.FieldUpdatedAt)).From(r).
@@ -70,9 +82,7 @@ func comparing(how string, state access.State) predicate.ReservationChange {
 		if state != "" {
 			updatedAt.Where(sql.EQ(r.C(entreservation.FieldState), string(state)))
 		}
-		s.Where(sql.P(func(b *sql.Builder) {
-			b.Ident(s.C(reservationchange.FieldChangedAt)).WriteString(how).Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
-		}))
+		s.Where(sql.P(func(b *sql.Builder) { compare(b, s.C(reservationchange.FieldChangedAt), updatedAt) }))
 	}
 }
 
