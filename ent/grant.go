@@ -23,6 +23,10 @@ type Grant struct {
 	ReservationID string `json:"reservation_id,omitempty"`
 	// The space of the stay, through the mapping.
 	SpaceID string `json:"space_id,omitempty"`
+	// PlacedAt holds the value of the "placed_at" field.
+	PlacedAt time.Time `json:"placed_at,omitempty"`
+	// The space it had before; empty: none.
+	FromSpaceID string `json:"from_space_id,omitempty"`
 	// NotBefore holds the value of the "not_before" field.
 	NotBefore time.Time `json:"not_before,omitempty"`
 	// NotAfter holds the value of the "not_after" field.
@@ -57,9 +61,9 @@ func (*Grant) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullBool)
 		case grant.FieldRedraws, grant.FieldKeyGeneration:
 			values[i] = new(sql.NullInt64)
-		case grant.FieldID, grant.FieldPropertyID, grant.FieldReservationID, grant.FieldSpaceID, grant.FieldPinID, grant.FieldEndReason, grant.FieldOpenKey:
+		case grant.FieldID, grant.FieldPropertyID, grant.FieldReservationID, grant.FieldSpaceID, grant.FieldFromSpaceID, grant.FieldPinID, grant.FieldEndReason, grant.FieldOpenKey:
 			values[i] = new(sql.NullString)
-		case grant.FieldNotBefore, grant.FieldNotAfter, grant.FieldEndedAt, grant.FieldReleasedAt, grant.FieldCreatedAt:
+		case grant.FieldPlacedAt, grant.FieldNotBefore, grant.FieldNotAfter, grant.FieldEndedAt, grant.FieldReleasedAt, grant.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -99,6 +103,18 @@ func (_m *Grant) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field space_id", values[i])
 			} else if value.Valid {
 				_m.SpaceID = value.String
+			}
+		case grant.FieldPlacedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field placed_at", values[i])
+			} else if value.Valid {
+				_m.PlacedAt = value.Time
+			}
+		case grant.FieldFromSpaceID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field from_space_id", values[i])
+			} else if value.Valid {
+				_m.FromSpaceID = value.String
 			}
 		case grant.FieldNotBefore:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -213,6 +229,12 @@ func (_m *Grant) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("space_id=")
 	builder.WriteString(_m.SpaceID)
+	builder.WriteString(", ")
+	builder.WriteString("placed_at=")
+	builder.WriteString(_m.PlacedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	builder.WriteString("from_space_id=")
+	builder.WriteString(_m.FromSpaceID)
 	builder.WriteString(", ")
 	builder.WriteString("not_before=")
 	builder.WriteString(_m.NotBefore.Format(time.ANSIC))

@@ -49,6 +49,26 @@ func (_c *GrantCreate) SetNillableSpaceID(v *string) *GrantCreate {
 	return _c
 }
 
+// SetPlacedAt sets the "placed_at" field.
+func (_c *GrantCreate) SetPlacedAt(v time.Time) *GrantCreate {
+	_c.mutation.SetPlacedAt(v)
+	return _c
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (_c *GrantCreate) SetFromSpaceID(v string) *GrantCreate {
+	_c.mutation.SetFromSpaceID(v)
+	return _c
+}
+
+// SetNillableFromSpaceID sets the "from_space_id" field if the given value is not nil.
+func (_c *GrantCreate) SetNillableFromSpaceID(v *string) *GrantCreate {
+	if v != nil {
+		_c.SetFromSpaceID(*v)
+	}
+	return _c
+}
+
 // SetNotBefore sets the "not_before" field.
 func (_c *GrantCreate) SetNotBefore(v time.Time) *GrantCreate {
 	_c.mutation.SetNotBefore(v)
@@ -232,6 +252,10 @@ func (_c *GrantCreate) defaults() {
 		v := grant.DefaultSpaceID
 		_c.mutation.SetSpaceID(v)
 	}
+	if _, ok := _c.mutation.FromSpaceID(); !ok {
+		v := grant.DefaultFromSpaceID
+		_c.mutation.SetFromSpaceID(v)
+	}
 	if _, ok := _c.mutation.PinID(); !ok {
 		v := grant.DefaultPinID
 		_c.mutation.SetPinID(v)
@@ -282,6 +306,17 @@ func (_c *GrantCreate) check() error {
 	if v, ok := _c.mutation.SpaceID(); ok {
 		if err := grant.SpaceIDValidator(v); err != nil {
 			return &ValidationError{Name: "space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.space_id": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.PlacedAt(); !ok {
+		return &ValidationError{Name: "placed_at", err: errors.New(`ent: missing required field "Grant.placed_at"`)}
+	}
+	if _, ok := _c.mutation.FromSpaceID(); !ok {
+		return &ValidationError{Name: "from_space_id", err: errors.New(`ent: missing required field "Grant.from_space_id"`)}
+	}
+	if v, ok := _c.mutation.FromSpaceID(); ok {
+		if err := grant.FromSpaceIDValidator(v); err != nil {
+			return &ValidationError{Name: "from_space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.from_space_id": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.NotBefore(); !ok {
@@ -375,6 +410,14 @@ func (_c *GrantCreate) createSpec() (*Grant, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SpaceID(); ok {
 		_spec.SetField(grant.FieldSpaceID, field.TypeString, value)
 		_node.SpaceID = value
+	}
+	if value, ok := _c.mutation.PlacedAt(); ok {
+		_spec.SetField(grant.FieldPlacedAt, field.TypeTime, value)
+		_node.PlacedAt = value
+	}
+	if value, ok := _c.mutation.FromSpaceID(); ok {
+		_spec.SetField(grant.FieldFromSpaceID, field.TypeString, value)
+		_node.FromSpaceID = value
 	}
 	if value, ok := _c.mutation.NotBefore(); ok {
 		_spec.SetField(grant.FieldNotBefore, field.TypeTime, value)
@@ -481,6 +524,30 @@ func (u *GrantUpsert) SetSpaceID(v string) *GrantUpsert {
 // UpdateSpaceID sets the "space_id" field to the value that was provided on create.
 func (u *GrantUpsert) UpdateSpaceID() *GrantUpsert {
 	u.SetExcluded(grant.FieldSpaceID)
+	return u
+}
+
+// SetPlacedAt sets the "placed_at" field.
+func (u *GrantUpsert) SetPlacedAt(v time.Time) *GrantUpsert {
+	u.Set(grant.FieldPlacedAt, v)
+	return u
+}
+
+// UpdatePlacedAt sets the "placed_at" field to the value that was provided on create.
+func (u *GrantUpsert) UpdatePlacedAt() *GrantUpsert {
+	u.SetExcluded(grant.FieldPlacedAt)
+	return u
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (u *GrantUpsert) SetFromSpaceID(v string) *GrantUpsert {
+	u.Set(grant.FieldFromSpaceID, v)
+	return u
+}
+
+// UpdateFromSpaceID sets the "from_space_id" field to the value that was provided on create.
+func (u *GrantUpsert) UpdateFromSpaceID() *GrantUpsert {
+	u.SetExcluded(grant.FieldFromSpaceID)
 	return u
 }
 
@@ -702,6 +769,34 @@ func (u *GrantUpsertOne) SetSpaceID(v string) *GrantUpsertOne {
 func (u *GrantUpsertOne) UpdateSpaceID() *GrantUpsertOne {
 	return u.Update(func(s *GrantUpsert) {
 		s.UpdateSpaceID()
+	})
+}
+
+// SetPlacedAt sets the "placed_at" field.
+func (u *GrantUpsertOne) SetPlacedAt(v time.Time) *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetPlacedAt(v)
+	})
+}
+
+// UpdatePlacedAt sets the "placed_at" field to the value that was provided on create.
+func (u *GrantUpsertOne) UpdatePlacedAt() *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdatePlacedAt()
+	})
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (u *GrantUpsertOne) SetFromSpaceID(v string) *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetFromSpaceID(v)
+	})
+}
+
+// UpdateFromSpaceID sets the "from_space_id" field to the value that was provided on create.
+func (u *GrantUpsertOne) UpdateFromSpaceID() *GrantUpsertOne {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdateFromSpaceID()
 	})
 }
 
@@ -1115,6 +1210,34 @@ func (u *GrantUpsertBulk) SetSpaceID(v string) *GrantUpsertBulk {
 func (u *GrantUpsertBulk) UpdateSpaceID() *GrantUpsertBulk {
 	return u.Update(func(s *GrantUpsert) {
 		s.UpdateSpaceID()
+	})
+}
+
+// SetPlacedAt sets the "placed_at" field.
+func (u *GrantUpsertBulk) SetPlacedAt(v time.Time) *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetPlacedAt(v)
+	})
+}
+
+// UpdatePlacedAt sets the "placed_at" field to the value that was provided on create.
+func (u *GrantUpsertBulk) UpdatePlacedAt() *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdatePlacedAt()
+	})
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (u *GrantUpsertBulk) SetFromSpaceID(v string) *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.SetFromSpaceID(v)
+	})
+}
+
+// UpdateFromSpaceID sets the "from_space_id" field to the value that was provided on create.
+func (u *GrantUpsertBulk) UpdateFromSpaceID() *GrantUpsertBulk {
+	return u.Update(func(s *GrantUpsert) {
+		s.UpdateFromSpaceID()
 	})
 }
 

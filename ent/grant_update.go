@@ -43,6 +43,34 @@ func (_u *GrantUpdate) SetNillableSpaceID(v *string) *GrantUpdate {
 	return _u
 }
 
+// SetPlacedAt sets the "placed_at" field.
+func (_u *GrantUpdate) SetPlacedAt(v time.Time) *GrantUpdate {
+	_u.mutation.SetPlacedAt(v)
+	return _u
+}
+
+// SetNillablePlacedAt sets the "placed_at" field if the given value is not nil.
+func (_u *GrantUpdate) SetNillablePlacedAt(v *time.Time) *GrantUpdate {
+	if v != nil {
+		_u.SetPlacedAt(*v)
+	}
+	return _u
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (_u *GrantUpdate) SetFromSpaceID(v string) *GrantUpdate {
+	_u.mutation.SetFromSpaceID(v)
+	return _u
+}
+
+// SetNillableFromSpaceID sets the "from_space_id" field if the given value is not nil.
+func (_u *GrantUpdate) SetNillableFromSpaceID(v *string) *GrantUpdate {
+	if v != nil {
+		_u.SetFromSpaceID(*v)
+	}
+	return _u
+}
+
 // SetNotBefore sets the "not_before" field.
 func (_u *GrantUpdate) SetNotBefore(v time.Time) *GrantUpdate {
 	_u.mutation.SetNotBefore(v)
@@ -254,6 +282,11 @@ func (_u *GrantUpdate) check() error {
 			return &ValidationError{Name: "space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.space_id": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.FromSpaceID(); ok {
+		if err := grant.FromSpaceIDValidator(v); err != nil {
+			return &ValidationError{Name: "from_space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.from_space_id": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.PinID(); ok {
 		if err := grant.PinIDValidator(v); err != nil {
 			return &ValidationError{Name: "pin_id", err: fmt.Errorf(`ent: validator failed for field "Grant.pin_id": %w`, err)}
@@ -292,6 +325,12 @@ func (_u *GrantUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.SpaceID(); ok {
 		_spec.SetField(grant.FieldSpaceID, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.PlacedAt(); ok {
+		_spec.SetField(grant.FieldPlacedAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.FromSpaceID(); ok {
+		_spec.SetField(grant.FieldFromSpaceID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.NotBefore(); ok {
 		_spec.SetField(grant.FieldNotBefore, field.TypeTime, value)
@@ -370,6 +409,34 @@ func (_u *GrantUpdateOne) SetSpaceID(v string) *GrantUpdateOne {
 func (_u *GrantUpdateOne) SetNillableSpaceID(v *string) *GrantUpdateOne {
 	if v != nil {
 		_u.SetSpaceID(*v)
+	}
+	return _u
+}
+
+// SetPlacedAt sets the "placed_at" field.
+func (_u *GrantUpdateOne) SetPlacedAt(v time.Time) *GrantUpdateOne {
+	_u.mutation.SetPlacedAt(v)
+	return _u
+}
+
+// SetNillablePlacedAt sets the "placed_at" field if the given value is not nil.
+func (_u *GrantUpdateOne) SetNillablePlacedAt(v *time.Time) *GrantUpdateOne {
+	if v != nil {
+		_u.SetPlacedAt(*v)
+	}
+	return _u
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (_u *GrantUpdateOne) SetFromSpaceID(v string) *GrantUpdateOne {
+	_u.mutation.SetFromSpaceID(v)
+	return _u
+}
+
+// SetNillableFromSpaceID sets the "from_space_id" field if the given value is not nil.
+func (_u *GrantUpdateOne) SetNillableFromSpaceID(v *string) *GrantUpdateOne {
+	if v != nil {
+		_u.SetFromSpaceID(*v)
 	}
 	return _u
 }
@@ -598,6 +665,11 @@ func (_u *GrantUpdateOne) check() error {
 			return &ValidationError{Name: "space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.space_id": %w`, err)}
 		}
 	}
+	if v, ok := _u.mutation.FromSpaceID(); ok {
+		if err := grant.FromSpaceIDValidator(v); err != nil {
+			return &ValidationError{Name: "from_space_id", err: fmt.Errorf(`ent: validator failed for field "Grant.from_space_id": %w`, err)}
+		}
+	}
 	if v, ok := _u.mutation.PinID(); ok {
 		if err := grant.PinIDValidator(v); err != nil {
 			return &ValidationError{Name: "pin_id", err: fmt.Errorf(`ent: validator failed for field "Grant.pin_id": %w`, err)}
@@ -653,6 +725,12 @@ func (_u *GrantUpdateOne) sqlSave(ctx context.Context) (_node *Grant, err error)
 	}
 	if value, ok := _u.mutation.SpaceID(); ok {
 		_spec.SetField(grant.FieldSpaceID, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.PlacedAt(); ok {
+		_spec.SetField(grant.FieldPlacedAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.FromSpaceID(); ok {
+		_spec.SetField(grant.FieldFromSpaceID, field.TypeString, value)
 	}
 	if value, ok := _u.mutation.NotBefore(); ok {
 		_spec.SetField(grant.FieldNotBefore, field.TypeTime, value)

@@ -9408,6 +9408,8 @@ type GrantMutation struct {
 	property_id       *string
 	reservation_id    *string
 	space_id          *string
+	placed_at         *time.Time
+	from_space_id     *string
 	not_before        *time.Time
 	not_after         *time.Time
 	pin_id            *string
@@ -9637,6 +9639,78 @@ func (m *GrantMutation) OldSpaceID(ctx context.Context) (v string, err error) {
 // ResetSpaceID resets all changes to the "space_id" field.
 func (m *GrantMutation) ResetSpaceID() {
 	m.space_id = nil
+}
+
+// SetPlacedAt sets the "placed_at" field.
+func (m *GrantMutation) SetPlacedAt(t time.Time) {
+	m.placed_at = &t
+}
+
+// PlacedAt returns the value of the "placed_at" field in the mutation.
+func (m *GrantMutation) PlacedAt() (r time.Time, exists bool) {
+	v := m.placed_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlacedAt returns the old "placed_at" field's value of the Grant entity.
+// If the Grant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GrantMutation) OldPlacedAt(ctx context.Context) (v time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlacedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlacedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlacedAt: %w", err)
+	}
+	return oldValue.PlacedAt, nil
+}
+
+// ResetPlacedAt resets all changes to the "placed_at" field.
+func (m *GrantMutation) ResetPlacedAt() {
+	m.placed_at = nil
+}
+
+// SetFromSpaceID sets the "from_space_id" field.
+func (m *GrantMutation) SetFromSpaceID(s string) {
+	m.from_space_id = &s
+}
+
+// FromSpaceID returns the value of the "from_space_id" field in the mutation.
+func (m *GrantMutation) FromSpaceID() (r string, exists bool) {
+	v := m.from_space_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFromSpaceID returns the old "from_space_id" field's value of the Grant entity.
+// If the Grant object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GrantMutation) OldFromSpaceID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFromSpaceID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFromSpaceID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFromSpaceID: %w", err)
+	}
+	return oldValue.FromSpaceID, nil
+}
+
+// ResetFromSpaceID resets all changes to the "from_space_id" field.
+func (m *GrantMutation) ResetFromSpaceID() {
+	m.from_space_id = nil
 }
 
 // SetNotBefore sets the "not_before" field.
@@ -10148,7 +10222,7 @@ func (m *GrantMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GrantMutation) Fields() []string {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 16)
 	if m.property_id != nil {
 		fields = append(fields, grant.FieldPropertyID)
 	}
@@ -10157,6 +10231,12 @@ func (m *GrantMutation) Fields() []string {
 	}
 	if m.space_id != nil {
 		fields = append(fields, grant.FieldSpaceID)
+	}
+	if m.placed_at != nil {
+		fields = append(fields, grant.FieldPlacedAt)
+	}
+	if m.from_space_id != nil {
+		fields = append(fields, grant.FieldFromSpaceID)
 	}
 	if m.not_before != nil {
 		fields = append(fields, grant.FieldNotBefore)
@@ -10205,6 +10285,10 @@ func (m *GrantMutation) Field(name string) (ent.Value, bool) {
 		return m.ReservationID()
 	case grant.FieldSpaceID:
 		return m.SpaceID()
+	case grant.FieldPlacedAt:
+		return m.PlacedAt()
+	case grant.FieldFromSpaceID:
+		return m.FromSpaceID()
 	case grant.FieldNotBefore:
 		return m.NotBefore()
 	case grant.FieldNotAfter:
@@ -10242,6 +10326,10 @@ func (m *GrantMutation) OldField(ctx context.Context, name string) (ent.Value, e
 		return m.OldReservationID(ctx)
 	case grant.FieldSpaceID:
 		return m.OldSpaceID(ctx)
+	case grant.FieldPlacedAt:
+		return m.OldPlacedAt(ctx)
+	case grant.FieldFromSpaceID:
+		return m.OldFromSpaceID(ctx)
 	case grant.FieldNotBefore:
 		return m.OldNotBefore(ctx)
 	case grant.FieldNotAfter:
@@ -10293,6 +10381,20 @@ func (m *GrantMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSpaceID(v)
+		return nil
+	case grant.FieldPlacedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlacedAt(v)
+		return nil
+	case grant.FieldFromSpaceID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFromSpaceID(v)
 		return nil
 	case grant.FieldNotBefore:
 		v, ok := value.(time.Time)
@@ -10476,6 +10578,12 @@ func (m *GrantMutation) ResetField(name string) error {
 		return nil
 	case grant.FieldSpaceID:
 		m.ResetSpaceID()
+		return nil
+	case grant.FieldPlacedAt:
+		m.ResetPlacedAt()
+		return nil
+	case grant.FieldFromSpaceID:
+		m.ResetFromSpaceID()
 		return nil
 	case grant.FieldNotBefore:
 		m.ResetNotBefore()

@@ -387,36 +387,42 @@ func init() {
 	grant.DefaultSpaceID = grantDescSpaceID.Default.(string)
 	// grant.SpaceIDValidator is a validator for the "space_id" field. It is called by the builders before save.
 	grant.SpaceIDValidator = grantDescSpaceID.Validators[0].(func(string) error)
+	// grantDescFromSpaceID is the schema descriptor for from_space_id field.
+	grantDescFromSpaceID := grantFields[5].Descriptor()
+	// grant.DefaultFromSpaceID holds the default value on creation for the from_space_id field.
+	grant.DefaultFromSpaceID = grantDescFromSpaceID.Default.(string)
+	// grant.FromSpaceIDValidator is a validator for the "from_space_id" field. It is called by the builders before save.
+	grant.FromSpaceIDValidator = grantDescFromSpaceID.Validators[0].(func(string) error)
 	// grantDescPinID is the schema descriptor for pin_id field.
-	grantDescPinID := grantFields[6].Descriptor()
+	grantDescPinID := grantFields[8].Descriptor()
 	// grant.DefaultPinID holds the default value on creation for the pin_id field.
 	grant.DefaultPinID = grantDescPinID.Default.(string)
 	// grant.PinIDValidator is a validator for the "pin_id" field. It is called by the builders before save.
 	grant.PinIDValidator = grantDescPinID.Validators[0].(func(string) error)
 	// grantDescRedraws is the schema descriptor for redraws field.
-	grantDescRedraws := grantFields[7].Descriptor()
+	grantDescRedraws := grantFields[9].Descriptor()
 	// grant.DefaultRedraws holds the default value on creation for the redraws field.
 	grant.DefaultRedraws = grantDescRedraws.Default.(int)
 	// grantDescKeyGeneration is the schema descriptor for key_generation field.
-	grantDescKeyGeneration := grantFields[8].Descriptor()
+	grantDescKeyGeneration := grantFields[10].Descriptor()
 	// grant.DefaultKeyGeneration holds the default value on creation for the key_generation field.
 	grant.DefaultKeyGeneration = grantDescKeyGeneration.Default.(int)
 	// grantDescKeyed is the schema descriptor for keyed field.
-	grantDescKeyed := grantFields[9].Descriptor()
+	grantDescKeyed := grantFields[11].Descriptor()
 	// grant.DefaultKeyed holds the default value on creation for the keyed field.
 	grant.DefaultKeyed = grantDescKeyed.Default.(bool)
 	// grantDescEndReason is the schema descriptor for end_reason field.
-	grantDescEndReason := grantFields[11].Descriptor()
+	grantDescEndReason := grantFields[13].Descriptor()
 	// grant.DefaultEndReason holds the default value on creation for the end_reason field.
 	grant.DefaultEndReason = grantDescEndReason.Default.(string)
 	// grant.EndReasonValidator is a validator for the "end_reason" field. It is called by the builders before save.
 	grant.EndReasonValidator = grantDescEndReason.Validators[0].(func(string) error)
 	// grantDescOpenKey is the schema descriptor for open_key field.
-	grantDescOpenKey := grantFields[12].Descriptor()
+	grantDescOpenKey := grantFields[14].Descriptor()
 	// grant.OpenKeyValidator is a validator for the "open_key" field. It is called by the builders before save.
 	grant.OpenKeyValidator = grantDescOpenKey.Validators[0].(func(string) error)
 	// grantDescCreatedAt is the schema descriptor for created_at field.
-	grantDescCreatedAt := grantFields[14].Descriptor()
+	grantDescCreatedAt := grantFields[16].Descriptor()
 	// grant.DefaultCreatedAt holds the default value on creation for the created_at field.
 	grant.DefaultCreatedAt = grantDescCreatedAt.Default.(func() time.Time)
 	// grantDescID is the schema descriptor for id field.

@@ -19,6 +19,10 @@ const (
 	FieldReservationID = "reservation_id"
 	// FieldSpaceID holds the string denoting the space_id field in the database.
 	FieldSpaceID = "space_id"
+	// FieldPlacedAt holds the string denoting the placed_at field in the database.
+	FieldPlacedAt = "placed_at"
+	// FieldFromSpaceID holds the string denoting the from_space_id field in the database.
+	FieldFromSpaceID = "from_space_id"
 	// FieldNotBefore holds the string denoting the not_before field in the database.
 	FieldNotBefore = "not_before"
 	// FieldNotAfter holds the string denoting the not_after field in the database.
@@ -51,6 +55,8 @@ var Columns = []string{
 	FieldPropertyID,
 	FieldReservationID,
 	FieldSpaceID,
+	FieldPlacedAt,
+	FieldFromSpaceID,
 	FieldNotBefore,
 	FieldNotAfter,
 	FieldPinID,
@@ -83,6 +89,10 @@ var (
 	DefaultSpaceID string
 	// SpaceIDValidator is a validator for the "space_id" field. It is called by the builders before save.
 	SpaceIDValidator func(string) error
+	// DefaultFromSpaceID holds the default value on creation for the "from_space_id" field.
+	DefaultFromSpaceID string
+	// FromSpaceIDValidator is a validator for the "from_space_id" field. It is called by the builders before save.
+	FromSpaceIDValidator func(string) error
 	// DefaultPinID holds the default value on creation for the "pin_id" field.
 	DefaultPinID string
 	// PinIDValidator is a validator for the "pin_id" field. It is called by the builders before save.
@@ -126,6 +136,16 @@ func ByReservationID(opts ...sql.OrderTermOption) OrderOption {
 // BySpaceID orders the results by the space_id field.
 func BySpaceID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSpaceID, opts...).ToFunc()
+}
+
+// ByPlacedAt orders the results by the placed_at field.
+func ByPlacedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPlacedAt, opts...).ToFunc()
+}
+
+// ByFromSpaceID orders the results by the from_space_id field.
+func ByFromSpaceID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFromSpaceID, opts...).ToFunc()
 }
 
 // ByNotBefore orders the results by the not_before field.

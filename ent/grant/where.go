@@ -79,6 +79,16 @@ func SpaceID(v string) predicate.Grant {
 	return predicate.Grant(sql.FieldEQ(FieldSpaceID, v))
 }
 
+// PlacedAt applies equality check predicate on the "placed_at" field. It's identical to PlacedAtEQ.
+func PlacedAt(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldPlacedAt, v))
+}
+
+// FromSpaceID applies equality check predicate on the "from_space_id" field. It's identical to FromSpaceIDEQ.
+func FromSpaceID(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldFromSpaceID, v))
+}
+
 // NotBefore applies equality check predicate on the "not_before" field. It's identical to NotBeforeEQ.
 func NotBefore(v time.Time) predicate.Grant {
 	return predicate.Grant(sql.FieldEQ(FieldNotBefore, v))
@@ -327,6 +337,111 @@ func SpaceIDEqualFold(v string) predicate.Grant {
 // SpaceIDContainsFold applies the ContainsFold predicate on the "space_id" field.
 func SpaceIDContainsFold(v string) predicate.Grant {
 	return predicate.Grant(sql.FieldContainsFold(FieldSpaceID, v))
+}
+
+// PlacedAtEQ applies the EQ predicate on the "placed_at" field.
+func PlacedAtEQ(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldPlacedAt, v))
+}
+
+// PlacedAtNEQ applies the NEQ predicate on the "placed_at" field.
+func PlacedAtNEQ(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldNEQ(FieldPlacedAt, v))
+}
+
+// PlacedAtIn applies the In predicate on the "placed_at" field.
+func PlacedAtIn(vs ...time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldIn(FieldPlacedAt, vs...))
+}
+
+// PlacedAtNotIn applies the NotIn predicate on the "placed_at" field.
+func PlacedAtNotIn(vs ...time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldNotIn(FieldPlacedAt, vs...))
+}
+
+// PlacedAtGT applies the GT predicate on the "placed_at" field.
+func PlacedAtGT(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldGT(FieldPlacedAt, v))
+}
+
+// PlacedAtGTE applies the GTE predicate on the "placed_at" field.
+func PlacedAtGTE(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldGTE(FieldPlacedAt, v))
+}
+
+// PlacedAtLT applies the LT predicate on the "placed_at" field.
+func PlacedAtLT(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldLT(FieldPlacedAt, v))
+}
+
+// PlacedAtLTE applies the LTE predicate on the "placed_at" field.
+func PlacedAtLTE(v time.Time) predicate.Grant {
+	return predicate.Grant(sql.FieldLTE(FieldPlacedAt, v))
+}
+
+// FromSpaceIDEQ applies the EQ predicate on the "from_space_id" field.
+func FromSpaceIDEQ(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldEQ(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDNEQ applies the NEQ predicate on the "from_space_id" field.
+func FromSpaceIDNEQ(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldNEQ(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDIn applies the In predicate on the "from_space_id" field.
+func FromSpaceIDIn(vs ...string) predicate.Grant {
+	return predicate.Grant(sql.FieldIn(FieldFromSpaceID, vs...))
+}
+
+// FromSpaceIDNotIn applies the NotIn predicate on the "from_space_id" field.
+func FromSpaceIDNotIn(vs ...string) predicate.Grant {
+	return predicate.Grant(sql.FieldNotIn(FieldFromSpaceID, vs...))
+}
+
+// FromSpaceIDGT applies the GT predicate on the "from_space_id" field.
+func FromSpaceIDGT(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldGT(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDGTE applies the GTE predicate on the "from_space_id" field.
+func FromSpaceIDGTE(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldGTE(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDLT applies the LT predicate on the "from_space_id" field.
+func FromSpaceIDLT(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldLT(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDLTE applies the LTE predicate on the "from_space_id" field.
+func FromSpaceIDLTE(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldLTE(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDContains applies the Contains predicate on the "from_space_id" field.
+func FromSpaceIDContains(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldContains(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDHasPrefix applies the HasPrefix predicate on the "from_space_id" field.
+func FromSpaceIDHasPrefix(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldHasPrefix(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDHasSuffix applies the HasSuffix predicate on the "from_space_id" field.
+func FromSpaceIDHasSuffix(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldHasSuffix(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDEqualFold applies the EqualFold predicate on the "from_space_id" field.
+func FromSpaceIDEqualFold(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldEqualFold(FieldFromSpaceID, v))
+}
+
+// FromSpaceIDContainsFold applies the ContainsFold predicate on the "from_space_id" field.
+func FromSpaceIDContainsFold(v string) predicate.Grant {
+	return predicate.Grant(sql.FieldContainsFold(FieldFromSpaceID, v))
 }
 
 // NotBeforeEQ applies the EQ predicate on the "not_before" field.

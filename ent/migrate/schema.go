@@ -348,6 +348,8 @@ var (
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "reservation_id", Type: field.TypeString, Size: 40},
 		{Name: "space_id", Type: field.TypeString, Size: 40, Default: ""},
+		{Name: "placed_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "from_space_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "not_before", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "not_after", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "pin_id", Type: field.TypeString, Size: 40, Default: ""},
@@ -374,12 +376,12 @@ var (
 			{
 				Name:    "grant_property_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[10]},
+				Columns: []*schema.Column{GrantsColumns[1], GrantsColumns[12]},
 			},
 			{
 				Name:    "grant_space_id_ended_at",
 				Unique:  false,
-				Columns: []*schema.Column{GrantsColumns[3], GrantsColumns[10]},
+				Columns: []*schema.Column{GrantsColumns[3], GrantsColumns[12]},
 			},
 		},
 	}

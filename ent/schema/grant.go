@@ -19,6 +19,8 @@ func (Grant) Fields() []ent.Field {
 		property(),
 		field.String("reservation_id").MaxRuneLen(40).Immutable(),
 		field.String("space_id").MaxRuneLen(40).Default("").Comment("The space of the stay, through the mapping."),
+		moment("placed_at"), // when it came to that space
+		field.String("from_space_id").MaxRuneLen(40).Default("").Comment("The space it had before; empty: none."),
 		moment("not_before"),
 		moment("not_after"),
 		field.String("pin_id").MaxRuneLen(40).Default("").Comment("The PIN for all doors; empty where each has its own."),

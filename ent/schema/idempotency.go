@@ -20,7 +20,7 @@ func (Idempotency) Fields() []ent.Field {
 		field.String("method").MaxRuneLen(128).Immutable(),
 		field.String("key").MaxRuneLen(255).Immutable(),
 		field.Bytes("request_hash").Immutable(),
-		field.Bytes("answer").Comment("Sealed; without PIN and token."),
+		field.Bytes("answer").Comment("Sealed; without PIN and token. Empty where it showed a secret that is not kept."),
 		field.String("property_id").MaxRuneLen(40).Default("").Immutable(),
 		moment("expires_at"),
 		created(),

@@ -50,7 +50,7 @@ func (w *work) open() error {
 	w.opened, w.fresh = true, true
 	w.grant = &ent.Grant{
 		ID: id.New("grt"), PropertyID: w.property, ReservationID: w.reservation, SpaceID: w.spaceID(),
-		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To, KeyGeneration: 1, CreatedAt: w.tx.Now(),
+		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To, KeyGeneration: 1, PlacedAt: w.tx.Now(), CreatedAt: w.tx.Now(),
 	}
 	return nil
 }
@@ -63,7 +63,7 @@ func (w *work) store(pinID string) (err error) {
 		g.PinID = pinID
 		err = w.tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
 			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
-			SetOpenKey(g.ReservationID).SetCreatedAt(g.CreatedAt).Exec(w.ctx())
+			SetOpenKey(g.ReservationID).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(w.ctx())
 	case g.PinID != pinID:
 		w.grant, err = w.tx.Grant.UpdateOne(g).SetPinID(pinID).Save(w.ctx())
 	}
@@ -76,9 +76,10 @@ func (w *work) store(pinID string) (err error) {
 // reopen goes on with a grant whose window had ended.
 func (w *work) reopen() (err error) {
 	w.opened = true
-	w.grant, err = w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservation).
-		SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1).Save(w.ctx())
-	if err != nil {
+	u := w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservation).
+		SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1)
+	w.settleIn(u)
+	if w.grant, err = u.Save(w.ctx()); err != nil {
 		return fmt.Errorf("open a grant again: %w", err)
 	}
 	return nil
@@ -92,7 +93,8 @@ func (w *work) change() (err error) {
 		return nil
 	}
 	w.moved, w.elsewhere = true, w.grant.SpaceID != w.spaceID()
-	u := w.tx.Grant.UpdateOne(w.grant).SetSpaceID(w.spaceID()).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To)
+	u := w.tx.Grant.UpdateOne(w.grant).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To)
+	w.settleIn(u)
 	if !same || w.place.Space != nil {
 		u.AddKeyGeneration(1)
 	}
@@ -100,6 +102,26 @@ func (w *work) change() (err error) {
 		return fmt.Errorf("change a grant: %w", err)
 	}
 	return nil
+}
+
+// settleIn puts a grant into the space of the stay, and down when it came there and from where. A stay without a space for a
+// while came from the one before.
+func (w *work) settleIn(u *ent.GrantUpdateOne) {
+	g := w.grant
+	if g.SpaceID == w.spaceID() {
+		return
+	}
+	u.SetSpaceID(w.spaceID()).SetPlacedAt(w.tx.Now())
+	if g.SpaceID != "" {
+		u.SetFromSpaceID(g.SpaceID)
+	}
+}
+
+// takesOver says whether a stay has its space instead of one that leaves it: because it came when that one had left, or by a
+// move of its own, as in a swap, where one comes before the other leaves. Who was checked in to a space that somebody has
+// shares it, and shuts nobody out who leaves later.
+func takesOver(has, leaves *ent.Grant) bool {
+	return !has.PlacedAt.Before(leaves.PlacedAt) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
 
 func (w *work) end() (err error) {

@@ -121,10 +121,16 @@ func (w *work) takenOver(leaving []string) ([]string, error) {
 	if len(leaving) == 0 || !live(w.grant) {
 		return nil, nil
 	}
-	taken, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceIDIn(leaving...),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Select(entgrant.FieldSpaceID).Strings(w.ctx())
+	others, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceIDIn(leaving...),
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("look for stays in a space that is left: %w", err)
+	}
+	var taken []string
+	for _, g := range others {
+		if takesOver(g, w.grant) {
+			taken = append(taken, g.SpaceID)
+		}
 	}
 	if len(taken) == 0 {
 		return nil, nil

@@ -88,7 +88,7 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 		d.clock.Set(again.Add(time.Hour))
 		d.change(func(tx *db.Tx) error {
 			for id, began := range map[string]time.Time{"grt_1": start, "grt_2": again} {
-				err := tx.Grant.Create().SetID(id).SetPropertyID(house).SetReservationID(row.ReservationID).SetNotBefore(start).SetNotAfter(start.Add(96 * time.Hour)).
+				err := tx.Grant.Create().SetID(id).SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).SetNotAfter(start.Add(96 * time.Hour)).
 					SetCreatedAt(began).Exec(tx.Context())
 				if err != nil {
 					return err

@@ -135,6 +135,44 @@ func TestSharers(t *testing.T) {
 	})
 }
 
+// One of two who share a room keeps it until the new one is known to open, whoever came first; who is checked in to the room
+// meanwhile ends that.
+func TestASharerMovesOut(t *testing.T) {
+	for _, mover := range []string{"A", "B"} {
+		each(t, func(t *testing.T, h *house) {
+			h.checkIn("A", "r1", "r1", "g1")
+			h.clock.Advance(time.Second)
+			h.checkIn("B", "r1", "r1", "g1")
+			h.clock.Advance(time.Second)
+			moved := h.put(reservation.Patch{reservation.PMSID: mover, reservation.SpaceID: theirs("r2")})
+			same(t, "makes first", []string{"r2 queued", "g1 verified", "r1 verified movingOut"}, doorsOf(moved.Plan))
+			h.clock.Advance(time.Second)
+			h.checkIn("C", "r1")
+			same(t, "then breaks", []string{"g1", "r2"}, h.present(moved.Row.ID))
+		})
+	}
+}
+
+// Three who change rooms in a circle, in rooms whose locks have a single place: nobody waits for a door that is never free.
+func TestRotation(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rooms := []string{"r1", "r2", "r3"}
+		for i, r := range rooms {
+			h.capable(r, func(c *slot.Capabilities) { c.Slots = 1 })
+			h.checkIn(number(i), r, r, "g1")
+		}
+		for i := range rooms {
+			h.put(reservation.Patch{reservation.PMSID: number(i), reservation.SpaceID: theirs(rooms[(i+1)%3])})
+		}
+		for range 3 {
+			h.verify(rooms...)
+		}
+		for i := range rooms {
+			same(t, "doors", []string{rooms[(i+1)%3] + " verified", "g1 verified"}, doorsOf(h.plan(number(i))))
+		}
+	})
+}
+
 // A move to a room that is not mapped yet locks nobody out: the old door stays until the new one is known to open.
 func TestMoveToAnUnmappedRoom(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

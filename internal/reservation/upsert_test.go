@@ -290,7 +290,7 @@ func TestExpireGoesOn(t *testing.T) {
 			return tx.Grant.Update().Where(entgrant.ReservationIDNEQ(b.Row.ID)).SetNotAfter(morning).Exec(tx.Context())
 		})
 		h.write(func(tx *db.Tx) error {
-			return tx.Grant.Create().SetID("grt_broken").SetPropertyID("prp_gone").SetReservationID("rsv_gone").SetOpenKey("rsv_gone").
+			return tx.Grant.Create().SetID("grt_broken").SetPropertyID("prp_gone").SetReservationID("rsv_gone").SetOpenKey("rsv_gone").SetPlacedAt(tx.Now()).
 				SetNotBefore(morning.Add(-time.Hour)).SetNotAfter(morning.Add(-time.Hour)).SetCreatedAt(morning).Exec(tx.Context())
 		})
 		same(t, "windows that ended", 1, h.sweep())

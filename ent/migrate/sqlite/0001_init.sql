@@ -63,7 +63,7 @@ CREATE TABLE `gates` (`id` text NOT NULL, `property_id` text NOT NULL, `name` te
 -- create index "gate_property_id_name" to table: "gates"
 CREATE INDEX `gate_property_id_name` ON `gates` (`property_id`, `name`);
 -- create "grants" table
-CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `redraws` integer NOT NULL DEFAULT (0), `key_generation` integer NOT NULL DEFAULT (1), `keyed` bool NOT NULL DEFAULT (false), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `grants` (`id` text NOT NULL, `property_id` text NOT NULL, `reservation_id` text NOT NULL, `space_id` text NOT NULL DEFAULT (''), `placed_at` datetime NOT NULL, `from_space_id` text NOT NULL DEFAULT (''), `not_before` datetime NOT NULL, `not_after` datetime NOT NULL, `pin_id` text NOT NULL DEFAULT (''), `redraws` integer NOT NULL DEFAULT (0), `key_generation` integer NOT NULL DEFAULT (1), `keyed` bool NOT NULL DEFAULT (false), `ended_at` datetime NULL, `end_reason` text NOT NULL DEFAULT (''), `open_key` text NULL, `released_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "grants_open_key_key" to table: "grants"
 CREATE UNIQUE INDEX `grants_open_key_key` ON `grants` (`open_key`);
 -- create index "grant_reservation_id" to table: "grants"
