@@ -181,6 +181,7 @@ const (
 var texts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
 	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
+	fault.FormerCode:      "A lock of this stay does not answer, and may still hold the code from before the last change: it opens to that one until the lock is back.",
 	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
 	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
 	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",

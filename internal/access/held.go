@@ -34,6 +34,8 @@ func (o *occupied) becomes(s *ent.Slot) {
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
 	o.Later = slot.Pack(lock.LaterOf(s)...)
+	o.Handed = s.SeenGeneration != s.Generation && (s.Claimant != "" || s.Inherited)
+	o.Former = o.Handed && s.Generation > s.Since
 }
 
 func instant(t *time.Time) time.Time {

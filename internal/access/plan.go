@@ -37,6 +37,7 @@ type PlannedDoor struct {
 	PIN      slot.Evidence
 	SmartKey slot.Evidence
 	Reason   fault.Reason
+	Handed   bool // see [Held]
 }
 
 // shut says that the door will not open without somebody doing something.
@@ -45,7 +46,7 @@ func (d PlannedDoor) shut() bool {
 	case None, slot.Failed:
 		return true
 	}
-	return d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked
+	return !d.Handed && (d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked)
 }
 
 // Facts are what a plan is described from.
@@ -82,6 +83,9 @@ func Describe(f Facts) Plan {
 	}
 	for _, d := range p.Doors {
 		p.addReason(d.Reason)
+		if f.former(d) {
+			p.addReason(fault.FormerCode)
+		}
 	}
 	p.Status = f.status(p, left)
 	return p
@@ -112,6 +116,12 @@ func (f Facts) door(d Door) PlannedDoor {
 	return out
 }
 
+// former says whether a door may open to the code of before the last change, and nobody is there to take it off.
+func (f Facts) former(d PlannedDoor) bool {
+	away := d.Reason == fault.LockOffline || d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked
+	return away && slices.ContainsFunc(f.Held, func(h Held) bool { return h.DoorID == d.ID && h.Present && h.Former })
+}
+
 // closed describes a door of a stay that has no right to enter now.
 func (f Facts) closed(out *PlannedDoor, d Door, h Held, has bool) {
 	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
@@ -136,7 +146,7 @@ func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
 	case !has:
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
-		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
+		out.PIN, out.Reason, out.Handed = h.Evidence, f.doorReason(d, h), h.Handed
 	}
 }
 

@@ -54,6 +54,10 @@ type Held struct {
 	Result   string // of the lock's last answer
 	ReadBack bool   // of its lock
 	Astray   bool   // its lock is on this door no more: it may be on another
+	// A bridge was handed a code for this slot, this or one before it, and has not told of this one nor that any is gone.
+	Handed bool
+	// One before it was the stay's.
+	Former bool
 	// Another stay has been given access to this private door.
 	TakenOver bool
 }

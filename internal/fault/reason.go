@@ -66,6 +66,7 @@ const (
 	OwnPIN              Reason = "ownPin"
 	LockRefused         Reason = "lockRefused"
 	SpaceShared         Reason = "spaceShared"
+	FormerCode          Reason = "formerCode"
 	ClockUntrusted      Reason = "clockUntrusted"
 	NoBridge            Reason = "noBridge"
 	SpaceInactive       Reason = "spaceInactive"

@@ -1,11 +1,13 @@
 package reservation_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -196,4 +198,41 @@ func TestShortPIN(t *testing.T) {
 		}
 		same(t, "staff are warned", []string{"shortPin"}, h.notices(s.Row.ID))
 	})
+}
+
+// What was on a lock before a change stays there while nobody reaches it, and is not called shut: neither the former PIN nor
+// dates that were taken back.
+func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
+	for name, change := range map[string]func(h *house, rsv string){
+		"another PIN": func(h *house, rsv string) { h.reset(rsv, access.PartPIN) },
+		"other dates": func(h *house, _ string) {
+			h.put(reservation.Patch{reservation.PMSID: "A", reservation.From: "2026-11-23T15:00:00+01:00"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *house) {
+				s := h.checkIn("A", "r1", "r1", "g1")
+				h.online(false)
+				change(h, s.Row.ID)
+				p := h.plan("A")
+				if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].Handed {
+					t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
+				}
+				same(t, "staff", true, slices.Contains(h.notices(s.Row.ID), "formerCode"))
+				h.online(true)
+				h.verify("r1", "g1")
+				if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].Handed {
+					t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
+				}
+				b := h.checkIn("B", "r2", "r2", "g1")
+				h.online(false)
+				h.put(state("B", "processed"))
+				h.put(state("B", "started"))
+				if p := h.put(booking("C", "r3")).Plan; slices.Contains(p.Reasons, fault.FormerCode) {
+					t.Errorf("of a door that never had a code: %v", p.Reasons)
+				}
+				same(t, "a first code is no former one", false, slices.Contains(h.notices(b.Row.ID), "formerCode"))
+			})
+		})
+	}
 }

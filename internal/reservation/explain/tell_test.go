@@ -197,6 +197,10 @@ func TestVerdicts(t *testing.T) {
 		{"unconfirmed", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Unconfirmed }), Uncertain, Unconfirmed},
 		{"queued", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Queued }), DoesNotOpen, OnItsWay},
 		{"queued for a lock that is away", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Queued, fault.LockOffline }), DoesNotOpen, "lockOffline"},
+		{"queued, and what was there before may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
+			p.PIN, p.Reason, p.Handed = slot.Queued, fault.LockOffline, true
+		}), Uncertain, "lockOffline"},
+		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Handed = slot.Queued, true }), Uncertain, OnItsWay},
 		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, fault.LockRefused }), DoesNotOpen, "lockRefused"},
 		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, fault.NoLock }), DoesNotOpen, "noLock"},
 		{"a clock nobody trusts", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},

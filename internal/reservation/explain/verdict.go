@@ -131,11 +131,15 @@ func (f Facts) coming(d access.PlannedDoor) (Word, string) {
 			return Uncertain, string(fault.LockOffline)
 		}
 	}
+	word := DoesNotOpen
+	if d.Handed { // a bridge that is not heard may have put it there, or hold what was there before
+		word = Uncertain
+	}
 	switch d.Reason {
 	case "", fault.WindowInFuture, fault.OwnPIN:
-		return DoesNotOpen, OnItsWay
+		return word, OnItsWay
 	}
-	return DoesNotOpen, string(d.Reason)
+	return word, string(d.Reason)
 }
 
 // settled is the verdict on a code that is known to be on its lock.

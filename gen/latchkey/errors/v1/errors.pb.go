@@ -137,6 +137,8 @@ const (
 	Reason_REASON_NO_BRIDGE Reason = 59
 	// The space is switched off at the property.
 	Reason_REASON_SPACE_INACTIVE Reason = 60
+	// A lock that does not answer may still hold the code from before the last change, and open to it.
+	Reason_REASON_FORMER_CODE Reason = 61
 	// Opening a door.
 	// 409. The lock cannot be opened from afar.
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70
@@ -267,6 +269,7 @@ var (
 		58:  "REASON_CLOCK_UNTRUSTED",
 		59:  "REASON_NO_BRIDGE",
 		60:  "REASON_SPACE_INACTIVE",
+		61:  "REASON_FORMER_CODE",
 		70:  "REASON_REMOTE_UNLOCK_UNSUPPORTED",
 		71:  "REASON_BRIDGE_OFFLINE",
 		72:  "REASON_BRIDGE_REVOKED",
@@ -356,6 +359,7 @@ var (
 		"REASON_CLOCK_UNTRUSTED":           58,
 		"REASON_NO_BRIDGE":                 59,
 		"REASON_SPACE_INACTIVE":            60,
+		"REASON_FORMER_CODE":               61,
 		"REASON_REMOTE_UNLOCK_UNSUPPORTED": 70,
 		"REASON_BRIDGE_OFFLINE":            71,
 		"REASON_BRIDGE_REVOKED":            72,
@@ -533,7 +537,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xf6\x11\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x8e\x12\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -588,7 +592,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x13REASON_SPACE_SHARED\x109\x12\x1a\n" +
 	"\x16REASON_CLOCK_UNTRUSTED\x10:\x12\x14\n" +
 	"\x10REASON_NO_BRIDGE\x10;\x12\x19\n" +
-	"\x15REASON_SPACE_INACTIVE\x10<\x12$\n" +
+	"\x15REASON_SPACE_INACTIVE\x10<\x12\x16\n" +
+	"\x12REASON_FORMER_CODE\x10=\x12$\n" +
 	" REASON_REMOTE_UNLOCK_UNSUPPORTED\x10F\x12\x19\n" +
 	"\x15REASON_BRIDGE_OFFLINE\x10G\x12\x19\n" +
 	"\x15REASON_BRIDGE_REVOKED\x10H\x12\x1c\n" +
