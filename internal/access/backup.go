@@ -102,7 +102,11 @@ func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
 		if n <= 0 {
 			continue
 		}
-		if _, err := w.addBackups(propertyID, l.ID, n, "system"); err != nil {
+		_, err := w.addBackups(propertyID, l.ID, n, "system")
+		if fault.Has(err, fault.TooMany) { // whoever makes a code there is told so
+			return made, nil
+		}
+		if err != nil {
 			return made, err
 		}
 		made += n

@@ -12,6 +12,7 @@ import (
 	entcode "latchkey.dev/ent/code"
 	entnotice "latchkey.dev/ent/notice"
 	entpin "latchkey.dev/ent/pin"
+	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -123,6 +124,29 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 		h.must(err)
 		if c.EndReason != access.EndRevoked || c.ReleasedAt == nil || c.NextAt != nil {
 			t.Errorf("after the end: %v", c)
+		}
+	})
+}
+
+// A property that has as many codes as it may keeps no further backup codes, which is no fault of its locks.
+func TestBackupCodesOfAFullProperty(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 20 })
+		h.write(func(tx *db.Tx) error {
+			rows := make([]*ent.CodeCreate, 1999)
+			for i := range rows {
+				rows[i] = tx.Code.Create().SetID("cod_" + number(i)).SetPropertyID(h.id).SetKind("staff").SetDoors([]string{}).SetHours([]schema.WeeklyHours{}).
+					SetNotBefore(tx.Now()).SetCreatedAt(tx.Now())
+			}
+			return tx.Code.CreateBulk(rows...).Exec(tx.Context())
+		})
+		h.write(func(tx *db.Tx) error {
+			_, err := access.Settler{Tx: tx, Keys: h.keys}.KeepBackups(h.id, 50)
+			return err
+		})
+		n, err := h.db.Read().Code.Query().Where(entcode.PropertyID(h.id), entcode.Kind("backup")).Count(t.Context())
+		if err != nil || n != 1 {
+			t.Errorf("%d backup codes, %v, want the one there is room for", n, err)
 		}
 	})
 }

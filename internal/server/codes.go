@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
@@ -24,19 +25,14 @@ func (s *Server) settleCodes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed []error // what fails at one property holds no other up
 	for _, propertyID := range keep {
-		err := s.untilFew(ctx, func(w access.Settler) (int, error) { return w.KeepBackups(propertyID, codesAtOnce) })
-		if err != nil {
-			return err
-		}
+		failed = append(failed, s.untilFew(ctx, func(w access.Settler) (int, error) { return w.KeepBackups(propertyID, codesAtOnce) }))
 	}
 	for _, propertyID := range drop {
-		err := s.untilFew(ctx, func(w access.Settler) (int, error) { return w.DropBackups(propertyID, "system", codesAtOnce) })
-		if err != nil {
-			return err
-		}
+		failed = append(failed, s.untilFew(ctx, func(w access.Settler) (int, error) { return w.DropBackups(propertyID, "system", codesAtOnce) }))
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
 // untilFew repeats a bounded change until it did less than it may.
