@@ -127,7 +127,11 @@ func count(tx *db.Tx, propertyID, subject string, at time.Time, b Budget) (spent
 	if err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
-	g, spent := Guesses{BeganAt: row.BeganAt, Count: row.Count, Before: row.Before, AlarmedAt: value(row.AlarmedAt)}.Add(at, b)
+	g := Guesses{BeganAt: row.BeganAt, Count: row.Count, Before: row.Before, AlarmedAt: value(row.AlarmedAt)}
+	if g.BeganAt.After(tx.Now().Add(ahead)) { // by a clock that was set back since: all that comes would count as told late
+		g = Guesses{}
+	}
+	g, spent = g.Add(at, b)
 	u := tx.Guesses.UpdateOne(row).SetBeganAt(g.BeganAt).SetCount(g.Count).SetBefore(g.Before)
 	put(g.AlarmedAt, u.SetAlarmedAt, u.ClearAlarmedAt)
 	if err := u.Exec(ctx); err != nil {

@@ -89,8 +89,13 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 		if a, b := told(lk.ID), told(s.house); a != 1 || b != 1 {
 			t.Errorf("%d notices of the lock and %d of the site, want one each", a, b)
 		}
-		if a, b := len(s.events("lock.guessBudgetSpent")), len(s.events("site.guessBudgetSpent")); a != 1 || b != 1 {
-			t.Errorf("%d and %d events, want one each", a, b)
+		s.clock.Advance(-30 * 24 * time.Hour) // it had been that far ahead
+		guess(60, "wrongPin")
+		if a, b := told(lk.ID), told(s.house); a != 2 || b != 2 {
+			t.Errorf("after the clock was set right, %d notices of the lock and %d of the site, want two each", a, b)
+		}
+		if a, b := len(s.events("lock.guessBudgetSpent")), len(s.events("site.guessBudgetSpent")); a != 2 || b != 2 {
+			t.Errorf("%d and %d events, want two each", a, b)
 		}
 	})
 }
