@@ -137,7 +137,9 @@ var badCalls = []refused{
 	{name: "a time that is none", verb: "GET", path: "/v1/reservations?updatedSince=monday", reason: "invalidFields", fields: map[string]string{"updatedSince": "badFormat"}},
 	{name: "a state that is none", verb: "GET", path: "/v1/reservations?state=gone", reason: "invalidFields", fields: map[string]string{"state": "wrongValue"}},
 	{name: "another action", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"getGuests","url":"ftp://x","method":"PUT","tokenIn":"cookie","token":7}`, reason: "invalidFields",
-		fields: map[string]string{"action": "wrongValue", "method": "wrongValue", "tokenIn": "wrongValue", "token": "wrongType"}},
+		fields: map[string]string{"action": "wrongValue", "url": "unsupported", "method": "wrongValue", "tokenIn": "wrongValue", "token": "wrongType"}},
+	{name: "an address that is none, and no action", verb: "PATCH", path: "/v1/endpoints", raw: `{"url":"ftp://x"}`, reason: "invalidFields", fields: map[string]string{"action": "wrongValue", "url": "unsupported"}},
+	{name: "a check-in that is only read, and no address", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"checkIn","method":"GET"}`, reason: "invalidFields", fields: map[string]string{"method": "wrongValue", "url": "required"}},
 	{name: "a private address", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"getSpaces","url":"https://10.0.0.1/spaces"}`, reason: "invalidFields", fields: map[string]string{"url": "wrongValue"}},
 	{name: "another action's test", verb: "POST", path: "/v1/endpoints/getGuests:test", raw: `{}`, reason: "invalidFields", fields: map[string]string{"action": "wrongValue"}},
 	{name: "an endless header", verb: "GET", path: "/v1/spaces", headers: map[string]string{"X-Request-Id": strings.Repeat("x", 200)}, status: 200},
@@ -233,6 +235,33 @@ func TestWhatIsNotSentTakesNothingAway(t *testing.T) {
 			if err != nil || o.Reason != "invalidFields" || !slices.Equal(o.Named(), c.fields) {
 				t.Errorf("%s over %s: %v %v; want %v", c.rpc, p, o, err, c.fields)
 			}
+		}
+	}
+	if after := e2etest.Stored(t, w); after != before {
+		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// What only the domain knows to be wrong is named beside what breaks a rule of the proto.
+func TestStaticRulesAreNamedBesideThoseOfTheProto(t *testing.T) {
+	w := e2etest.Open(t)
+	before := e2etest.Stored(t, w)
+	for _, c := range []struct {
+		path, body string
+		fields     map[string]string
+	}{
+		{"spaces", `{"space":{"type":"Bed","name":""}}`, map[string]string{"space.name": "required", "space.parentSpaceId": "required"}},
+		{"spaces", `{"space":{"type":"Room","name":"","parentSpaceId":"zz"}}`, map[string]string{"space.name": "required", "space.parentSpaceId": "conflicting"}},
+		{"spaces", `{"space":{"type":"Room","name":7,"parentName":"zz"}}`, map[string]string{"space.name": "wrongType", "space.parentName": "conflicting"}},
+		{"spaces", `{"space":{"type":"Bed","name":"","parentName":"zz","parentSpaceId":"zz"}}`, map[string]string{"space.name": "required", "space.parentName": "conflicting"}},
+		{"spaces", `{"space":{"type":"Tent","name":"","parentSpaceId":"zz"}}`, map[string]string{"space.name": "required", "space.type": "wrongValue"}},
+		{"spaces", `{}`, map[string]string{"space": "required"}},
+		{"spaces:batchCreate", `{"spaces":[{"type":"Room","name":""},{"type":"Bed","name":"B"}]}`, map[string]string{"spaces[0].name": "required", "spaces[1].parentSpaceId": "required"}},
+		{"integrations/int_0/mappings:batch", `{"mappings":[{"externalId":"A","spaceId":"s"},{"externalId":"A"}]}`, map[string]string{"mappings[1].spaceId": "required", "mappings[1].externalId": "duplicate"}},
+	} {
+		o, err := w.Do(t.Context(), w.Owner(), http.MethodPost, "/v1/property/"+c.path, c.body)
+		if err != nil || o.HTTP != http.StatusBadRequest || o.Reason != "invalidFields" || !maps.Equal(o.Fields, c.fields) {
+			t.Errorf("%s %s: %v %v %v; want %v", c.path, c.body, o, err, o.Fields, c.fields)
 		}
 	}
 	if after := e2etest.Stored(t, w); after != before {

@@ -83,8 +83,9 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// check names every wrong field. checkURL is the rule of the client that will call.
-func (e Endpoint) check(checkURL func(string) error) error {
+// Check names every wrong field, of an endpoint as it was sent. checkURL is the rule of the client that will call.
+func (e Endpoint) Check(checkURL func(string) error) error {
+	e = e.withDefaults()
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
@@ -127,7 +128,7 @@ func (e Endpoint) check(checkURL func(string) error) error {
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	e = e.withDefaults()
-	if err := e.check(checkURL); err != nil {
+	if err := e.Check(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}
 	own, err := Integration(ctx, tx.Client, e.PropertyID, e.IntegrationID)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -31,6 +32,7 @@ import (
 	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/pms"
@@ -187,6 +189,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Authenticators: s.authenticators(p),
 		Public:         []string{healthv1.Health_ServiceDesc.ServiceName},
 		Own:            ownValidation(),
+		Static:         p.staticValidation(),
 		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
@@ -230,6 +233,13 @@ func ownValidation() map[string]string {
 	maps.Copy(own, propertyapi.Own())
 	maps.Copy(own, adminapi.Own())
 	return own
+}
+
+// staticValidation is what the areas refuse of a request whatever is stored.
+func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field {
+	static := partnerapi.Static(p.pms.CheckURL)
+	maps.Copy(static, propertyapi.Static())
+	return static
 }
 
 // inner runs around each handler: calls are traced, and repeated ones recognised.

@@ -16,6 +16,7 @@ import (
 	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
@@ -50,6 +51,9 @@ type Config struct {
 	// Own names, by full method, the request field whose content the method's handler
 	// validates with [Violations], because it depends on what is stored.
 	Own map[string]string
+	// Static finds, by full method, what is wrong with a request whatever is stored and the proto cannot say, so that one
+	// answer names it beside the broken rules of the proto. It is also told of requests that break those.
+	Static map[string]func(proto.Message) []fault.Field
 	// Exact names the proto packages whose JSON callers may send fields alone: a name that is none is refused. Elsewhere it
 	// is ignored.
 	Exact []string
@@ -69,6 +73,7 @@ type Chain struct {
 	auth     map[string]Authenticator
 	public   map[string]bool
 	own      map[string]string
+	static   map[string]func(proto.Message) []fault.Field
 	exact    []string
 	inner    grpc.UnaryServerInterceptor
 	proxies  []netip.Prefix
@@ -95,7 +100,7 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, exact: cfg.Exact, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, static: cfg.Static, exact: cfg.Exact, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m, rules: rules,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:   newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),

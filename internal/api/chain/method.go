@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
+	"latchkey.dev/internal/fault"
 )
 
 // method is what the chain knows of one RPC before it is called.
@@ -19,6 +20,7 @@ type method struct {
 	public  bool
 	access  *rpcv1.Access
 	own     string // JSON name of the field that the handler validates, "" for none
+	static  func(proto.Message) []fault.Field
 	options []protovalidate.ValidationOption
 }
 
@@ -79,6 +81,7 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 		md := sd.Methods().Get(i)
 		m := &method{service: desc.ServiceName, area: string(sd.ParentFile().Package())}
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, md.Name())
+		m.static = c.static[full]
 		if !proto.HasExtension(md.Options(), rpcv1.E_Access) {
 			return fmt.Errorf("chain: %s has no (latchkey.rpc.v1.access) rule", full)
 		}

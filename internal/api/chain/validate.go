@@ -24,10 +24,15 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		return err
 	}
 	report := body.From(ctx)
-	found, err := c.violations(report, msg, "", call.method.options...)
+	var found []fault.Field
+	if call.method.static != nil {
+		found = call.method.static(msg)
+	}
+	broken, err := c.violations(report, msg, "", call.method.options...)
 	if err != nil {
 		return err
 	}
+	found = append(found, broken...)
 	for _, f := range report.TypeErrors("") {
 		if report.Field == "" || report.Field != call.method.own {
 			found = append(found, f)
@@ -88,8 +93,9 @@ func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string
 	return w.found, nil
 }
 
-// distinct drops what is said twice of one field: the first is a broken rule, the second the
-// value of a wrong type that left the field empty, which is the better reason.
+// distinct drops what is said twice of one field: the first is a rule of the domain or a broken
+// one of the proto, the last the value of a wrong type that left the field empty, which is the
+// better reason.
 func distinct(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list

@@ -24,10 +24,9 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertEndpointResponse, error) {
-		e, secret, err := s.Registry.Register(tx, partner.Endpoint{
-			PropertyID: a.PropertyID, IntegrationID: a.IntegrationID, Action: req.GetAction(), URL: req.GetUrl(),
-			Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn(),
-		}, s.CheckURL)
+		wanted := asSent(req)
+		wanted.PropertyID, wanted.IntegrationID = a.PropertyID, a.IntegrationID
+		e, secret, err := s.Registry.Register(tx, wanted, s.CheckURL)
 		if err != nil {
 			return nil, err
 		}
@@ -42,6 +41,23 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 		}
 		return out, nil
 	})
+}
+
+func asSent(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
+	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
+}
+
+// Static finds what is wrong with a request whatever is stored: see [chain.Config.Static].
+func Static(checkURL func(url string) error) map[string]func(proto.Message) []fault.Field {
+	return map[string]func(proto.Message) []fault.Field{
+		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {
+			req, _ := m.(*partnerv1.UpsertEndpointRequest)
+			if f, ok := fault.Of(asSent(req).Check(checkURL)); ok {
+				return f.Fields
+			}
+			return nil
+		},
+	}
 }
 
 // ListEndpoints lists the caller's endpoints with their tokens: they are its own.

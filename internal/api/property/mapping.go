@@ -100,8 +100,8 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
-		if err := eachOnce(r.GetMappings()); err != nil {
-			return nil, err
+		if wrong := twice(r.GetMappings()); len(wrong) > 0 {
+			return nil, fault.Fields(wrong...)
 		}
 		list, err := s.set(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
 		return &propertyv1.BatchSetMappingsResponse{Data: list}, err
@@ -194,7 +194,8 @@ func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []
 	return touched, nil
 }
 
-func eachOnce(wanted []*propertyv1.Mapping) error {
+// twice names what is mapped more than once in one call.
+func twice(wanted []*propertyv1.Mapping) []fault.Field {
 	var wrong []fault.Field
 	theirs, ours := map[string]bool{}, map[string]bool{}
 	for i, w := range wanted {
@@ -206,7 +207,7 @@ func eachOnce(wanted []*propertyv1.Mapping) error {
 		}
 		theirs[w.GetExternalId()], ours[w.GetSpaceId()] = true, true
 	}
-	return fault.Err(fault.Fields(wrong...))
+	return wrong
 }
 
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {

@@ -153,12 +153,5 @@ func Under(prefix string, err error) error {
 	if !ok || len(f.Fields) == 0 {
 		return err
 	}
-	fields := make([]fault.Field, 0, len(f.Fields))
-	for _, field := range f.Fields {
-		if field.Path = prefix + "." + field.Path; field.Path == prefix+"." {
-			field.Path = prefix
-		}
-		fields = append(fields, field)
-	}
-	return fault.Fields(fields...)
+	return fault.Fields(under(prefix, f.Fields)...)
 }

@@ -84,17 +84,39 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 }
 
 func create(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dorms) (*spaceRow, error) {
+	if wrong := wrongParent(n); len(wrong) > 0 {
+		return nil, fault.Fields(wrong...)
+	}
 	parent := n.GetParentSpaceId()
 	if n.GetParentName() != "" {
-		if parent != "" {
-			return nil, fault.Fields(fault.Field{Path: "parentName", Reason: fault.Conflicting, Message: "name the dorm by parentSpaceId or by parentName, not by both"})
-		}
 		var err error
 		if parent, err = known.find(tx, propertyID, n.GetParentName()); err != nil {
 			return nil, err
 		}
 	}
 	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
+}
+
+// wrongParent names what is wrong with the dorm of a new space whatever dorms the property has. Of a type that is none
+// nothing is known.
+func wrongParent(n *propertyv1.NewSpace) []fault.Field {
+	kind, byID, byName := n.GetType(), n.GetParentSpaceId() != "", n.GetParentName() != ""
+	var wrong []fault.Field
+	add := func(path string, r fault.Reason, message string) {
+		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
+	}
+	switch {
+	case kind == space.Bed && !byID && !byName:
+		add("parentSpaceId", fault.Required, "a bed names the dorm it is in")
+	case space.ValidType(kind) && kind != space.Bed && byID:
+		add("parentSpaceId", fault.Conflicting, "only a bed is within another space")
+	case space.ValidType(kind) && kind != space.Bed && byName:
+		add("parentName", fault.Conflicting, "only a bed is within another space")
+	}
+	if byID && byName {
+		add("parentName", fault.Conflicting, "name the dorm by parentSpaceId or by parentName, not by both")
+	}
+	return wrong
 }
 
 func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
