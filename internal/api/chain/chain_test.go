@@ -353,6 +353,19 @@ func TestPublicAndAnonymousNeedNoCredential(t *testing.T) {
 	}
 }
 
+// Of a public service the handler is a library's, whose honest codes stay; its words do not.
+func TestLibrariesMaySayWhatIsNotThere(t *testing.T) {
+	var log strings.Builder
+	conn, _ := start(t, &service{}, func(c *chain.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	_, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nope"})
+	if code, reason, _, id := told(err); code != codes.NotFound || reason != "notFound" || id == "" || strings.Contains(err.Error(), "unknown service") {
+		t.Errorf("%v", err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("logged: %s", log.String())
+	}
+}
+
 func TestRegistrarRefuses(t *testing.T) {
 	c, err := chain.New(chain.Config{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {

@@ -80,7 +80,7 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	if !ok {
-		f = foreign(ctx, err)
+		f = foreign(ctx, call, err)
 	}
 	if f.Kind == fault.Internal {
 		c.log.ErrorContext(ctx, "call failed", "method", call.Method, "requestId", call.RequestID, "error", err.Error())
@@ -92,8 +92,9 @@ func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault
 	return f
 }
 
-// foreign gives a fault to errors of the context and of gRPC itself; any other is internal.
-func foreign(ctx context.Context, err error) *fault.Fault {
+// foreign gives a fault to errors of the context and of gRPC itself, and to what the handler of a public service, which is a
+// library's, says of a request; any other is internal. What our own handlers pass on may be said of us and not of the caller.
+func foreign(ctx context.Context, call *Call, err error) *fault.Fault {
 	code := status.Code(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || code == codes.DeadlineExceeded:
@@ -107,6 +108,10 @@ func foreign(ctx context.Context, err error) *fault.Fault {
 		return fault.New(fault.Unimplemented, fault.UnimplementedReason, "this method is not offered here").With(err)
 	case code == codes.ResourceExhausted:
 		return TooLarge().With(err)
+	case call.method.public && code == codes.NotFound:
+		return fault.New(fault.NotFound, fault.NotFoundReason, "there is nothing of this name").With(err)
+	case call.method.public && code == codes.InvalidArgument:
+		return fault.New(fault.Invalid, fault.InvalidFields, "this method takes no such request").With(err)
 	}
 	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
 }
