@@ -28,7 +28,8 @@ const (
 	DefaultDeadline = 30 * time.Second
 	MaxRequestBytes = 1 << 20 // of every call, REST bodies included
 	// MaxReceiveBytes is what gRPC and Connect still take in of a message, so that one over MaxRequestBytes is refused by
-	// the chain, with a reason. What is larger they refuse unread, by its code alone.
+	// the chain, with a reason. What is larger the gRPC server refuses unread, by its code alone: it writes that status
+	// itself, before anything of ours hears of it, and to take in more would let strangers fill the memory.
 	MaxReceiveBytes = 4 << 20
 )
 

@@ -44,6 +44,9 @@ func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnarySe
 			return nil, err
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return nil, err // nothing is begun that nobody waits for
+	}
 	if c.inner != nil {
 		return c.inner(ctx, req, info, handler)
 	}

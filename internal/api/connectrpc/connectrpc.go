@@ -5,23 +5,18 @@ package connectrpc
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/fault"
 )
 
 // Handler is a grpc.ServiceRegistrar and serves what is registered with it.
@@ -29,10 +24,16 @@ type Handler struct {
 	unary   grpc.UnaryServerInterceptor
 	stream  grpc.StreamServerInterceptor
 	options []connect.HandlerOption
-	calls   map[string]http.Handler
+	calls   map[string]*endpoint
 	roots   []string
 
 	refusals *connect.ErrorWriter
+}
+
+// endpoint serves one method.
+type endpoint struct {
+	http.Handler
+	streams bool
 }
 
 // New returns a handler whose calls pass the interceptors.
@@ -41,9 +42,9 @@ func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor)
 		connect.WithCodec(codec{name: "proto"}),
 		connect.WithCodec(codec{name: "json", json: true}),
 		connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
-		connect.WithReadMaxBytes(chain.MaxReceiveBytes),
+		connect.WithCompression("gzip", newUnpacker, newPacker),
 	}
-	return &Handler{unary: unary, stream: stream, calls: map[string]http.Handler{}, options: options, refusals: connect.NewErrorWriter(options...)}
+	return &Handler{unary: unary, stream: stream, calls: map[string]*endpoint{}, options: options, refusals: connect.NewErrorWriter(options...)}
 }
 
 // Protocols returns the protocols that an HTTP server needs for all of this: HTTP/2 without
@@ -65,11 +66,11 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	h.roots = append(h.roots, "/"+desc.ServiceName+"/")
 	for _, m := range desc.Methods {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)
-		h.calls[full] = connect.NewUnaryHandler(full, h.unaryCall(full, m, impl), h.options...)
+		h.calls[full] = &endpoint{Handler: connect.NewUnaryHandler(full, h.unaryCall(full, m, impl), h.options...)}
 	}
 	for _, s := range desc.Streams {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
-		h.calls[full] = unhurried(h.streamHandler(full, s, impl))
+		h.calls[full] = &endpoint{Handler: unhurried(h.streamHandler(full, s, impl)), streams: true}
 	}
 }
 
@@ -84,8 +85,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		// 405 and 415 are answered before there is a call.
 		w.Header().Set(chain.HeaderRequestID, chain.NewRequestID(r.Header.Get(chain.HeaderRequestID)))
 	}
-	inner.Body = content{r.Body, r.Header}
-	call.ServeHTTP(w, inner)
+	inner, f := negotiate(inner)
+	if f != nil {
+		// A client that went away reads no answer.
+		_ = h.refusals.Write(w, inner, h.refused(inner, f))
+		return
+	}
+	body := &content{ReadCloser: inner.Body, header: r.Header}
+	if !call.streams {
+		body.left, body.over = chain.MaxReceiveBytes, func() error { return h.refused(inner, chain.TooLarge()) }
+	}
+	served := *inner
+	served.Body = body
+	call.ServeHTTP(w, &served)
 }
 
 // spoken says whether a type of content is that of a protocol that is served here.
@@ -98,34 +110,17 @@ func spoken(contentType string) bool {
 
 // unknown answers a call of a method that no service has, in the words of the caller's protocol.
 func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
-	full := r.URL.Path
-	sts := inproc.NewTransport(full)
-	ctx := grpc.NewContextWithServerTransportStream(incoming(r.Context(), r.Header), sts)
-	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) {
-		return nil, status.Error(codes.Unimplemented, "there is no such method")
-	})
+	// The chain knows no such method either, and says so.
+	err := h.refused(r, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method"))
 	// A client that went away reads no answer.
-	_ = h.refusals.Write(w, r, translate(err, sts.Header()))
-}
-
-// content is the body of a request, which says why it ends when it does not come in time.
-type content struct {
-	io.ReadCloser
-	header http.Header // of the request
-}
-
-func (c content) Read(p []byte) (int, error) {
-	n, err := c.ReadCloser.Read(p)
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
-		err = translate(chain.Status(chain.TooSlow(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
-	}
-	return n, err
+	_ = h.refusals.Write(w, r, err)
 }
 
 func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[letter]) (*connect.Response[letter], error) {
 	return func(ctx context.Context, req *connect.Request[letter]) (*connect.Response[letter], error) {
 		sts := inproc.NewTransport(full)
+		ctx, cancel := due(ctx)
+		defer cancel()
 		ctx = grpc.NewContextWithServerTransportStream(incoming(ctx, req.Header()), sts)
 		report := &body.Report{}
 		if req.Msg.json {

@@ -1,6 +1,8 @@
 package connectrpc_test
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -86,4 +88,80 @@ func TestRefusedRequestsHaveAnID(t *testing.T) {
 			t.Errorf("%s %q: %d, ids %q; want %d", c.method, c.contentType, res.StatusCode, ids, c.status)
 		}
 	}
+}
+
+// Messages that are not taken in are refused as those that are: with a reason, and to strangers as strangers.
+func TestWhatIsFarTooLargeIsToldSo(t *testing.T) {
+	srv := start(t, &service{})
+	noise := make([]byte, 5<<20)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	for name, options := range protocols {
+		for what, text := range map[string]string{"that packs well": strings.Repeat("x", 5<<20), "of noise": hex.EncodeToString(noise)} {
+			big := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: text}}
+			client := partnerv1connect.NewReservationServiceClient(h2c(t), srv.URL, append(options, connect.WithInterceptors(token{}))...)
+			_, err := client.UpsertReservation(t.Context(), big)
+			if code, reason, _ := details(t, err); code != connect.CodeResourceExhausted || reason != "bodyTooLarge" {
+				t.Errorf("%s, a message %s: %v %s", name, what, code, reason)
+			}
+			_, err = partnerv1connect.NewReservationServiceClient(h2c(t), srv.URL, options...).UpsertReservation(t.Context(), big)
+			if code, reason, _ := details(t, err); code != connect.CodeUnauthenticated || reason != "invalidCredentials" {
+				t.Errorf("%s, a stranger's: %v %s", name, code, reason)
+			}
+		}
+	}
+}
+
+func TestWhatConnectWouldRefuseHasAReason(t *testing.T) {
+	srv := start(t, &service{})
+	for _, c := range []struct {
+		header, value, code, reason string
+		status                      int
+	}{
+		{"Connect-Timeout-Ms", "0", "deadline_exceeded", "deadlineExceeded", 504},
+		{"Connect-Timeout-Ms", "soon", "invalid_argument", "invalidFields", 400},
+		{"Connect-Timeout-Ms", "12345678901", "invalid_argument", "invalidFields", 400},
+		{"Connect-Timeout-Ms", "60000", "", "", 200},
+		{"Content-Encoding", "br", "unimplemented", "unimplemented", 501},
+		{"Content-Encoding", "identity", "", "", 200},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+partnerv1.ReservationService_UpsertReservation_FullMethodName, strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Access-Token", "at")
+		r.Header.Set(c.header, c.value)
+		code, reason, res := answered(t, srv.Client(), r)
+		if res.StatusCode != c.status || res.Header.Get("Content-Type") != "application/json" || code != c.code || reason != c.reason || res.Header.Get("X-Request-Id") == "" {
+			t.Errorf("%s: %s: %d %q %q %v", c.header, c.value, res.StatusCode, code, reason, res.Header)
+		}
+	}
+}
+
+// answered is the code and the reason of an answer, empty for a good one.
+func answered(t *testing.T, client *http.Client, r *http.Request) (code, reason string, res *http.Response) {
+	t.Helper()
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var e struct {
+		Code    string
+		Details []struct {
+			Type  string
+			Debug struct{ Reason string }
+		}
+	}
+	if err := json.NewDecoder(res.Body).Decode(&e); err != nil {
+		t.Errorf("%s: %d, no JSON: %v", r.URL, res.StatusCode, err)
+	}
+	for _, d := range e.Details {
+		if d.Type == "google.rpc.ErrorInfo" {
+			reason = d.Debug.Reason
+		}
+	}
+	return e.Code, reason, res
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,7 +35,9 @@ func unhurried(h http.Handler) http.Handler {
 func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.Handler {
 	run := func(x *wire) error {
 		x.sts = inproc.NewTransport(full)
-		x.ctx = grpc.NewContextWithServerTransportStream(incoming(x.ctx, x.request), x.sts)
+		ctx, cancel := due(x.ctx)
+		defer cancel()
+		x.ctx = grpc.NewContextWithServerTransportStream(incoming(ctx, x.request), x.sts)
 		info := &grpc.StreamServerInfo{FullMethod: full, IsClientStream: s.ClientStreams, IsServerStream: s.ServerStreams}
 		err := h.stream(impl, x, info, s.Handler)
 		x.flush()
@@ -43,15 +46,16 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 		}
 		return nil
 	}
+	options := append(slices.Clone(h.options), connect.WithReadMaxBytes(chain.MaxReceiveBytes), connect.WithInterceptors(largest{}))
 	switch {
 	case s.ClientStreams && s.ServerStreams:
 		return connect.NewBidiStreamHandler(full, func(ctx context.Context, st *connect.BidiStream[letter, letter]) error {
 			return run(&wire{ctx: ctx, request: st.RequestHeader(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: st.Receive})
-		}, h.options...)
+		}, options...)
 	case s.ServerStreams:
 		return connect.NewServerStreamHandler(full, func(ctx context.Context, req *connect.Request[letter], st *connect.ServerStream[letter]) error {
 			return run(&wire{ctx: ctx, request: req.Header(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: once(req.Msg)})
-		}, h.options...)
+		}, options...)
 	default:
 		return connect.NewClientStreamHandler(full, func(ctx context.Context, st *connect.ClientStream[letter]) (*connect.Response[letter], error) {
 			var answer *connect.Response[letter]
@@ -73,8 +77,34 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 				answer.Trailer()[k] = v
 			}
 			return answer, nil
-		}, h.options...)
+		}, options...)
 	}
+}
+
+// largest gives a reason to the refusal of a message of a stream that is too large to be taken in.
+type largest struct{}
+
+func (largest) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+
+func (largest) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+func (largest) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		return next(ctx, bounded{conn})
+	}
+}
+
+type bounded struct{ connect.StreamingHandlerConn }
+
+func (b bounded) Receive(m any) error {
+	err := b.StreamingHandlerConn.Receive(m)
+	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {
+		id := chain.NewRequestID(b.RequestHeader().Get(chain.HeaderRequestID))
+		return translate(chain.Status(chain.TooLarge(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+	}
+	return err
 }
 
 // once gives the one message of a server-streaming call.
