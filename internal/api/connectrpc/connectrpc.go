@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/grpc"
@@ -81,9 +80,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.unknown(w, inner)
 		return
 	}
-	if r.Method != http.MethodPost || !spoken(r.Header.Get("Content-Type")) {
-		// 405 and 415 are answered before there is a call.
-		w.Header().Set(chain.HeaderRequestID, chain.NewRequestID(r.Header.Get(chain.HeaderRequestID)))
+	if status, f := unspoken(w.Header(), r, call.streams); f != nil {
+		h.turnAway(w, r, status, f)
+		return
 	}
 	inner, f := negotiate(inner)
 	if f != nil {
@@ -98,14 +97,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	served := *inner
 	served.Body = body
 	call.ServeHTTP(w, &served)
-}
-
-// spoken says whether a type of content is that of a protocol that is served here.
-func spoken(contentType string) bool {
-	base, _, _ := strings.Cut(contentType, ";")
-	base = strings.ToLower(strings.TrimSpace(base))
-	return base == "application/json" || base == "application/proto" ||
-		strings.HasPrefix(base, "application/grpc") || strings.HasPrefix(base, "application/connect+")
 }
 
 // unknown answers a call of a method that no service has, in the words of the caller's protocol.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +32,49 @@ func (h *Handler) refused(r *http.Request, f *fault.Fault) error {
 	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) { return nil, f })
 	return translate(err, sts.Header())
 }
+
+// Types of content that are served, after those of gRPC, which are the same for every method.
+var (
+	ofGRPC    = []string{"application/grpc", "application/grpc+json", "application/grpc+proto", "application/grpc-web", "application/grpc-web+json", "application/grpc-web+proto"}
+	ofCalls   = []string{"application/json", "application/proto"}
+	ofStreams = []string{"application/connect+json", "application/connect+proto"}
+)
+
+// unspoken says what is wrong with a request that speaks no protocol that is served here, and in the header what would do.
+func unspoken(header http.Header, r *http.Request, streams bool) (int, *fault.Fault) {
+	if r.Method != http.MethodPost {
+		header.Set("Allow", http.MethodPost)
+		return http.StatusMethodNotAllowed, fault.New(fault.MethodNotAllowed, fault.MethodNotAllowedReason, "this method is called by POST")
+	}
+	kinds := ofCalls
+	if streams {
+		kinds = ofStreams
+	}
+	base, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	plain := len(params) == 0 || len(params) == 1 && strings.EqualFold(params["charset"], "utf-8") && strings.HasSuffix(base, "json")
+	if err == nil && plain && (slices.Contains(kinds, base) || slices.Contains(ofGRPC, base)) {
+		return 0, nil
+	}
+	header.Set("Accept-Post", strings.Join(slices.Concat(kinds, ofGRPC), ", "))
+	return http.StatusUnsupportedMediaType, fault.Fields(fault.Field{Path: "Content-Type", Reason: fault.Unsupported, Message: "must be " + strings.Join(kinds, " or ")})
+}
+
+// turnAway answers a request of which there is no call, in Connect's words and with a status of HTTP that Connect has no code for.
+func (h *Handler) turnAway(w http.ResponseWriter, r *http.Request, code int, f *fault.Fault) {
+	id := chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))
+	err := translate(chain.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+	bare := r.Clone(r.Context())
+	bare.Header.Del("Content-Type") // whatever it is, the answer is JSON
+	_ = h.refusals.Write(coded{w, code}, bare, err)
+}
+
+// coded answers with a status of its own.
+type coded struct {
+	http.ResponseWriter
+	code int
+}
+
+func (c coded) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.code) }
 
 // maxDrain bounds how much of a body that is too large is read and thrown away, so that its sender gets to read the answer
 // instead of a broken connection.

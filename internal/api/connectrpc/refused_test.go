@@ -60,18 +60,25 @@ func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
 	}
 }
 
-// What is refused before there is a call has the id of a request as well, and one alone.
-func TestRefusedRequestsHaveAnID(t *testing.T) {
+// What is refused before there is a call has a reason and the id of its request, and one alone.
+func TestRefusedRequestsAreToldWhy(t *testing.T) {
 	srv := start(t, &service{})
 	for _, c := range []struct {
 		method, contentType string
 		status              int
+		reason              string
 	}{
-		{"GET", "application/json", 405},
-		{"POST", "text/plain", 415},
-		{"POST", "", 415},
-		{"POST", "application/json", 401},
-		{"POST", "application/json; charset=utf-8", 401},
+		{"GET", "application/json", 405, "methodNotAllowed"},
+		{"GET", "", 405, "methodNotAllowed"},
+		{"PUT", "application/grpc", 405, "methodNotAllowed"},
+		{"POST", "text/plain", 415, "invalidFields"},
+		{"POST", "", 415, "invalidFields"},
+		{"POST", "application/x-www-form-urlencoded", 415, "invalidFields"},
+		{"POST", "application/connect+json", 415, "invalidFields"},
+		{"POST", "application/grpc+thrift", 415, "invalidFields"},
+		{"POST", "application/json; charset=latin1", 415, "invalidFields"},
+		{"POST", "application/json", 401, "invalidCredentials"},
+		{"POST", "application/json; charset=UTF-8", 401, "invalidCredentials"},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), c.method, srv.URL+partnerv1.ReservationService_GetReservation_FullMethodName, strings.NewReader("{}"))
 		if err != nil {
@@ -79,13 +86,12 @@ func TestRefusedRequestsHaveAnID(t *testing.T) {
 		}
 		r.Header.Set("Content-Type", c.contentType)
 		r.Header.Set("X-Request-Id", "mine-1")
-		res, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
+		_, reason, res := answered(t, srv.Client(), r)
+		if ids := res.Header.Values("X-Request-Id"); res.StatusCode != c.status || reason != c.reason || len(ids) != 1 || ids[0] != "mine-1" || res.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %q: %d %s, %v; want %d %s", c.method, c.contentType, res.StatusCode, reason, res.Header, c.status, c.reason)
 		}
-		res.Body.Close()
-		if ids := res.Header.Values("X-Request-Id"); res.StatusCode != c.status || len(ids) != 1 || ids[0] != "mine-1" {
-			t.Errorf("%s %q: %d, ids %q; want %d", c.method, c.contentType, res.StatusCode, ids, c.status)
+		if (c.status == 405) != (res.Header.Get("Allow") == "POST") || (c.status == 415) != (res.Header.Get("Accept-Post") != "") {
+			t.Errorf("%s %q: %v", c.method, c.contentType, res.Header)
 		}
 	}
 }
