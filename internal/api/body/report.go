@@ -29,6 +29,8 @@ type Report struct {
 	Field string
 	// Fault is set when the input could not be read at all.
 	Fault *fault.Fault
+	// Derived is set when masks of the request were added out of the body: see [Report.FillMasks].
+	Derived bool
 
 	errors []fault.Field
 	beside []fault.Field // the names that are no field of the message

@@ -43,8 +43,8 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		if own := call.method.own; own != "" && (strings.HasPrefix(f.Path, own+".") || strings.HasPrefix(f.Path, own+"[")) {
 			continue
 		}
-		// REST makes the masks itself: what is wrong with them is wrong with what they name.
-		if call.Protocol == REST && (f.Path == "updateMask" || f.Path == "updateMasks") {
+		// REST, and the reader of Connect's JSON, make masks: what is wrong with those is wrong with what they name.
+		if (call.Protocol == REST || report != nil && report.Derived) && (f.Path == "updateMask" || f.Path == "updateMasks") {
 			continue
 		}
 		if report != nil && report.Field != "" {

@@ -39,6 +39,7 @@ func (l *letter) open(v any, report *body.Report) error {
 	}
 	if l.json {
 		body.Decode(l.raw, m.ProtoReflect(), report)
+		report.FillMasks(m.ProtoReflect())
 		return nil
 	}
 	if err := proto.Unmarshal(l.raw, m); err != nil {

@@ -559,8 +559,8 @@ type UpsertReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
 	Reservation *Reservation `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
-	// The fields that were sent; one that is named and not set is cleared. REST derives it from the body; left empty, the
-	// populated fields count.
+	// The fields that were sent; one that is named and not set is cleared. REST, and Connect in JSON where it is left empty,
+	// derive it from the body; else, left empty, the populated fields count.
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -661,7 +661,7 @@ type BatchUpsertReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The changes. Each is looked at alone, the limits of its fields too.
 	Reservations []*Reservation `protobuf:"bytes,1,rep,name=reservations,proto3" json:"reservations,omitempty"`
-	// For each change, in the same order, what UpsertReservationRequest.update_mask says. REST derives them.
+	// For each change, in the same order, what UpsertReservationRequest.update_mask says. REST and Connect in JSON derive them.
 	UpdateMasks   []*fieldmaskpb.FieldMask `protobuf:"bytes,2,rep,name=update_masks,json=updateMasks,proto3" json:"update_masks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,0 +1,46 @@
+package body
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+)
+
+func TestMasksOfAWholeRequest(t *testing.T) {
+	mask := func(paths ...string) *fieldmaskpb.FieldMask { return &fieldmaskpb.FieldMask{Paths: paths} }
+	for _, c := range []struct {
+		text string
+		want *fieldmaskpb.FieldMask
+	}{
+		{`{"reservation":{"pmsMeta":{"id":"Q"},"booker":{"email":null},"price":null}}`, mask("pms_meta.id", "booker.email", "price")},
+		{`{"reservation":{"booker":null}}`, mask("booker")},
+		{`{"reservation":{"booker":{"email":null}},"updateMask":"pmsNumber"}`, mask("pms_number")},
+		{`{"updateMask":"","reservation":{"state":"started"}}`, mask("state")},
+		{`{"reservation":null}`, nil},
+		{`{}`, nil},
+	} {
+		var report Report
+		got := &partnerv1.UpsertReservationRequest{}
+		Decode([]byte(c.text), got.ProtoReflect(), &report)
+		report.FillMasks(got.ProtoReflect())
+		if !proto.Equal(got.GetUpdateMask(), c.want) && len(got.GetUpdateMask().GetPaths())+len(c.want.GetPaths()) > 0 {
+			t.Errorf("%s: %v; want %v", c.text, got.GetUpdateMask(), c.want)
+		}
+	}
+	var report Report
+	got := &partnerv1.BatchUpsertReservationsRequest{}
+	Decode([]byte(`{"updateMasks":["","state"],"reservations":[{"price":null},{"price":null},{"booker":{"email":null}}]}`), got.ProtoReflect(), &report)
+	report.FillMasks(got.ProtoReflect())
+	want := []*fieldmaskpb.FieldMask{mask("price"), mask("state"), mask("booker.email")}
+	if len(got.GetUpdateMasks()) != len(want) {
+		t.Fatal(got)
+	}
+	for i, m := range got.GetUpdateMasks() {
+		if !proto.Equal(m, want[i]) {
+			t.Errorf("entry %d: %v; want %v", i, m, want[i])
+		}
+	}
+}
