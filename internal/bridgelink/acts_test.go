@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -104,6 +106,9 @@ func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
 				t.Errorf("node %s: %v", node, err)
 			}
 		}
+		if n := counted(t, n.counters.refused.WithLabelValues(offline)); n != 2 {
+			t.Errorf("%v openings are counted that could not be sent, want 2", n)
+		}
 		if took := time.Since(began); took > 4*time.Second {
 			t.Errorf("it took %v to say so", took)
 		}
@@ -115,6 +120,17 @@ func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+func counted(t *testing.T, c prometheus.Counter) float64 {
+	t.Helper()
+	r := prometheus.NewRegistry()
+	r.MustRegister(c)
+	all, err := r.Gather()
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return all[0].GetMetric()[0].GetCounter().GetValue()
 }
 
 func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {

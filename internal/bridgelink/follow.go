@@ -113,8 +113,15 @@ func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lo
 	case refused:
 		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
 	}
+	if !a.Counted {
+		n.Unsent()
+	}
 	return lock.Outcome{}, lock.ErrBridgeOffline
 }
+
+// Unsent counts an opening that could not be sent because its bridge is not connected. Whoever refuses one before it is an
+// act says so here.
+func (n *Node) Unsent() { n.counters.refused.WithLabelValues(offline).Inc() }
 
 // settle makes sure that an act which nobody claimed, or of which it is certain that it was not sent, never is, and tells
 // its state.

@@ -96,7 +96,7 @@ func (c Config) withDefaults() Config {
 type counters struct {
 	sessions  prometheus.Gauge
 	ended     *prometheus.CounterVec // by cause
-	refused   *prometheus.CounterVec // acts, by why
+	refused   *prometheus.CounterVec // acts, by why; once each time that one is refused
 	told      prometheus.Counter     // slots
 	ignored   *prometheus.CounterVec // messages, by why
 	unsealed  prometheus.Counter     // codes that did not open
@@ -116,6 +116,16 @@ func newCounters(r prometheus.Registerer) *counters {
 		ended:    count("sessions_ended_total", "Sessions that ended.", "cause"),
 		refused:  count("acts_refused_total", "Acts that were told at once that they cannot be sent.", "cause"),
 		ignored:  count("messages_ignored_total", "Messages of bridges that had no effect.", "cause"),
+	}
+	// They stand at 0 before the first, so that an alarm sees it come.
+	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed} {
+		c.ended.WithLabelValues(string(why))
+	}
+	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving} {
+		c.refused.WithLabelValues(why)
+	}
+	for _, why := range []string{"otherEpoch", "unknownKind", "invalid"} {
+		c.ignored.WithLabelValues(why)
 	}
 	c.told = count("slots_told_total", "Slots told to bridges.").WithLabelValues()
 	c.unsealed = count("codes_unreadable_total", "Codes that could not be opened for their bridge.").WithLabelValues()

@@ -34,6 +34,7 @@ type answer struct {
 	Why      string       `json:"why,omitempty"`
 	Outcome  lock.Outcome `json:"outcome,omitzero"`
 	Greeting []byte       `json:"greeting,omitempty"`
+	Counted  bool         `json:"counted,omitempty"` // as refused, by the node that was asked
 	unsent   bool         // it is certain that nothing was sent and nothing will be
 }
 
@@ -42,6 +43,7 @@ const (
 	leaving = "leaving" // the bridge was asked to go elsewhere: it is, or will soon be, on another node
 	busy    = "busy"
 	refused = "refused"
+	offline = "offline" // only of what is counted
 )
 
 // Wake is the node's lock.Waker. The bridges here are woken at once, the other nodes through the bus.
@@ -133,11 +135,11 @@ func (n *Node) place(ctx context.Context, c call, claimed *lock.Order) answer {
 	o := &order{actID: c.ActID, deadline: c.Deadline, claimed: claimed, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
 	if why := s.box.order(o, time.Now()); why != "" {
 		n.counters.refused.WithLabelValues(map[string]string{busy: "queueFull", leaving: "leaving"}[why]).Inc()
-		return answer{Why: why, unsent: true}
+		return answer{Why: why, Counted: true, unsent: true}
 	}
 	select {
 	case a := <-done:
-		a.unsent = !a.Done
+		a.unsent, a.Counted = !a.Done, !a.Done
 		return a
 	case <-ctx.Done():
 		return answer{Why: refused, unsent: o.taken.CompareAndSwap(false, true)}

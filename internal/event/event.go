@@ -31,6 +31,12 @@ const (
 	EndpointFailing    Kind = "endpoint.failing"
 )
 
+// Kinds are all that are handed over; those in [Kind.Internal] are not.
+var Kinds = []Kind{
+	PINGenerated, AccessIssued, AccessUpdated, AccessRemoved, AccessFailed, CredentialVerified, DoorOpened, DoorDenied,
+	LockOffline, LockBatteryLow, ConflictOpened, ConflictClosed, EndpointFailing,
+}
+
 // Event is one thing that happened.
 type Event struct {
 	PropertyID string

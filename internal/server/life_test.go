@@ -93,7 +93,9 @@ func TestServesAndStops(t *testing.T) {
 				t.Errorf("%s: %d %q", path, code, text)
 			}
 		}
-		for _, want := range []string{"latchkey_bridge_sessions", "latchkey_db_change_duration_seconds_count{outcome=", "latchkey_db_connections_in_use"} {
+		for _, want := range []string{"latchkey_bridge_sessions", "latchkey_db_change_duration_seconds_count{outcome=", "latchkey_db_connections_in_use",
+			`latchkey_bridge_acts_refused_total{cause="offline"} 0`, `latchkey_bridge_sessions_ended_total{cause="noHeartbeat"} 0`,
+			`latchkey_rpc_panics_total{method="/latchkey.partner.v1.ReservationService/UpsertReservation"} 0`, `latchkey_events_total{kind="door.opened"} 0`} {
 			if _, text := get(t, "http://"+n.OpsAddr()+"/metrics"); !strings.Contains(text, want) {
 				t.Errorf("no %s among the metrics", want)
 			}

@@ -276,6 +276,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			_, err := p.spaces.Read(ctx, propertyID, integrationID)
 			return err
 		},
+		Unsent: p.node.Unsent,
 		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			done, err := p.node.Act(ctx, o)

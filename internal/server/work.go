@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/staff/credential"
@@ -125,6 +126,9 @@ func (s *Server) countEvents() worker.Subscriber {
 		Name: "latchkey_events_total", Help: "Events handed over by this process, by kind.",
 	}, []string{"kind"})
 	s.metrics.MustRegister(happened)
+	for _, kind := range event.Kinds { // they stand at 0 before the first, so that an alarm sees it come
+		happened.WithLabelValues(string(kind))
+	}
 	return worker.Subscriber{Name: "metrics", Deliver: func(_ context.Context, events []*ent.Event) error {
 		for _, e := range events {
 			happened.WithLabelValues(e.Kind).Inc()

@@ -166,6 +166,23 @@ func rows(t *testing.T, registry *prometheus.Registry, name string) int {
 	return 0
 }
 
+func panics(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "latchkey_rpc_panics_total" {
+				by[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	return by
+}
+
 func TestGRPCErrorsHaveDetails(t *testing.T) {
 	s := &service{}
 	conn, registry := start(t, s, nil)
@@ -333,8 +350,8 @@ func TestStreams(t *testing.T) {
 	if code, reason, fields, _ := told(err); code != codes.InvalidArgument || reason != "invalidFields" || len(fields) == 0 {
 		t.Errorf("broken rule: %v %v", err, fields)
 	}
-	if n := rows(t, registry, "latchkey_rpc_panics_total"); n != 1 {
-		t.Errorf("%d methods panicked", n)
+	if n := panics(t, registry); n["/latchkey.lock.v1.BridgeService/Connect"] != 1 || n[upsert] != 0 || len(n) < 3 {
+		t.Errorf("panics are counted for every method: %v", n)
 	}
 }
 

@@ -92,19 +92,25 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 		if err := m.leave(c.own[full], md.Input()); err != nil {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
-		c.methods[full] = m
+		c.know(full, m)
 	}
 	return nil
+}
+
+// know takes up an RPC. Its panics are counted from 0, so that an alarm sees the first.
+func (c *Chain) know(full string, m *method) {
+	c.methods[full] = m
+	c.metrics.panics.WithLabelValues(full)
 }
 
 // learnPublic takes up the RPCs of a service that needs no credential.
 func (c *Chain) learnPublic(desc *grpc.ServiceDesc) {
 	open := &method{service: desc.ServiceName, public: true}
 	for _, m := range desc.Methods {
-		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)] = open
+		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName), open)
 	}
 	for _, s := range desc.Streams {
-		c.methods[fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)] = open
+		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName), open)
 	}
 }
 

@@ -39,6 +39,7 @@ type world struct {
 	services  *Services
 	clock     *clock.Fixed
 	replanned []space.Touched
+	unsent    int
 	completed int // how often days were asked to be completed anew
 	read      func(propertyID, integrationID string) error
 	act       func(order lock.Order) (lock.Outcome, error)
@@ -77,7 +78,8 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
 			return w.read(propertyID, integrationID)
 		},
-		Act: func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
+		Unsent: func() { w.unsent++ },
+		Act:    func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
 	}
 	w.write(t, func(tx *db.Tx) error {
 		if w.deps.Authority, err = lock.OpenAuthority(tx, keys); err != nil {

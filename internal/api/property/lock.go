@@ -2,6 +2,7 @@ package property
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -115,6 +116,9 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 			Id: order.ActID, LockId: r.GetId(), Result: unknown, Deadline: timestamppb.New(order.Deadline),
 		}}, nil
 	})
+	if errors.Is(err, lock.ErrBridgeOffline) {
+		s.Unsent()
+	}
 	if err != nil {
 		return nil, err
 	}

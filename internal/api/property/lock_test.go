@@ -111,6 +111,23 @@ func TestRepeatedUnlockLearnsWhatIsKnown(t *testing.T) {
 	})
 }
 
+// An opening that is refused before it is an act is counted; one that the bridge's session refuses, it counts itself.
+func TestOpeningsOfABridgeThatIsAwayAreCounted(t *testing.T) {
+	eachHouse(t, func(a, _ *house) {
+		_, lk := a.lock("L1")
+		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
+		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "refused by the session", fault.BridgeOffline)
+		if a.w.unsent != 0 {
+			t.Errorf("counted %d", a.w.unsent)
+		}
+		a.w.clock.Advance(5 * time.Minute)
+		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "away", fault.BridgeOffline)
+		if a.w.unsent != 1 {
+			t.Errorf("counted %d, want 1", a.w.unsent)
+		}
+	})
+}
+
 func TestLocksAndBridgesAreListed(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		b1, l1 := a.lock("L1")

@@ -48,6 +48,8 @@ type Deps struct {
 	// Act has an act carried out that is stored, and waits for what becomes of it, at most
 	// until its deadline.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
+	// Unsent counts an act that is not stored because its bridge is not connected.
+	Unsent func()
 }
 
 // Services implement the area, for gRPC and Connect alike.
