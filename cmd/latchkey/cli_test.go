@@ -227,6 +227,20 @@ func TestFromElsewhere(t *testing.T) {
 	}
 }
 
+// A staff token opens one property: naming another must not change the token's own.
+func TestStaffTokenIsOfOneProperty(t *testing.T) {
+	s := newShell(t)
+	a := id(s.json("property create A --time-zone Europe/Lisbon"))
+	b := id(s.json("property create B --time-zone Europe/Rome"))
+	token := s.json("token create --role owner --name Desk --property " + a)["token"].(string)
+	s.fails(1, "space create 101 --type Room --token "+token+" --property "+b, a, b)
+	s.ok("space create 102 --type Room --token "+token+" --property "+a, "102")
+	s.ok("space create 103 --type Room --token "+token, "103")
+	if out := s.ok("space list --property " + a); strings.Contains(out, "101") {
+		t.Errorf("the refused change was made at the token's property:\n%s", out)
+	}
+}
+
 func TestNoServer(t *testing.T) {
 	s := &shell{T: t, dir: t.TempDir()}
 	s.fails(1, "property list", "no server runs on", "latchkey serve --data-dir "+s.dir)

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
 )
 
@@ -83,6 +84,9 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
 			s.staffToken = r.Token
+			if err := s.sameProperty(); err != nil {
+				return err
+			}
 			return f(s)
 		}
 		if err := s.mint(); err != nil {
@@ -201,6 +205,21 @@ func (s *session) property() (string, error) {
 		}
 		return "", errors.New(text)
 	}
+}
+
+// sameProperty refuses to work for another property than the one that is named: a staff token opens its own alone.
+func (s *session) sameProperty() error {
+	if s.Property == "" {
+		return nil
+	}
+	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
+	if err != nil {
+		return err
+	}
+	if own := answer.GetData(); own.GetId() != s.Property {
+		return fmt.Errorf("--property (or LATCHKEY_PROPERTY) names %s, and the token is of %s, %s: leave it out, or use a token of %s", s.Property, own.GetId(), own.GetName(), s.Property)
+	}
+	return nil
 }
 
 func (s *session) close() {
