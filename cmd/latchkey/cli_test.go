@@ -241,6 +241,20 @@ func TestStaffTokenIsOfOneProperty(t *testing.T) {
 	}
 }
 
+// Who read a PIN can be found out later: the operator is written down, not the token that the command made for itself.
+func TestOperatorsAreWrittenDown(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.ok("space create 101 --type Room")
+	code := id(s.json("code create Ana --all-rooms"))
+	ana := s.json("admin token create Ana --ttl 1h")
+	s.ok("code reveal " + code + " --server " + s.grpc + " --token " + ana["token"].(string))
+	s.ok("code show "+code, "operator:"+id(ana), "operator:socket")
+	desk := s.json("token create --role owner --name Desk")
+	s.ok("code reveal " + code + " --token " + desk["token"].(string))
+	s.ok("code show "+code, "staff:"+id(desk))
+}
+
 func TestNoServer(t *testing.T) {
 	s := &shell{T: t, dir: t.TempDir()}
 	s.fails(1, "property list", "no server runs on", "latchkey serve --data-dir "+s.dir)

@@ -21,6 +21,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/staff"
 )
 
 // patience is the longest a command waits for the server.
@@ -175,7 +176,7 @@ func (s *session) mint() error {
 		return err
 	}
 	answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
-		PropertyId: property, Name: "command line", Role: "owner", TtlMinutes: tokenMinutes,
+		PropertyId: property, Name: staff.SessionName, Role: "owner", TtlMinutes: tokenMinutes,
 	})
 	if err != nil {
 		return err

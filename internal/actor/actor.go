@@ -38,6 +38,7 @@ type Actor struct {
 	Role          string // of staff
 	Scopes        []string
 	TokenID       string // of the credential used, never its secret
+	For           string // the operator, as a subject, whose command a staff token was made for
 }
 
 // Has reports whether the actor holds a scope.
@@ -54,6 +55,15 @@ func (a Actor) Subject() string {
 	default:
 		return string(a.Kind)
 	}
+}
+
+// Author is who is written down as having done something: the operator, where a token was made for one command of theirs
+// and is gone after it.
+func (a Actor) Author() string {
+	if a.For != "" {
+		return a.For
+	}
+	return a.Subject()
 }
 
 type key struct{}

@@ -35,5 +35,13 @@ func TestSubject(t *testing.T) {
 		if got := a.Subject(); got != want {
 			t.Errorf("Subject(%+v) = %q, want %q", a, got, want)
 		}
+		if got := a.Author(); got != want {
+			t.Errorf("Author(%+v) = %q, want %q", a, got, want)
+		}
+	}
+	// Limits and remembered answers stay the token's own.
+	a := Actor{Kind: Staff, ID: "tok_1", PropertyID: "prp_1", For: "operator:socket"}
+	if a.Author() != "operator:socket" || a.Subject() != "staff:tok_1" {
+		t.Errorf("author %q, subject %q", a.Author(), a.Subject())
 	}
 }

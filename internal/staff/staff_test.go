@@ -218,6 +218,41 @@ func TestAuthenticate(t *testing.T) {
 	}, dbtest.Clock(now))
 }
 
+// What an operator's command does must lead to the operator, and nobody else may pass for one.
+func TestSessionIsTheOperators(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		keys := testKeys(t, d)
+		p := hotel(t, d, "A")
+		var secret string
+		write(t, d, func(tx *db.Tx) (err error) {
+			_, secret, err = CreateSession(tx, keys, p, "operator:tok_ana", Owner, 15*time.Minute)
+			return err
+		})
+		a, err := Authenticate(t.Context(), d, keys, secret)
+		if err != nil || a.Kind != actor.Staff || a.PropertyID != p || a.Role != Owner || a.Author() != "operator:tok_ana" || a.Subject() != "staff:"+a.ID {
+			t.Errorf("got %+v, %v", a, err)
+		}
+		for what, make := range map[string]func(tx *db.Tx) error{
+			"a name that says so": func(tx *db.Tx) error {
+				_, _, err := CreateToken(tx, keys, p, "command line of operator:tok_bob", Owner, 0)
+				return err
+			},
+			"without an end": func(tx *db.Tx) error {
+				_, _, err := CreateSession(tx, keys, p, "operator:socket", Owner, 0)
+				return err
+			},
+			"for a day": func(tx *db.Tx) error {
+				_, _, err := CreateSession(tx, keys, p, "operator:socket", Owner, 24*time.Hour)
+				return err
+			},
+		} {
+			if err := d.Write(t.Context(), make); !fault.Has(err, fault.InvalidFields) {
+				t.Errorf("%s: got %v", what, err)
+			}
+		}
+	})
+}
+
 func changeLast(s string) string {
 	last := byte('a')
 	if s[len(s)-1] == last {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -34,6 +35,13 @@ func Suffices(role, needed string) bool {
 // CreateToken makes a token for the staff or a script of a property: lkp_, shown once.
 // A zero ttl means until it is revoked.
 func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
+	if strings.HasPrefix(name, sessionOf) {
+		return nil, "", fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: fmt.Sprintf("must not begin with %q: such names are given by the service", sessionOf)})
+	}
+	return mint(tx, keys, propertyID, name, role, ttl)
+}
+
+func mint(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
 	}
@@ -41,6 +49,24 @@ func CreateToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, t
 		return nil, "", err
 	}
 	return credential.Mint(tx, keys, credential.Spec{Kind: credential.Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
+}
+
+// SessionName is the name under which an operator's command makes a staff token for itself.
+const SessionName = "command line"
+
+// sessionOf begins the name that such a token is stored under. The operator follows.
+const sessionOf = SessionName + " of "
+
+// longestSession is far longer than any command runs.
+const longestSession = time.Hour
+
+// CreateSession makes a staff token for one command of an operator, who is named by the actor's subject. What is done with it
+// is written down as the operator's, since the token itself is in no list soon after.
+func CreateSession(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
+	if ttl <= 0 || ttl > longestSession {
+		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token of the name %q; give a lasting one another name", longestSession.Minutes(), SessionName)})
+	}
+	return mint(tx, keys, propertyID, sessionOf+operator, role, ttl)
 }
 
 // Tokens lists the valid staff tokens of a property.
@@ -83,7 +109,11 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 	if kind == credential.Operator {
 		return actor.Actor{Kind: actor.Operator, ID: row.ID, TokenID: row.ID}, nil
 	}
-	return actor.Actor{Kind: actor.Staff, ID: row.ID, PropertyID: row.PropertyID, Role: row.Role, TokenID: row.ID}, nil
+	a := actor.Actor{Kind: actor.Staff, ID: row.ID, PropertyID: row.PropertyID, Role: row.Role, TokenID: row.ID}
+	if operator, ok := strings.CutPrefix(row.Name, sessionOf); ok {
+		a.For = operator
+	}
+	return a, nil
 }
 
 func mustExist(tx *db.Tx, propertyID string) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
@@ -56,12 +57,21 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
-		row, secret, err := staff.CreateToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
+		row, secret, err := s.createStaffToken(ctx, tx, r)
 		if err != nil {
 			return nil, err
 		}
 		return &adminv1.CreateStaffTokenResponse{Data: tokenMessage(row), Token: secret}, nil
 	})
+}
+
+// createStaffToken makes a token for somebody, or for one command of the operator who calls.
+func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*tokenRow, string, error) {
+	if r.GetName() == staff.SessionName {
+		who, _ := actor.From(ctx)
+		return staff.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), minutes(r.GetTtlMinutes()))
+	}
+	return staff.CreateToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), minutes(r.GetTtlMinutes()))
 }
 
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {

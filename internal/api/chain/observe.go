@@ -69,7 +69,7 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 		attrs = append(attrs, slog.String("reason", string(reason)))
 	}
 	if call.who.Kind != "" {
-		attrs = append(attrs, slog.String("actor", string(call.who.Kind)), slog.String("subject", call.who.Subject()), slog.String("property", call.who.PropertyID))
+		attrs = append(attrs, slog.String("actor", string(call.who.Kind)), slog.String("subject", call.who.Author()), slog.String("property", call.who.PropertyID))
 	}
 	c.log.LogAttrs(ctx, level, "call", attrs...)
 	return st

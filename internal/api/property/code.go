@@ -29,7 +29,7 @@ func (d Deps) settler(tx *db.Tx) access.Settler { return access.Settler{Tx: tx, 
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	n := access.NewCode{
-		Kind: access.CodeKind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Subject(),
+		Kind: access.CodeKind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Author(),
 		NotBefore: sent(r.GetNotBefore()), NotAfter: sent(r.GetNotAfter()),
 	}
 	for _, h := range r.GetHours() {
@@ -134,7 +134,7 @@ func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string
 	if err != nil {
 		return nil, err
 	}
-	all, own, err := s.settler(tx).RevealCode(c, who.Subject())
+	all, own, err := s.settler(tx).RevealCode(c, who.Author())
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 		if err != nil {
 			return nil, err
 		}
-		if c, err = s.settler(tx).EndCode(c, access.EndRevoked, who.Subject()); err != nil {
+		if c, err = s.settler(tx).EndCode(c, access.EndRevoked, who.Author()); err != nil {
 			return nil, err
 		}
 		m, err := codeMessage(tx, c)
@@ -186,7 +186,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
-		rows, err := s.settler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Subject())
+		rows, err := s.settler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Author())
 		if err != nil {
 			return nil, err
 		}

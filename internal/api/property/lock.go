@@ -109,7 +109,7 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	var order lock.Order
 	answer, err := change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
 		var err error
-		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Subject(), lock.MaxDeadline); err != nil {
+		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Author(), lock.MaxDeadline); err != nil {
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{

@@ -156,15 +156,15 @@ func List(ctx context.Context, c *ent.Client, now time.Time, which ...predicate.
 	return c.Token.Query().Where(which...).Where(valid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(ctx)
 }
 
-// Find returns the valid token of a kind with this secret, with whom it lets in and until when but without hint, name and
-// creation; [Refused] for anything else.
+// Find returns the valid token of a kind with this secret, with whom it lets in, its name and until when but without hint
+// and creation; [Refused] for anything else.
 func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, error) {
 	if !keyring.IsToken(secret, kinds[k].draw) {
 		return nil, Refused()
 	}
 	t := &ent.Token{Kind: string(k)}
 	found, err := view.ReadOne(shown, []any{mac(keys, k, secret), t.Kind, view.Now()},
-		&t.ID, &t.PropertyID, &t.IntegrationID, &t.AppID, &t.Role, &t.ExpiresAt)
+		&t.ID, &t.PropertyID, &t.IntegrationID, &t.AppID, &t.Role, &t.Name, &t.ExpiresAt)
 	if err != nil {
 		return nil, fmt.Errorf("find a credential: %w", err)
 	}
@@ -174,7 +174,7 @@ func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*ent.Token, e
 	return t, nil
 }
 
-const shown = `SELECT id, property_id, integration_id, app_id, role, expires_at FROM tokens
+const shown = `SELECT id, property_id, integration_id, app_id, role, name, expires_at FROM tokens
 	WHERE mac = $1 AND kind = $2 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $3)`
 
 // Sweep deletes tokens that stopped before the given moment, at most so many, and says how many. Staff tokens

@@ -488,7 +488,8 @@ type CreateStaffTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property.
 	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
-	// Whose it is, at most 255 characters.
+	// Whose it is, at most 255 characters. `command line` is for one command of the calling operator: what is done with it is
+	// written down as the operator's, and it ends within the hour.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// viewer (reads), operator (runs the house: spaces, mapping, locks), or owner (settings and credentials too).
 	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
