@@ -136,7 +136,7 @@ func TestFirstStartLeadsOn(t *testing.T) {
 	s.ok("space create 'Dorm A' --type Dorm --beds 2", "Dorm A", "Bed", "Next:")
 	s.ok("space create 101 --type Room --floor 1", "Room")
 	s.fails(1, "space create 101 --type Room", "101")
-	s.fails(1, "space create 9 --type Bed --dorm 'Dorm Z'", "--parent-name", "names no dorm")
+	s.fails(1, "space create 9 --type Bed --dorm 'Dorm Z'", "--dorm", "names no dorm")
 	s.ok("space list --type Bed", "Bed")
 	s.ok("gate create Entrance", "Entrance", "all")
 	s.ok("mapping list "+id(in), "Nothing to show")
@@ -207,7 +207,7 @@ func TestFromElsewhere(t *testing.T) {
 		{"an operator lists properties", operator, []string{"property", "list"}, 0, "Europe/Lisbon"},
 		{"an operator works for the property", operator, []string{"space", "create", "101", "--type", "Room"}, 0, "101"},
 		{"a viewer reads", viewer["token"].(string), []string{"space", "list"}, 0, "101"},
-		{"a viewer changes nothing", viewer["token"].(string), []string{"space", "create", "102", "--type", "Room"}, 1, "latchkey token create --role"},
+		{"a viewer changes nothing", viewer["token"].(string), []string{"space", "create", "102", "--type", "Room"}, 1, "latchkey token create --role operator"},
 		{"a viewer is no operator", viewer["token"].(string), []string{"app", "list"}, 1, "lko_ token"},
 		{"a wrong token", "lko_nonsense", []string{"app", "list"}, 1, "Make a new one"},
 		{"no token", "", []string{"app", "list"}, 1, "--server needs --token"},
@@ -253,6 +253,23 @@ func TestOperatorsAreWrittenDown(t *testing.T) {
 	desk := s.json("token create --role owner --name Desk")
 	s.ok("code reveal " + code + " --token " + desk["token"].(string))
 	s.ok("code show "+code, "staff:"+id(desk))
+}
+
+// A wrong value is called as it was typed.
+func TestErrorsSpeakOfWhatWasTyped(t *testing.T) {
+	s := newShell(t)
+	s.fails(1, "property create X --time-zone Europe/Lisbon --check-in 25:00", "--check-in must be HH:MM")
+	s.fails(1, "property create X --time-zone Europe/Lisbon --owing nope", "--owing must be one of block")
+	s.fails(1, "property create '' --time-zone Europe/Lisbon", "<name> is required")
+	s.ok("property create X --time-zone Europe/Lisbon")
+	s.ok("space create 101 --type Room")
+	s.fails(1, "code create X", "--door", "--all-rooms")
+	s.fails(1, "code create X --all-rooms --hours 'mon 8-16'", `--hours "mon 8-16"`, "mon-fri 08:00-16:00")
+	s.fails(1, "code create X --all-rooms --hours 'mon 08:00-25:00'", "--hours must be HH:MM")
+	s.fails(1, "code create X --all-rooms --until 2020-01-01T00:00:00Z", "--until must be after --from")
+	s.fails(1, "code create X --all-rooms --until yesterday", `--until "yesterday"`)
+	s.fails(1, "gate create G --space spc_none", "--space")
+	s.fails(1, "lock show lck_none", "latchkey: no lock lck_none at this property (lockNotFound)")
 }
 
 func TestNoServer(t *testing.T) {

@@ -102,15 +102,15 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		req.Hours = append(req.Hours, h)
 	}
 	for _, t := range []struct {
-		text string
-		to   **timestamppb.Timestamp
-	}{{c.From, &req.NotBefore}, {c.Until, &req.NotAfter}} {
+		flag, text string
+		to         **timestamppb.Timestamp
+	}{{"--from", c.From, &req.NotBefore}, {"--until", c.Until, &req.NotAfter}} {
 		if t.text == "" {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, t.text)
 		if err != nil {
-			return fmt.Errorf("time %q: want one with an offset, such as 2026-07-01T08:00:00+02:00", t.text)
+			return fmt.Errorf("%s %q: want a time with an offset, such as 2026-07-01T08:00:00+02:00", t.flag, t.text)
 		}
 		*t.to = timestamppb.New(at)
 	}
@@ -201,10 +201,10 @@ var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
 // readHours reads weekly hours such as "mon-fri 08:00-16:00".
 func readHours(text string) (*propertyv1.WeeklyHours, error) {
-	wrong := fmt.Errorf("hours %q: want days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
+	wrong := fmt.Errorf("--hours %q: want days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
 	days, hours, ok := strings.Cut(text, " ")
 	from, to, ok2 := strings.Cut(hours, "-")
-	if !ok || !ok2 {
+	if !ok || !ok2 || !strings.Contains(from, ":") || !strings.Contains(to, ":") {
 		return nil, wrong
 	}
 	h := &propertyv1.WeeklyHours{From: from, To: to}

@@ -64,7 +64,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&streams{in: in, out: out, errs: errs}); err != nil {
-		fmt.Fprintln(errs, "latchkey:", explain(err))
+		fmt.Fprintln(errs, "latchkey:", explain(err, namingOf(chosen.Selected())))
 		return 1
 	}
 	return 0

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
 
 	"latchkey.dev/internal/config"
 )
@@ -80,14 +82,31 @@ func TestReadSpacesCSV(t *testing.T) {
 	}
 }
 
-func TestFlag(t *testing.T) {
+func TestNaming(t *testing.T) {
+	n := naming{flags: []string{"time-zone", "check-in", "hours", "from", "until", "door", "all-rooms", "dorm"}, arguments: []string{"lock", "name"}}
 	for field, want := range map[string]string{
-		"settings.timeZone": "--time-zone", "name": "--name", "spaces[2].parentName": "--parent-name", "ids": "--ids",
+		"settings.timeZone": "--time-zone", "settings.checkInTime": "--check-in", "name": "<name>", "id": "<lock>", "lockId": "<lock>",
+		"spaces[2].parentName": "--dorm", "doorIds[1]": "--door", "hours[0].from": "--hours", "notBefore": "--from", "pinLength": "pinLength", "": "",
 	} {
-		if got := flag(field); got != want {
-			t.Errorf("flag(%q) = %q, want %q", field, got, want)
+		if got := n.of(field); got != want {
+			t.Errorf("%q is called %q, want %q", field, got, want)
 		}
 	}
+	if got, want := n.in("name doors or say allRooms; the notAfter of a PMS must be after notBefore"), "name doors or say --all-rooms; the --until of a PMS must be after --from"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := (naming{}).of("id"); got != "id" {
+		t.Errorf("without a command: %q", got)
+	}
+}
+
+func detailed(t *testing.T, code codes.Code, message string, details ...protoadapt.MessageV1) error {
+	t.Helper()
+	st, err := status.New(code, message).WithDetails(details...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Errorf("around: %w", st.Err())
 }
 
 func TestExplain(t *testing.T) {
@@ -97,21 +116,30 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	role := detailed(t, codes.PermissionDenied, "the role operator is needed", &errdetails.ErrorInfo{Reason: "roleMissing", Metadata: map[string]string{"role": "operator"}})
+	offline := detailed(t, codes.Unavailable, "its bridge is offline", &errdetails.ErrorInfo{Reason: "bridgeOffline"})
+	none := detailed(t, codes.NotFound, "no such lock.", &errdetails.ErrorInfo{Reason: "lockNotFound"}, &errdetails.RequestInfo{RequestId: "req_1"})
 	for _, c := range []struct {
-		err  error
-		says []string
+		err   error
+		says  []string
+		never string
 	}{
-		{errors.New("plain"), []string{"plain"}},
-		{wrong.Err(), []string{"refuses what was given", "--time-zone must be IANA", "req_1"}},
-		{status.Error(codes.Unauthenticated, "valid credential required"), []string{"valid credential required", "latchkey token create"}},
-		{status.Error(codes.PermissionDenied, "the role owner is needed"), []string{"owner", "--role"}},
-		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Is the server running"}},
+		{errors.New("plain"), []string{"plain"}, ""},
+		{wrong.Err(), []string{"refuses what was given", "--time-zone must be IANA", "req_1"}, "settings"},
+		{status.Error(codes.Unauthenticated, "valid credential required"), []string{"valid credential required", "latchkey token create"}, "rpc"},
+		{role, []string{"the role operator is needed (roleMissing)", "--role operator"}, "owner"},
+		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Is the server running"}, "rpc"},
+		{offline, []string{"its bridge is offline (bridgeOffline)"}, "Is the server running"},
+		{none, []string{"no such lock (lockNotFound)\n  request id: req_1"}, "rpc error"},
 	} {
-		got := explain(c.err)
+		got := explain(c.err, naming{flags: []string{"time-zone"}})
 		for _, w := range c.says {
 			if !strings.Contains(got, w) {
 				t.Errorf("%q is not in %q", w, got)
 			}
+		}
+		if c.never != "" && strings.Contains(got, c.never) {
+			t.Errorf("%q is in %q", c.never, got)
 		}
 	}
 }
