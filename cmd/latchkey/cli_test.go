@@ -171,7 +171,11 @@ func TestImport(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	code, _, errs = s.feed("type,name\nRoom,102\nRoom,101\n", "space", "import", "--data-dir", s.dir)
-	if code != 1 {
+	if code != 1 || !strings.Contains(errs, `line 3: another space here is called "101"`) {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	code, _, errs = s.feed("type,name,dorm\nRoom,102,\nBed,1,Dorm Y\nBed,1,Dorm Z\n", "space", "import", "--data-dir", s.dir)
+	if code != 1 || !strings.Contains(errs, "line 3: dorm names no dorm") || !strings.Contains(errs, "line 4: dorm names no dorm") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if out := s.ok("space list"); strings.Contains(out, "102") {

@@ -46,6 +46,11 @@ func explain(err error, n naming) string {
 	if st.Code() == codes.Unavailable && strings.Contains(text, "connection error") {
 		text = "no server answers: " + text
 	}
+	name := n.of
+	var file *atLines
+	if errors.As(err, &file) {
+		name = file.of
+	}
 	var said *errdetails.ErrorInfo
 	id := ""
 	for _, d := range st.Details() {
@@ -55,11 +60,14 @@ func explain(err error, n naming) string {
 		case *errdetails.BadRequest:
 			text = "the server refuses what was given:"
 			for _, v := range d.GetFieldViolations() {
-				text += "\n  " + strings.TrimSpace(n.of(v.GetField())+" "+n.in(plain(v.GetDescription())))
+				text += "\n  " + strings.TrimSpace(name(v.GetField())+" "+n.in(plain(v.GetDescription())))
 			}
 		case *errdetails.RequestInfo:
 			id = "\n  request id: " + d.GetRequestId()
 		}
+	}
+	if file != nil {
+		text = file.where(said) + text
 	}
 	if said.GetReason() != "" && !strings.Contains(text, "\n") {
 		text += " (" + said.GetReason() + ")"

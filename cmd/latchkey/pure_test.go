@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,21 +66,43 @@ func commandWords(n *kong.Node) string {
 }
 
 func TestReadSpacesCSV(t *testing.T) {
-	spaces, err := readSpacesCSV(strings.NewReader("Name, type ,dorm\n101,Room,\n 1 ,Bed,Dorm A\n"))
-	if err != nil || len(spaces) != 2 || spaces[0].GetName() != "101" || spaces[1].GetName() != "1" || spaces[1].GetParentName() != "Dorm A" {
-		t.Errorf("%v, %v", spaces, err)
+	for _, text := range []string{
+		"Name, type ,dorm\n101,Room,\n\n 1 ,Bed,Dorm A\n",
+		"\ufeffname;type;dorm\r\n101;room;\r\n;;\r\n1;BED;Dorm A\r\n",
+	} {
+		spaces, lines, err := readSpacesCSV(strings.NewReader(text))
+		if err != nil || len(spaces) != 2 || spaces[0].GetName() != "101" || spaces[0].GetType() != "Room" ||
+			spaces[1].GetName() != "1" || spaces[1].GetType() != "Bed" || spaces[1].GetParentName() != "Dorm A" || !slices.Equal(lines, []int{2, 4}) {
+			t.Errorf("%q: %v, %v, %v", text, spaces, lines, err)
+		}
 	}
 	for text, want := range map[string]string{
-		"":                  "names the columns",
-		"type,floor\n":      `no column "name"`,
-		"type,name\n":       "holds no space",
-		"type,name\nRoom\n": "wrong number of fields",
-		"type,name\n" + strings.Repeat("Room,1\n", 501): "more than 500",
+		"":                    "names the columns",
+		"type,floor\n":        `no column "name"`,
+		"type,name\n":         "holds no space",
+		"type,name\nRoom\n":   "line 2: has 1 values for 2 columns",
+		many(501):             "more than 500",
+		"type,name,Etage\n":   `unknown column "Etage"`,
+		"type,name,name\n":    "twice",
+		"type,name\nR\xfcm,1": "not UTF-8",
+		"type,name,dorm\nVilla,1,\nRoom,,\nBed,1,\nRoom,2,Dorm A\nRoom,3,\nRoom,3,\nRoom,4,,x": "nothing was created:\n  line 2: type must be one of Room, Dorm, Bed\n  line 3: name must not be empty\n" +
+			"  line 4: dorm must name the dorm of the bed\n  line 5: dorm must be empty: only a bed is in one\n  line 7: name is that of line 6\n  line 8: \"x\" is in a column without a name",
+		"type,name\nRoom,\"1\n": "line 2: ",
 	} {
-		if _, err := readSpacesCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := readSpacesCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30q: %v, want %q", text, err, want)
 		}
 	}
+}
+
+// many is a file of so many rooms.
+func many(n int) string {
+	var b strings.Builder
+	b.WriteString("type,name\n")
+	for i := range n {
+		fmt.Fprintf(&b, "Room,%d\n", i)
+	}
+	return b.String()
 }
 
 func TestNaming(t *testing.T) {

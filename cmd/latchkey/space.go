@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
-	goio "io"
-	"os"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -67,79 +63,6 @@ func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propert
 			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    puts a lock on the door")
 		})
 	})
-}
-
-type spaceImport struct {
-	File string `arg:"" optional:"" default:"-" help:"CSV with a first line of column names: type,name and optionally floor,dorm. - reads standard input."`
-}
-
-func (spaceImport) Help() string {
-	return `Example of a file:
-  type,name,floor,dorm
-  Room,101,1,
-  Dorm,Dorm A,2,
-  Bed,1,2,Dorm A
-  Bed,2,2,Dorm A`
-}
-
-func (c *spaceImport) Run(ctx context.Context, r *remote, io *streams) error {
-	from := io.in
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		from = f
-	}
-	spaces, err := readSpacesCSV(from)
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
-	return createSpaces(ctx, r, io, spaces)
-}
-
-// readSpacesCSV reads at most 500 spaces, as many as one call creates.
-func readSpacesCSV(from goio.Reader) ([]*propertyv1.NewSpace, error) {
-	records := csv.NewReader(from)
-	records.TrimLeadingSpace = true
-	header, err := records.Read()
-	if err != nil {
-		return nil, errors.New("holds no line; the first one names the columns: type,name,floor,dorm")
-	}
-	column := map[string]int{}
-	for i, name := range header {
-		column[strings.ToLower(strings.TrimSpace(name))] = i
-	}
-	for _, needed := range []string{"type", "name"} {
-		if _, ok := column[needed]; !ok {
-			return nil, fmt.Errorf("has no column %q; the first line names the columns: type,name,floor,dorm", needed)
-		}
-	}
-	cell := func(row []string, name string) string {
-		if i, ok := column[name]; ok && i < len(row) {
-			return strings.TrimSpace(row[i])
-		}
-		return ""
-	}
-	var spaces []*propertyv1.NewSpace
-	for {
-		row, err := records.Read()
-		if errors.Is(err, goio.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(spaces) == 500 {
-			return nil, errors.New("has more than 500 spaces; split the file")
-		}
-		spaces = append(spaces, &propertyv1.NewSpace{Type: cell(row, "type"), Name: cell(row, "name"), Floor: cell(row, "floor"), ParentName: cell(row, "dorm")})
-	}
-	if len(spaces) == 0 {
-		return nil, errors.New("holds no space below the line of column names")
-	}
-	return spaces, nil
 }
 
 type spaceList struct {

@@ -3,6 +3,7 @@ package property
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -67,16 +68,27 @@ func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceReque
 func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreateSpacesRequest) (*propertyv1.BatchCreateSpacesResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
 		known := &dorms{}
+		var wrong []fault.Field
 		rows := make([]*spaceRow, 0, len(r.GetSpaces()))
 		for i, n := range r.GetSpaces() {
 			row, err := create(tx, propertyID, n, known)
+			if f, ok := fault.Of(err); ok && len(f.Fields) > 0 {
+				f, _ = fault.Of(Under(fmt.Sprintf("spaces[%d]", i), err))
+				wrong = append(wrong, f.Fields...)
+				continue
+			} else if ok {
+				return nil, f.Put("index", strconv.Itoa(i))
+			}
 			if err != nil {
-				return nil, Under(fmt.Sprintf("spaces[%d]", i), err)
+				return nil, err
 			}
 			if row.Type == space.Dorm {
 				known.add(row.Name, row.ID)
 			}
 			rows = append(rows, row)
+		}
+		if len(wrong) > 0 {
+			return nil, fault.Fields(wrong...)
 		}
 		list, err := spaceMessages(tx.Context(), tx.Client, propertyID, rows...)
 		return &propertyv1.BatchCreateSpacesResponse{Data: &propertyv1.SpaceList{List: list, Total: int32(len(list))}}, err
