@@ -276,6 +276,28 @@ func TestErrorsSpeakOfWhatWasTyped(t *testing.T) {
 	s.fails(1, "lock show lck_none", "latchkey: no lock lck_none at this property (lockNotFound)")
 }
 
+// Under a name of blanks nobody finds anything again.
+func TestBlankNamesAreRefused(t *testing.T) {
+	s := newShell(t)
+	s.fails(1, "property create '   ' --time-zone Europe/Lisbon", "<name> must not be blank")
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.ok("app create PMS")
+	integration := id(s.json("integration connect " + s.json("app list")["data"].(map[string]any)["list"].([]any)[0].(map[string]any)["id"].(string)))
+	for command, name := range map[string]string{
+		"property set --name '  '":                        "--name",
+		"bridge create '  '":                              "<name>",
+		"app create '  '":                                 "<name>",
+		"admin token create '  '":                         "<name>",
+		"token create --name '  '":                        "--name",
+		"code create '  ' --all-rooms":                    "<holder>",
+		"integration set " + integration + " --name '  '": "--name",
+		"space create '  ' --type Room":                   "<name>",
+		"gate create '  '":                                "<name>",
+	} {
+		s.fails(1, command, name+" must not be ")
+	}
+}
+
 func TestNoServer(t *testing.T) {
 	s := &shell{T: t, dir: t.TempDir()}
 	s.fails(1, "property list", "no server runs on", "latchkey serve --data-dir "+s.dir)

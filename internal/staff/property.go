@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"latchkey.dev/ent"
@@ -48,7 +49,10 @@ func (s Settings) check() []fault.Field {
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
-	if s.Name != nil && (*s.Name == "" || len(*s.Name) > 255) {
+	switch {
+	case s.Name != nil && strings.TrimSpace(*s.Name) == "":
+		add("name", fault.Required, "must not be blank")
+	case s.Name != nil && len(*s.Name) > 255:
 		add("name", fault.OutOfRange, "must have 1 to 255 bytes")
 	}
 	if s.TimeZone != nil && !knownZone(*s.TimeZone) {

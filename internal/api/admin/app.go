@@ -7,6 +7,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/partner"
 )
@@ -18,6 +19,9 @@ type apps struct {
 
 func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adminv1.CreateAppResponse, error) {
 	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if err := property.Named("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateAppResponse, error) {
@@ -61,6 +65,9 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 
 func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
 	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if err := property.NamedOrNot("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateClientTokenResponse, error) {

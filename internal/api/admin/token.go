@@ -6,6 +6,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
 )
@@ -17,6 +18,9 @@ type tokens struct {
 
 func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOperatorTokenRequest) (*adminv1.CreateOperatorTokenResponse, error) {
 	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if err := property.Named("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
@@ -54,6 +58,9 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := operator(ctx); err != nil {
+		return nil, err
+	}
+	if err := property.NamedOrNot("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {

@@ -20,6 +20,9 @@ type bridges struct {
 
 func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
+		if err := Named("name", r.GetName()); err != nil {
+			return nil, err
+		}
 		row, code, err := lock.CreateBridge(tx, s.Keys, s.Authority, propertyID, r.GetName())
 		if err != nil {
 			return nil, err

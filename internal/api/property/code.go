@@ -40,6 +40,9 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 		n.Hours = append(n.Hours, line)
 	}
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateCodeResponse, error) {
+		if err := Named("holder", r.GetHolder()); err != nil {
+			return nil, err
+		}
 		c, err := s.settler(tx).CreateCode(propertyID, n)
 		if err != nil {
 			return nil, err

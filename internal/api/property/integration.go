@@ -46,6 +46,9 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
+		if err := NamedOrNot("name", r.GetName()); err != nil {
+			return nil, err
+		}
 		row, secret, err := s.Partners.Connect(tx, propertyID, r.GetAppId(), r.GetName(), r.GetScopes())
 		if err != nil {
 			return nil, err
@@ -86,6 +89,11 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 
 func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.UpdateIntegrationRequest) (*propertyv1.UpdateIntegrationResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
+		if r.Name != nil {
+			if err := Named("name", r.GetName()); err != nil {
+				return nil, err
+			}
+		}
 		row, err := s.Partners.Update(tx, propertyID, r.GetId(), r.Name, r.GetScopes())
 		if err != nil {
 			return nil, err

@@ -70,6 +70,9 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 
 func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
 	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
+		if err := Named("name", r.GetName()); err != nil {
+			return nil, err
+		}
 		row, err := lock.Rename(tx, propertyID, r.GetId(), r.GetName())
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ package property
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -146,6 +147,22 @@ func next(p space.Page, total int) string {
 		return ""
 	}
 	return strconv.Itoa(p.Number + 1)
+}
+
+// Named refuses a name of blanks alone, under which nobody finds anything again.
+func Named(field, name string) error {
+	if strings.TrimSpace(name) == "" {
+		return fault.Fields(fault.Field{Path: field, Reason: fault.Required, Message: "must not be blank"})
+	}
+	return nil
+}
+
+// NamedOrNot is [Named] where a name may be left out.
+func NamedOrNot(field, name string) error {
+	if name == "" {
+		return nil
+	}
+	return Named(field, name)
 }
 
 // Under puts the wrong fields of an error under a field of the request: what the domain calls
