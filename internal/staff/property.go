@@ -96,7 +96,15 @@ func (s Settings) Complete() error {
 	if s.TimeZone == nil {
 		wrong = append(wrong, fault.Field{Path: "timeZone", Reason: fault.Required, Message: "is required"})
 	}
+	if s.OwingPolicy != nil && *s.OwingPolicy == OwingThreshold && s.OwingThresholdMinor == nil {
+		wrong = append(wrong, noThreshold())
+	}
 	return fault.Err(fault.Fields(wrong...))
+}
+
+// noThreshold is wrong where the policy is threshold and nobody ever said which one.
+func noThreshold() fault.Field {
+	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required where owingPolicy is threshold"}
 }
 
 // knownZone reports whether a name is of the IANA database. "Local" is not: it would mean the
@@ -160,6 +168,9 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	}
 	if err != nil {
 		return nil, fmt.Errorf("change a property: %w", err)
+	}
+	if s.OwingPolicy != nil && row.OwingPolicy == OwingThreshold && s.OwingThresholdMinor == nil && row.OwingThresholdMinor == 0 {
+		return nil, fault.Fields(noThreshold())
 	}
 	return row, nil
 }

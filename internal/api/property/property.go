@@ -41,7 +41,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings staff.Settings) (*propertyv1.Property, error) {
 	row, err := staff.UpdateProperty(tx, propertyID, settings)
 	if err != nil {
-		return nil, err
+		return nil, Under("settings", err)
 	}
 	if settings.Days() {
 		if err := s.CompleteDays(tx, propertyID); err != nil {
