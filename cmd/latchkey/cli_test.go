@@ -140,7 +140,8 @@ func TestFirstStartLeadsOn(t *testing.T) {
 	s.ok("space list --type Bed", "Bed")
 	s.ok("gate create Entrance", "Entrance", "all")
 	s.ok("mapping list "+id(in), "Nothing to show")
-	s.ok("mapping suggest "+id(in), "Everything that the partner lists is mapped")
+	s.ok("mapping suggest "+id(in), "never read", "integration read-spaces "+id(in))
+	s.ok("mapping suggest "+id(in)+" --apply", "never read")
 	s.ok("mapping conflicts", "No conflict")
 
 	bridge := s.json("bridge create Reception")
@@ -301,6 +302,33 @@ func TestBlankNamesAreRefused(t *testing.T) {
 		"gate create '  '":                                "<name>",
 	} {
 		s.fails(1, command, name+" must not be ")
+	}
+}
+
+// "Nothing" is not the answer to a question that was wrong.
+func TestNothingIsNotSaidWrongly(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	bridge := id(s.json("bridge create Reception"))
+	s.fails(1, "lock list --bridge nope", "no bridge nope")
+	s.ok("lock list --bridge "+bridge, "That bridge has no lock yet")
+	s.ok("lock list --unassigned", "without a door")
+	s.fails(1, "notice read nope", "no such notice", "nope")
+	s.ok("notice read --all", "Marked 0")
+	s.ok("code list", "code create")
+	s.ok("code list --kind backup", "property set --backup-codes")
+	s.fails(1, "code list --lock nope", "no lock nope")
+	s.ok("app create PMS")
+	app := s.json("app list")["data"].(map[string]any)["list"].([]any)[0].(map[string]any)["id"].(string)
+	in := id(s.json("integration connect " + app))
+	room := s.json("space create 101 --type Room")["data"].(map[string]any)["list"].([]any)[0].(map[string]any)["id"].(string)
+	gate := id(s.json("gate create G"))
+	for _, command := range []string{"property set", "integration set " + in, "space set " + room, "gate set " + gate} {
+		s.fails(1, command, "nothing was said to change")
+	}
+	s.ok("integration set "+in+" --name B", "B")
+	for _, command := range []string{"integration set " + in + " --scope ''", "integration connect " + app + " --scope ''", "gate create H --space ''", "code create X --all-rooms --door ''"} {
+		s.fails(2, command, "names nothing", "--help")
 	}
 }
 

@@ -30,6 +30,11 @@ type codeList struct {
 
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if c.Lock != "" {
+			if _, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.Lock}); err != nil {
+				return err
+			}
+		}
 		all := &propertyv1.CodeList{}
 		for token := ""; ; {
 			answer, err := propertyv1.NewCodeServiceClient(s.conn).ListCodes(s, &propertyv1.ListCodesRequest{
@@ -43,8 +48,19 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 				break
 			}
 		}
-		return s.answer(&propertyv1.ListCodesResponse{Data: all}, func() { s.codes(all.GetList()) })
+		return s.answer(&propertyv1.ListCodesResponse{Data: all}, func() { s.codeTable(c.none(), all.GetList()) })
 	})
+}
+
+// none is what an empty list says. Backup codes are not made by hand.
+func (c *codeList) none() string {
+	switch {
+	case c.Lock != "" || c.Kind == "backup":
+		return "There is no backup code. Locks on doors keep two each where the property asks for them: latchkey property set --backup-codes"
+	case c.Kind == "oneTime":
+		return "There is no code for one use. Make one: latchkey code create HOLDER --one-time"
+	}
+	return noCode
 }
 
 type codeShow struct {
@@ -176,7 +192,11 @@ func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-func (s *session) codes(list []*propertyv1.Code) {
+const noCode = "There is no code. Make one: latchkey code create"
+
+func (s *session) codes(list []*propertyv1.Code) { s.codeTable(noCode, list) }
+
+func (s *session) codeTable(none string, list []*propertyv1.Code) {
 	var rows [][]string
 	for _, c := range list {
 		where := fmt.Sprintf("%d doors", len(c.GetDoorIds()))
@@ -194,7 +214,7 @@ func (s *session) codes(list []*propertyv1.Code) {
 		}
 		rows = append(rows, []string{c.GetId(), c.GetKind(), c.GetHolder(), where, hoursText(c.GetHours()), state, when(c.GetUsedAt())})
 	}
-	s.table("There is no code. Make one: latchkey code create", []string{"id", "kind", "holder", "where", "hours", "state", "used"}, rows)
+	s.table(none, []string{"id", "kind", "holder", "where", "hours", "state", "used"}, rows)
 }
 
 var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}

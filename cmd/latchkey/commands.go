@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/alecthomas/kong"
@@ -72,6 +73,16 @@ func commandOf(err error) string {
 		}
 	}
 	return ""
+}
+
+// filled refuses a list that was given and is empty, as an empty variable of a script makes it: left out, it would mean all.
+func filled(c *kong.Context) error {
+	for _, p := range c.Path {
+		if p.Flag != nil && p.Flag.IsSlice() && p.Flag.Target.Len() == 0 {
+			return fmt.Errorf("--%s names nothing; leave it out if that is meant", p.Flag.Name)
+		}
+	}
+	return nil
 }
 
 func commandPath(c *kong.Context) string {

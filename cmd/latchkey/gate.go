@@ -62,6 +62,9 @@ type gateSet struct {
 }
 
 func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Name == nil && c.Floor == nil && len(c.Space) == 0 && !c.All {
+		return errNothing
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		req := &propertyv1.UpdateGateRequest{Id: c.ID, Name: c.Name, Floor: c.Floor}
 		if c.All || len(c.Space) > 0 {

@@ -92,6 +92,9 @@ type integrationSet struct {
 }
 
 func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Name == nil && len(c.Scope) == 0 {
+		return errNothing
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
 		if err != nil {

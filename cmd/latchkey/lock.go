@@ -26,6 +26,9 @@ type lockList struct {
 
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.knownBridge(c.Bridge); err != nil {
+			return err
+		}
 		all := &propertyv1.LockList{}
 		for token := ""; ; {
 			answer, err := propertyv1.NewLockServiceClient(s.conn).ListLocks(s, &propertyv1.ListLocksRequest{
@@ -39,8 +42,36 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 				break
 			}
 		}
-		return s.answer(&propertyv1.ListLocksResponse{Data: all}, func() { s.locks(all.GetList()) })
+		return s.answer(&propertyv1.ListLocksResponse{Data: all}, func() { s.lockTable(c.none(), all.GetList()) })
 	})
+}
+
+// none is what an empty list says.
+func (c *lockList) none() string {
+	switch {
+	case c.Unassigned:
+		return "No such lock is without a door."
+	case c.Bridge != "":
+		return "That bridge has no lock yet. Locks appear when it connects: latchkey bridge list"
+	}
+	return noLock
+}
+
+// knownBridge refuses a bridge that is not there: of it, too, there would be no lock.
+func (s *session) knownBridge(bridge string) error {
+	if bridge == "" {
+		return nil
+	}
+	answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
+	if err != nil {
+		return err
+	}
+	for _, b := range answer.GetData().GetList() {
+		if b.GetId() == bridge {
+			return nil
+		}
+	}
+	return fmt.Errorf("no bridge %s at this property: latchkey bridge list", bridge)
 }
 
 type lockShow struct {
@@ -132,7 +163,11 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-func (s *session) locks(list []*propertyv1.Lock) {
+const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
+
+func (s *session) locks(list []*propertyv1.Lock) { s.lockTable(noLock, list) }
+
+func (s *session) lockTable(none string, list []*propertyv1.Lock) {
 	var rows [][]string
 	for _, l := range list {
 		battery, door := "-", dash(l.GetDoorId())
@@ -144,8 +179,7 @@ func (s *session) locks(list []*propertyv1.Lock) {
 		}
 		rows = append(rows, []string{l.GetId(), l.GetName(), door, yes(l.GetStatus().GetOnline()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
 	}
-	s.table("There is no lock yet. Locks appear when their bridge connects: latchkey bridge list",
-		[]string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
+	s.table(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
 
 func (s *session) showLock(a *propertyv1.GetLockResponse) {

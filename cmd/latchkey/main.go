@@ -58,6 +58,9 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		return 2
 	}
 	chosen, err := parser.Parse(args)
+	if err == nil {
+		err = filled(chosen)
+	}
 	if err != nil {
 		fmt.Fprintf(errs, "latchkey: %v\nTry: latchkey %s--help\n", err, commandOf(err))
 		return 2

@@ -85,12 +85,16 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 		if err != nil {
 			return err
 		}
+		none, err := s.unread(c.ID, "Everything that the partner lists is mapped.")
+		if err != nil {
+			return err
+		}
 		return s.answer(&propertyv1.ListPartnerSpacesResponse{Data: list}, func() {
 			var rows [][]string
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), suggestionOf(p)})
 			}
-			s.table("Everything that the partner lists is mapped.", []string{"partner's id", "type", "name", "suggestion"}, rows)
+			s.table(none, []string{"partner's id", "type", "name", "suggestion"}, rows)
 			if len(rows) > 0 {
 				s.next("latchkey mapping suggest "+c.ID+" --apply", "latchkey mapping set "+c.ID+" PARTNERS-ID SPACE    for the rest")
 			}
@@ -98,12 +102,32 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
+// unread says that nothing is known of the partner's spaces, where that is so; else what is given.
+func (s *session) unread(integration, otherwise string) (string, error) {
+	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
+	if err != nil {
+		return "", err
+	}
+	if answer.GetData().GetSpacesReadAt() != nil {
+		return otherwise, nil
+	}
+	return "The partner's spaces were never read, so that there is nothing to map: latchkey integration read-spaces " + integration, nil
+}
+
 func (c *mappingSuggest) apply(s *session) error {
 	answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplySuggestions(s, &propertyv1.ApplySuggestionsRequest{IntegrationId: c.ID, ExactOnly: c.Exact})
 	if err != nil {
 		return err
 	}
+	none, err := s.unread(c.ID, "")
+	if err != nil {
+		return err
+	}
 	return s.answer(answer, func() {
+		if none != "" {
+			s.say("%s", none)
+			return
+		}
 		s.say("Mapped %d.", answer.GetData().GetTotal())
 		s.next("latchkey mapping list " + c.ID + " --unmapped    shows what is left")
 	})

@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -49,6 +52,30 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(answer, func() { s.say("Marked %d as read.", answer.GetMarked()) })
+		if err := s.answer(answer, func() { s.say("Marked %d as read.", answer.GetMarked()) }); err != nil || int(answer.GetMarked()) == len(c.IDs) {
+			return err
+		}
+		return s.knownNotices(c.IDs)
 	})
+}
+
+// knownNotices refuses notices that are not there: the others, which were read before, are none to speak of.
+func (s *session) knownNotices(ids []string) error {
+	missing := slices.Clone(ids)
+	for token := ""; len(missing) > 0; {
+		answer, err := propertyv1.NewNoticeServiceClient(s.conn).ListNotices(s, &propertyv1.ListNoticesRequest{PageSize: 200, PageToken: token})
+		if err != nil {
+			return err
+		}
+		for _, n := range answer.GetData().GetList() {
+			missing = slices.DeleteFunc(missing, func(id string) bool { return id == n.GetId() })
+		}
+		if token = answer.GetData().GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("no such notice at this property: %s", strings.Join(missing, ", "))
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -66,6 +67,9 @@ func (s *session) facts(pairs ...string) {
 	}
 	_ = w.Flush()
 }
+
+// errNothing refuses a change of nothing, such as one whose only value was an empty variable of a script.
+var errNothing = errors.New("nothing was said to change: --help lists what can be")
 
 // when writes a time in the zone of the machine; a dash where there is none.
 func when(t *timestamppb.Timestamp) string {

@@ -119,6 +119,9 @@ func (propertySet) Help() string {
 }
 
 func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
+	if *c == (propertySet{}) {
+		return errNothing
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.with(c.Name, c.TimeZone)})
 		if err != nil {

@@ -104,6 +104,9 @@ type spaceSet struct {
 }
 
 func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
+	if *c == (spaceSet{ID: c.ID}) {
+		return errNothing
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).UpdateSpace(s, &propertyv1.UpdateSpaceRequest{
 			Id: c.ID, Name: c.Name, Floor: c.Floor, Type: c.Type, ParentSpaceId: c.Dorm, IsPrivate: c.Private, IsActive: c.Active,
