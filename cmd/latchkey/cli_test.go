@@ -140,7 +140,7 @@ func TestFirstStartLeadsOn(t *testing.T) {
 	s.ok("space list --type Bed", "Bed")
 	s.ok("gate create Entrance", "Entrance", "all")
 	s.ok("mapping list "+id(in), "Nothing to show")
-	s.ok("mapping suggest "+id(in), "never read", "integration read-spaces "+id(in))
+	s.ok("mapping suggest "+id(in), "never read", "latchkey integration read-spaces ")
 	s.ok("mapping suggest "+id(in)+" --apply", "never read")
 	s.ok("mapping conflicts", "No conflict")
 
@@ -305,6 +305,26 @@ func TestBlankNamesAreRefused(t *testing.T) {
 	}
 }
 
+// What comes next can be typed as it is said.
+func TestNextIsAtTheSamePlace(t *testing.T) {
+	s := newShell(t)
+	s.fails(1, "space list", "latchkey property create --data-dir "+s.dir+" \"Harbour Hostel\"")
+	p := id(s.json("property create A --time-zone Europe/Lisbon"))
+	s.ok("property create B --time-zone Europe/Lisbon", "latchkey space create --data-dir "+s.dir+" 101", "latchkey space import --data-dir "+s.dir+" FILE")
+	s.ok("gate create G --property "+p, "latchkey lock assign --property "+p+" --data-dir "+s.dir+" LOCK gat_")
+	s.ok("lock list --property "+p, "latchkey bridge list --property "+p)
+	operator := s.json("admin token create Ana --ttl 1h")["token"].(string)
+	code, out, errs := s.feed("", "app", "create", "X", "--server", s.grpc, "--token", operator)
+	if code != 0 || !strings.Contains(out, "latchkey integration connect --server "+s.grpc+" --token TOKEN app_") || strings.Contains(out, operator) {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+	t.Setenv("LATCHKEY_DATA_DIR", s.dir)
+	t.Setenv("LATCHKEY_PROPERTY", p)
+	if code, out, errs := s.feed("", "gate", "create", "H"); code != 0 || !strings.Contains(out, "latchkey lock assign LOCK gat_") {
+		t.Errorf("exit code %d: %s%s", code, out, errs)
+	}
+}
+
 // "Nothing" is not the answer to a question that was wrong.
 func TestNothingIsNotSaidWrongly(t *testing.T) {
 	s := newShell(t)
@@ -316,7 +336,7 @@ func TestNothingIsNotSaidWrongly(t *testing.T) {
 	s.fails(1, "notice read nope", "no such notice", "nope")
 	s.ok("notice read --all", "Marked 0")
 	s.ok("code list", "code create")
-	s.ok("code list --kind backup", "property set --backup-codes")
+	s.ok("code list --kind backup", "latchkey property set", "--backup-codes")
 	s.fails(1, "code list --lock nope", "no lock nope")
 	s.ok("app create PMS")
 	app := s.json("app list")["data"].(map[string]any)["list"].([]any)[0].(map[string]any)["id"].(string)

@@ -137,7 +137,7 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
-			s.say("Its PIN: latchkey code reveal " + answer.GetData().GetId())
+			s.say("%s", s.again("Its PIN: latchkey code reveal "+answer.GetData().GetId()))
 		})
 	})
 }
@@ -173,7 +173,7 @@ func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
-			s.say("When each lock is known to be rid of it: latchkey code show " + c.ID)
+			s.say("%s", s.again("When each lock is known to be rid of it: latchkey code show "+c.ID))
 		})
 	})
 }

@@ -71,7 +71,7 @@ func (s *session) knownBridge(bridge string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no bridge %s at this property: latchkey bridge list", bridge)
+	return errors.New(s.again("no bridge " + bridge + " at this property: latchkey bridge list"))
 }
 
 type lockShow struct {

@@ -125,7 +125,7 @@ func (c *mappingSuggest) apply(s *session) error {
 	}
 	return s.answer(answer, func() {
 		if none != "" {
-			s.say("%s", none)
+			s.say("%s", s.again(none))
 			return
 		}
 		s.say("Mapped %d.", answer.GetData().GetTotal())

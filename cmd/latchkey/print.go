@@ -31,7 +31,7 @@ func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\
 func (s *session) next(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
-		fmt.Fprintln(s.out, "  "+l)
+		fmt.Fprintln(s.out, "  "+s.again(l))
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *session) secret(name, value, advice string) {
 // table prints rows in columns. No rows: it says so.
 func (s *session) table(none string, header []string, rows [][]string) {
 	if len(rows) == 0 {
-		s.say("%s", none)
+		s.say("%s", s.again(none))
 		return
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)

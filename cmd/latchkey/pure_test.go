@@ -167,6 +167,24 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestAgainQuotes(t *testing.T) {
+	var c struct {
+		Sub struct {
+			remote `embed:""`
+		} `cmd:""`
+	}
+	parser, err := kong.New(&c, kong.Vars{"data_dir": "d"}, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parser.Parse([]string{"sub", "--data-dir", "/it's here", "--plaintext", "--json"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Sub.again("run latchkey lock list now"), `run latchkey lock list --data-dir '/it'\''s here' --plaintext now`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestInMinutesRoundsUp(t *testing.T) {
 	if inMinutes(0) != 0 || inMinutes(1) != 1 || inMinutes(60e9) != 1 || inMinutes(61e9) != 2 {
 		t.Error("a short time became never, or a minute two")

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -36,12 +37,46 @@ type remote struct {
 	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's. With it TLS is spoken to loopback addresses too."`
 	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
+
+	// typed is how the command line said which server and property, for commands that it leads on to.
+	typed string
 }
 
 // AfterApply gives the chosen command its connection.
 func (r *remote) AfterApply(c *kong.Context) error {
+	r.typed = ""
+	for _, p := range c.Path {
+		if p.Flag != nil && !p.Resolved {
+			r.typed += r.repeated(p.Flag)
+		}
+	}
 	c.Bind(r)
 	return nil
+}
+
+// repeated is a flag as another command needs it too. A token is not shown again.
+func (r *remote) repeated(f *kong.Flag) string {
+	switch f.Name {
+	case "data-dir", "server", "property", "ca":
+		value := f.Target.String()
+		if strings.ContainsAny(value, " '\"$&;()|<>*?`\\") {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		return " --" + f.Name + " " + value
+	case "token":
+		return " --token TOKEN"
+	case "plaintext":
+		return " --plaintext"
+	}
+	return ""
+}
+
+// command finds the commands in a text, up to where flags can stand.
+var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
+
+// again has the commands in a text speak to the same server, for the same property.
+func (r *remote) again(text string) string {
+	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
 
 // session is one command's conversation with the server.
@@ -196,7 +231,7 @@ func (s *session) property() (string, error) {
 	}
 	switch list := answer.GetData().GetList(); len(list) {
 	case 0:
-		return "", errors.New("there is no property yet; make one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon")
+		return "", errors.New(s.again("there is no property yet; make one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon"))
 	case 1:
 		return list[0].GetId(), nil
 	default:
