@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -69,6 +70,13 @@ func (h Health) State() string {
 	}
 }
 
+// over is what an endpoint becomes: what was left out stays as it was.
+func (e Endpoint) over(was Endpoint) Endpoint {
+	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
+	e.Token, e.TokenIn = cmp.Or(e.Token, was.Token), cmp.Or(e.TokenIn, was.TokenIn)
+	return e
+}
+
 // withDefaults completes what was left out: GET, and POST for checkIn; the query, as published.
 func (e Endpoint) withDefaults() Endpoint {
 	if e.Method == "" {
@@ -90,19 +98,25 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
-	if !slices.Contains(Actions, e.Action) {
+	known := slices.Contains(Actions, e.Action)
+	if !known {
 		add("action", fault.WrongValue, "must be getSpaces, getCheckInStatus or checkIn")
 	}
-	if len(e.URL) > 2048 {
+	switch {
+	case e.URL == "" && known: // may stay as it is registered
+	case e.URL == "":
+		add("url", fault.Required, "is required")
+	case len(e.URL) > 2048:
 		add("url", fault.TooLong, "must have at most 2048 bytes")
-	} else if err := checkURL(e.URL); err != nil {
+	default:
+		err := checkURL(e.URL)
 		f, ok := fault.Of(err)
-		if !ok {
+		switch {
+		case err != nil && !ok:
 			return err
-		}
-		if len(f.Fields) > 0 {
+		case ok && len(f.Fields) > 0:
 			wrong = append(wrong, f.Fields...)
-		} else {
+		case ok:
 			add("url", fault.WrongValue, f.Message)
 		}
 	}
@@ -122,13 +136,31 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// Register stores the endpoint of one action of an integration, or replaces the one there is;
+// complete checks an endpoint as it would be stored.
+func (e Endpoint) complete(checkURL func(string) error) error {
+	if e.URL == "" {
+		return fault.Fields(fault.Field{Path: "url", Reason: fault.Required, Message: "is required: no endpoint is registered for this action yet"})
+	}
+	return e.Check(checkURL)
+}
+
+// Register stores the endpoint of one action of an integration, or updates the one there is;
 // the health of one that is another now starts anew. The first registration of an integration also
 // returns the secret under which we sign, shown once.
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
-	e = e.withDefaults()
-	if err := e.Check(checkURL); err != nil {
+	row, err := tx.Endpoint.Query().Where(endpointOf(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
+	if err != nil && !ent.IsNotFound(err) {
+		return Endpoint{}, "", failed("find an endpoint", err)
+	}
+	var was Endpoint
+	if row != nil {
+		if was, err = r.open(ctx, row); err != nil {
+			return Endpoint{}, "", err
+		}
+	}
+	e = e.over(was).withDefaults()
+	if err := e.complete(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}
 	own, err := Integration(ctx, tx.Client, e.PropertyID, e.IntegrationID)
@@ -139,17 +171,11 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 	if err != nil {
 		return Endpoint{}, "", failed("seal a token", err)
 	}
-	row, err := tx.Endpoint.Query().Where(endpointOf(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
-	switch {
-	case ent.IsNotFound(err):
+	if row == nil {
 		row, err = tx.Endpoint.Create().SetID(id.New("end")).SetPropertyID(e.PropertyID).SetIntegrationID(e.IntegrationID).
 			SetAction(e.Action).SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn).SetCreatedAt(tx.Now()).Save(ctx)
-	case err == nil:
+	} else {
 		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
-		was, wrong := r.open(ctx, row)
-		if wrong != nil {
-			return Endpoint{}, "", wrong
-		}
 		if was.URL != e.URL || was.Method != e.Method || was.Token != e.Token || was.TokenIn != e.TokenIn {
 			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
 		}

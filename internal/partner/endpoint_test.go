@@ -43,6 +43,16 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("%v %s", err, diff)
 		}
+		for _, change := range []Endpoint{{Token: "n3wer"}, {URL: "https://pms.example/v3"}, {Method: "GET"}, {}} {
+			change.Action = GetSpaces
+			x.register(change)
+		}
+		got, err = x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		want.URL, want.Method, want.Token = "https://pms.example/v3", "GET", "n3wer"
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("what is left out does not stay as it was: %v %s", err, diff)
+		}
+		x.register(Endpoint{Action: GetSpaces, Token: "n3w"})
 		list, err := Endpoints(x.Context(), x.d.Read(), x.p1, x.int1)
 		if err != nil || len(list) != 2 || list[0].Action != GetSpaces || list[1].Action != CheckIn || list[0].Token != "" {
 			t.Errorf("list %+v, %v", list, err)
@@ -86,6 +96,10 @@ func TestRegisterNamesEveryWrongField(t *testing.T) {
 		}
 		x.fails(fault.InvalidFields, func(tx *db.Tx) error {
 			_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: CheckIn, URL: "https://a.example", Method: "GET"}, anyURL)
+			return err
+		})
+		x.fails(fault.InvalidFields, func(tx *db.Tx) error {
+			_, _, err := x.r.Register(tx, Endpoint{PropertyID: x.p1, IntegrationID: x.int1, Action: CheckIn, Token: "T"}, anyURL)
 			return err
 		})
 		for _, token := range []string{"s3cret\n", "a\tb", "\x7f"} {

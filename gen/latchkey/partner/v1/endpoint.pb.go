@@ -212,11 +212,12 @@ type UpsertEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// At most 2048 characters.
+	// At most 2048 characters. Required with the first registration of the action. Here and below, what is left out or empty
+	// stays as it is registered.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
-	// GET or POST; checkIn takes POST only. Left out: GET, and POST for checkIn.
+	// GET or POST; checkIn takes POST only. At first: GET, and POST for checkIn.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
-	// At most 1024 characters.
+	// At most 1024 characters. To do without one that is registered, delete the endpoint and register it anew.
 	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
 	// query (as published, and the default) or header.
 	TokenIn       string `protobuf:"bytes,5,opt,name=token_in,json=tokenIn,proto3" json:"token_in,omitempty"`
@@ -779,11 +780,10 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\x0flast_failure_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
 	"\n" +
 	"last_error\x18\x05 \x01(\tH\x00R\tlastError\x88\x01\x01B\r\n" +
-	"\v_last_error\"\xfc\x01\n" +
+	"\v_last_error\"\xfa\x01\n" +
 	"\x15UpsertEndpointRequest\x12C\n" +
-	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\x12\x1c\n" +
-	"\x03url\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x10R\x03url\x12*\n" +
+	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\x12\x1a\n" +
+	"\x03url\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x10R\x03url\x12*\n" +
 	"\x06method\x18\x03 \x01(\tB\x12\xbaH\x0fr\rR\x00R\x03GETR\x04POSTR\x06method\x12!\n" +
 	"\x05token\x18\x04 \x01(\tB\v\xbaH\x05r\x03\x18\x80\b\x80\x01\x01R\x05token\x121\n" +
 	"\btoken_in\x18\x05 \x01(\tB\x16\xbaH\x13r\x11R\x00R\x05queryR\x06headerR\atokenIn\"\x8f\x01\n" +
