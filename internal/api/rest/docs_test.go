@@ -89,7 +89,9 @@ func TestOpenAPIIsRefined(t *testing.T) {
 		}
 		Components struct {
 			SecuritySchemes map[string]any `yaml:"securitySchemes"`
-			Schemas         map[string]any
+			Schemas         map[string]struct {
+				Properties map[string]struct{ Nullable bool }
+			}
 		}
 		Security []map[string][]string
 	}
@@ -118,7 +120,13 @@ func TestOpenAPIIsRefined(t *testing.T) {
 			t.Errorf("a parameter of find: %v", p)
 		}
 	}
-	if patch.Responses["default"] == nil || doc.Components.Schemas["ErrorAnswer"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
+	for field, nullable := range map[string]bool{"Reservation.price": true, "Reservation.roomId": true, "Booker.email": true, "PmsMeta.groupId": true, "Reservation.state": false, "PmsMeta.id": false} {
+		schema, name, _ := strings.Cut(field, ".")
+		if p, ok := doc.Components.Schemas[schema].Properties[name]; !ok || p.Nullable != nullable {
+			t.Errorf("%s: known %v, nullable %v", field, ok, p.Nullable)
+		}
+	}
+	if _, ok := doc.Components.Schemas["ErrorAnswer"]; !ok || patch.Responses["default"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
 		t.Error("errors or credentials are not described")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
@@ -38,6 +39,7 @@ func refine(openapi []byte) (*yaml.Node, error) {
 			}
 		}
 	}
+	clearable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
 	var extra yaml.Node
 	if err := yaml.Unmarshal([]byte(additions), &extra); err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
@@ -109,6 +111,21 @@ func refineOperation(op *yaml.Node) error {
 		set(op, "parameters", params)
 	}
 	return nil
+}
+
+// clearable says of the optional fields of a message, and of those within it, that null may be sent, which clears them.
+func clearable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
+	properties := child(child(schemas, string(m.Name())), "properties")
+	for i := range m.Fields().Len() {
+		fd := m.Fields().Get(i)
+		property := child(properties, fd.JSONName())
+		switch {
+		case fd.HasOptionalKeyword() && child(property, "type") != nil:
+			set(property, "nullable", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		case fd.Message() != nil && fd.Message().ParentFile() == m.ParentFile() && !fd.IsList():
+			clearable(schemas, fd.Message())
+		}
+	}
 }
 
 // methodOf finds the method of the partner's area that an operation id (Service_Method) names; nil if there is none.
