@@ -16,7 +16,7 @@ const (
 	StatusNone     Status = "none"     // no access, and none to take away
 	StatusIssued   Status = "issued"   // every door is, or is coming, open to the stay
 	StatusPartial  Status = "partial"  // some doors will not open
-	StatusUpdating Status = "updating" // a room move or new dates are being carried out
+	StatusUpdating Status = "updating" // a room move, new dates or another PIN are being carried out
 	StatusRemoving Status = "removing" // codes are being taken away
 	StatusRemoved  Status = "removed"  // all codes are known to be gone
 	StatusFailed   Status = "failed"   // no door will open, although the stay has a right to
@@ -244,7 +244,7 @@ func (f Facts) status(p Plan, left []PlannedDoor) Status {
 	if !f.Right.Open {
 		return f.ended()
 	}
-	opens, shut, moving := 0, 0, len(left) > 0
+	opens, shut, moving := 0, 0, len(left) > 0 || slices.Contains(p.Reasons, fault.FormerCode)
 	for _, d := range p.Doors[:len(f.Doors)] {
 		switch {
 		case !d.shut():

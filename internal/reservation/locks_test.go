@@ -218,6 +218,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 				if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].Handed {
 					t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
 				}
+				same(t, "status", access.StatusUpdating, p.Status)
 				same(t, "staff", true, slices.Contains(h.notices(s.Row.ID), "formerCode"))
 				h.online(true)
 				h.verify("r1", "g1")

@@ -24,10 +24,10 @@ const (
 // AccessPlan says what will open, from when to when, and what will not and why.
 type AccessPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// none, issued (codes are on their way or there), partial (some doors only), updating (a room move or new dates are
-	// being carried out), removing, removed or failed.
+	// none, issued (codes are on their way or there), partial (some doors only), updating (a room move, new dates or
+	// another PIN are being carried out), removing, removed or failed.
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// When the codes open. Absent without access.
+	// From when to when the stay may enter; also where no door opens, see doors and reasons. Absent where it may not.
 	Window *AccessWindow `protobuf:"bytes,2,opt,name=window,proto3" json:"window,omitempty"`
 	// Every door of the stay, also those that will not open.
 	Doors []*AccessDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
