@@ -305,6 +305,46 @@ func TestBlankNamesAreRefused(t *testing.T) {
 	}
 }
 
+// With --json what goes wrong is JSON too, as REST answers it.
+func TestErrorsAsJSON(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	failed := func(want int, args ...string) (e struct {
+		Code                              int
+		Title, Reason, Message, RequestID string
+		Details                           []map[string]any
+	}) {
+		t.Helper()
+		code, out, errs := s.feed("", append(args, "--json")...)
+		var envelope struct{ Error any }
+		envelope.Error = &e
+		if err := json.Unmarshal([]byte(errs), &envelope); err != nil || code != want || out != "" || strings.Count(errs, "\n") != 1 {
+			t.Errorf("%v: exit code %d, %v: %s%s", args, code, err, out, errs)
+		}
+		return e
+	}
+	e := failed(1, "lock", "show", "lck_none", "--data-dir", s.dir)
+	if e.Code != 5 || e.Title != "NOT_FOUND" || e.Reason != "lockNotFound" || e.Message != "no lock lck_none at this property" || e.RequestID == "" {
+		t.Errorf("got %+v", e)
+	}
+	e = failed(1, "property", "create", "X", "--time-zone", "Nowhere", "--data-dir", s.dir)
+	if e.Reason != "invalidFields" || len(e.Details) == 0 {
+		t.Errorf("got %+v", e)
+	}
+	if e = failed(1, "property", "list", "--data-dir", t.TempDir()); e.Title != "UNAVAILABLE" || e.Reason != "unavailable" || !strings.Contains(e.Message, "no server runs on") {
+		t.Errorf("got %+v", e)
+	}
+	if e = failed(1, "property", "list", "--server", "127.0.0.1:1", "--token", "lko_x"); e.Reason != "unavailable" {
+		t.Errorf("got %+v", e)
+	}
+	if e = failed(1, "notice", "read", "--data-dir", s.dir); e.Title != "INVALID_ARGUMENT" || !strings.Contains(e.Message, "--all") {
+		t.Errorf("got %+v", e)
+	}
+	if e = failed(2, "space", "create"); !strings.Contains(e.Message, "--type") {
+		t.Errorf("got %+v", e)
+	}
+}
+
 // What comes next can be typed as it is said.
 func TestNextIsAtTheSamePlace(t *testing.T) {
 	s := newShell(t)

@@ -8,6 +8,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"latchkey.dev/internal/fault"
 )
 
 // advice is what to do about an error, by its code; the server's own message comes first.
@@ -39,6 +41,9 @@ func statusOf(err error) *status.Status {
 // explain turns an error into text for people: what was wrong, each wrong field as it was typed, and what to do.
 func explain(err error, n naming) string {
 	st := statusOf(err)
+	if f, ok := fault.Of(err); ok && st == nil {
+		return f.Message
+	}
 	if st == nil {
 		return err.Error()
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
 )
 
 type lockCommands struct {
@@ -143,8 +145,10 @@ func (lockUnlock) Help() string {
 	return `The lock is asked once, within ten seconds or not at all. If nothing came back the door may be open or not, and will not open later: look at it before you try again.`
 }
 
-// errUnopened makes the command fail when the door did not certainly open.
-var errUnopened = errors.New("the door did not certainly open")
+// unopened makes the command fail when the door did not certainly open.
+func unopened(act *propertyv1.Act) error {
+	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "the door did not certainly open")
+}
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
@@ -157,7 +161,7 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		if act.GetResult() != "opened" {
-			return errUnopened
+			return unopened(act)
 		}
 		return nil
 	})

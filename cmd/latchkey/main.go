@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	// Time zones of properties must be known on machines without a zone database.
@@ -61,13 +62,21 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	if err == nil {
 		err = filled(chosen)
 	}
+	if err != nil && slices.Contains(args, "--json") {
+		writeEnvelope(errs, err)
+		return 2
+	}
 	if err != nil {
 		fmt.Fprintf(errs, "latchkey: %v\nTry: latchkey %s--help\n", err, commandOf(err))
 		return 2
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&streams{in: in, out: out, errs: errs}); err != nil {
-		fmt.Fprintln(errs, "latchkey:", explain(err, namingOf(chosen.Selected())))
+		if wantsJSON(chosen) {
+			writeEnvelope(errs, err)
+		} else {
+			fmt.Fprintln(errs, "latchkey:", explain(err, namingOf(chosen.Selected())))
+		}
 		return 1
 	}
 	return 0

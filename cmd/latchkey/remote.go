@@ -22,6 +22,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
 )
 
@@ -137,7 +138,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
 		if _, err := os.Stat(socket); err != nil {
-			return "", nil, fmt.Errorf("no server runs on %s (%w).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", r.DataDir, err, r.DataDir)
+			return "", nil, fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs on %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", r.DataDir, err, r.DataDir)
 		}
 		return "unix:" + socket, insecure.NewCredentials(), nil
 	}
