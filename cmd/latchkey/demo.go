@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -36,8 +38,32 @@ func (*demoCommand) Help() string {
 Without a terminal it ends after the story. In the demo, and nowhere else by default, the partner's endpoints may be on loopback over plain HTTP.`
 }
 
-// Run runs the demo.
-func (c *demoCommand) Run(ctx context.Context, std *streams) (err error) {
+// errStopped ends a demo that was told to stop before its story was told.
+var errStopped = errors.New("stopped")
+
+// Run runs the demo. Who reads the story may go away, which must not end it before it has cleaned up: it stops.
+func (c *demoCommand) Run(ctx context.Context, std *streams) error {
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	return c.run(ctx, &streams{in: std.in, out: &listened{to: std.out, gone: stop}, errs: std.errs})
+}
+
+// listened is a stream that tells when nobody reads it any more.
+type listened struct {
+	to   io.Writer
+	gone func()
+}
+
+func (l *listened) Write(p []byte) (int, error) {
+	n, err := l.to.Write(p)
+	if err != nil {
+		l.gone()
+	}
+	return n, err
+}
+
+func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	dir, done, err := c.directory()
 	if err != nil {
 		return err
@@ -53,6 +79,9 @@ func (c *demoCommand) Run(ctx context.Context, std *streams) (err error) {
 		return err
 	}
 	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Options: server.Options{Logger: logger, Version: version}})
+	if err != nil && ctx.Err() != nil {
+		return errStopped
+	}
 	if err != nil {
 		return fmt.Errorf("the demo could not be set up: %w", err)
 	}
@@ -134,7 +163,9 @@ func stay(ctx context.Context, w *sandbox.World) error {
 
 func (c *demoCommand) tell(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
-	if err := w.Tell(ctx, &narrator{out: std.out}); err != nil {
+	if err := w.Tell(ctx, &narrator{ctx: ctx, out: std.out}); err != nil && ctx.Err() != nil {
+		return errStopped
+	} else if err != nil {
 		return fmt.Errorf("the story failed at %w", err)
 	}
 	fmt.Fprintf(std.out, "Every step went as it should.\n")
@@ -146,7 +177,10 @@ func (c *demoCommand) tell(ctx context.Context, std *streams, w *sandbox.World) 
 }
 
 // narrator prints the story.
-type narrator struct{ out io.Writer }
+type narrator struct {
+	ctx context.Context // of the story: its end is no failure of a step
+	out io.Writer
+}
 
 // Begin prints the title of a step.
 func (n *narrator) Begin(number int, title string) { fmt.Fprintf(n.out, "%2d  %s\n", number, title) }
@@ -157,7 +191,10 @@ func (n *narrator) End(outcome []string, err error, took time.Duration) {
 		fmt.Fprintf(n.out, "      %s\n", line)
 	}
 	mark := "ok"
-	if err != nil {
+	switch {
+	case err != nil && n.ctx.Err() != nil:
+		mark = errStopped.Error()
+	case err != nil:
 		mark = "FAILED: " + err.Error()
 	}
 	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))

@@ -26,13 +26,20 @@ func main() {
 }
 
 // untilSignalled ends with the first signal. The second ends the process: from before anybody can tell that the first was
-// heard, so that none is lost in between.
+// heard, so that none is lost in between. A terminal that closes tells once or twice, and means one stop.
 func untilSignalled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	told := make(chan os.Signal, 1)
+	told, closed := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	// Under nohup it means nothing.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(closed, syscall.SIGHUP)
+	}
 	go func() {
-		<-told
+		select {
+		case <-told:
+		case <-closed:
+		}
 		signal.Stop(told)
 		cancel()
 	}()
