@@ -3,10 +3,30 @@ package main
 import (
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+// Of the service's listeners people type the one that they know from the browser.
+func TestEnrollingAtAnHTTPListenerSaysSo(t *testing.T) {
+	for what, http2 := range map[string]bool{"HTTP/2": true, "HTTP/1": false} {
+		front := httptest.NewUnstartedServer(http.NotFoundHandler())
+		front.Config.Protocols = new(http.Protocols)
+		front.Config.Protocols.SetHTTP1(true)
+		front.Config.Protocols.SetUnencryptedHTTP2(http2)
+		front.Start()
+		e := enroll{Server: front.Listener.Addr().String(), Plaintext: true, JoinCode: "lkj_x.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}
+		err := e.Run(t.Context(), &commands{Dir: filepath.Join(t.TempDir(), "bridge")})
+		front.Close()
+		if err == nil || !strings.Contains(err.Error(), "answers as an HTTP listener") || !strings.Contains(err.Error(), "--listen-grpc") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
 
 func TestABridgeThatIsNotEnrolledSaysSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridge")

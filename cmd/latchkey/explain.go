@@ -56,6 +56,9 @@ func explain(err error, n naming) string {
 	if errors.As(err, &file) {
 		name = file.of
 	}
+	if strings.Contains(text, "unexpected HTTP status code") || strings.Contains(text, "looked like an HTTP/1.1 header") {
+		return "that address answers as an HTTP listener: --server is the gRPC one, the server's --listen-grpc"
+	}
 	var said *errdetails.ErrorInfo
 	id := ""
 	for _, d := range st.Details() {

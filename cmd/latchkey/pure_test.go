@@ -150,6 +150,7 @@ func TestExplain(t *testing.T) {
 		{errors.New("plain"), []string{"plain"}, ""},
 		{wrong.Err(), []string{"refuses what was given", "--time-zone must be IANA", "req_1"}, "settings"},
 		{status.Error(codes.Unauthenticated, "valid credential required"), []string{"valid credential required", "latchkey token create"}, "rpc"},
+		{status.Error(codes.Unimplemented, `unexpected HTTP status code received from server: 404 (Not Found); data: "{}"`), []string{"answers as an HTTP listener", "--listen-grpc"}, "older"},
 		{role, []string{"the role operator is needed (roleMissing)", "--role operator"}, "owner"},
 		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Is the server running"}, "rpc"},
 		{offline, []string{"its bridge is offline (bridgeOffline)"}, "Is the server running"},

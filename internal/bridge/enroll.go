@@ -127,6 +127,9 @@ func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lock
 		if strings.Contains(why, "first record does not look like a TLS handshake") {
 			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
 		}
+		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
+			why = "that answers as an HTTP listener; enrol at the service's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+		}
 		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
