@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -36,15 +37,28 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 				break
 			}
 		}
-		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, func() { s.arrivals(all.GetList()) })
+		zone, err := s.zone()
+		if err != nil {
+			return err
+		}
+		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, func() { s.arrivals(zone, all.GetList()) })
 	})
 }
 
+// zone is the property's time zone, in which a day of arrivals is meant.
+func (s *session) zone() (*time.Location, error) {
+	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
+	if err != nil {
+		return nil, err
+	}
+	return time.LoadLocation(answer.GetData().GetTimeZone())
+}
+
 // arrivals prints a row for each arrival, and one more for each further thing to fix.
-func (s *session) arrivals(list []*propertyv1.Arrival) {
+func (s *session) arrivals(zone *time.Location, list []*propertyv1.Arrival) {
 	var rows [][]string
 	for _, a := range list {
-		row := []string{a.GetReservationId(), a.GetPmsNumber(), when(a.GetFrom()), a.GetState(), a.GetVerdict()}
+		row := []string{a.GetReservationId(), a.GetPmsNumber(), whenIn(zone, a.GetFrom()), a.GetState(), a.GetVerdict()}
 		if len(a.GetFixes()) == 0 {
 			rows = append(rows, row)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -73,10 +74,15 @@ var errNothing = errors.New("nothing was said to change: --help lists what can b
 
 // when writes a time in the zone of the machine; a dash where there is none.
 func when(t *timestamppb.Timestamp) string {
+	return whenIn(time.Local, t)
+}
+
+// whenIn writes a time in a zone.
+func whenIn(zone *time.Location, t *timestamppb.Timestamp) string {
 	if t == nil {
 		return "-"
 	}
-	return t.AsTime().Local().Format("2006-01-02 15:04:05 MST")
+	return t.AsTime().In(zone).Format("2006-01-02 15:04:05 MST")
 }
 
 func yes(b bool) string {
