@@ -138,7 +138,7 @@ func (s *session) spaces(list []*propertyv1.Space) {
 		names[sp.GetId()] = sp.GetName()
 	}
 	var rows [][]string
-	for _, sp := range list {
+	for _, sp := range inOrder(list) {
 		dorm := sp.GetParentSpaceId()
 		if names[dorm] != "" {
 			dorm = names[dorm]

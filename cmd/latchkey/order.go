@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+// inOrder sorts spaces as people do: 2 before 12, and beds below their dorm.
+func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
+	dorms := map[string]string{}
+	for _, sp := range list {
+		dorms[sp.GetId()] = sp.GetName()
+	}
+	// A bed stands where its dorm does; a dorm before its beds.
+	place := func(sp *propertyv1.Space) (name, dorm string, bed bool) {
+		if above, ok := dorms[sp.GetParentSpaceId()]; ok && sp.GetParentSpaceId() != "" {
+			return above, sp.GetParentSpaceId(), true
+		}
+		return sp.GetName(), sp.GetId(), false
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *propertyv1.Space) int {
+		aName, aDorm, aBed := place(a)
+		bName, bDorm, bBed := place(b)
+		switch {
+		case aDorm != bDorm:
+			return cmp.Or(natural(aName, bName), strings.Compare(aDorm, bDorm))
+		case aBed != bBed && bBed:
+			return -1
+		case aBed != bBed:
+			return 1
+		}
+		return natural(a.GetName(), b.GetName())
+	})
+	return list
+}
+
+// natural compares names as people do: runs of digits as numbers, letters whatever their case.
+func natural(a, b string) int {
+	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
+		an, bn := digits(a), digits(b)
+		if an == 0 || bn == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:an], "0"), strings.TrimLeft(b[:bn], "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
+			return c
+		}
+		a, b = a[an:], b[bn:]
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// digits is how many digits a text begins with.
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+}
