@@ -113,7 +113,7 @@ var badReservations = []refused{
 
 var badCalls = []refused{
 	{name: "no such route", verb: "GET", path: "/v1/rooms", status: 404, reason: "routeNotFound"},
-	{name: "no such path", verb: "GET", path: "/", status: 404, reason: "routeNotFound"},
+	{name: "no such path", verb: "GET", path: "/rooms", status: 404, reason: "routeNotFound"},
 	{name: "a path that goes up", verb: "GET", path: "/v1/reservations/rsv_x/../find?pmsId=A", status: 404, reason: "routeNotFound"},
 	{name: "a path with an empty part", verb: "GET", path: "//v1/reservations", status: 404, reason: "routeNotFound"},
 	{name: "a slash at the end", verb: "GET", path: "/v1/reservations/", status: 404, reason: "routeNotFound"},
@@ -122,6 +122,7 @@ var badCalls = []refused{
 	{name: "POST of a reservation", verb: "POST", path: "/v1/reservations", raw: `{}`, status: 405, reason: "methodNotAllowed"},
 	{name: "another method in a header", verb: "POST", path: "/v1/reservations", raw: `{}`, headers: map[string]string{"X-HTTP-Method-Override": "PATCH"}, status: 405, reason: "methodNotAllowed"},
 	{name: "another kind of answer", verb: "GET", path: "/v1/spaces", headers: map[string]string{"Accept": "text/html"}, status: 406, reason: "notAcceptable"},
+	{name: "another kind of answer from nowhere", verb: "GET", path: "/v1/rooms", headers: map[string]string{"Accept": "text/plain"}, status: 404, reason: "routeNotFound"},
 	{name: "find without an id", verb: "GET", path: "/v1/reservations/find", reason: "invalidFields", fields: map[string]string{"pmsId": "required"}},
 	{name: "find with two ids", verb: "GET", path: "/v1/reservations/find?pmsId=a&pmsId=b", reason: "invalidFields", fields: map[string]string{"pmsId": "duplicate"}},
 	{name: "an extension that is none", verb: "GET", path: "/v1/reservations/find?pmsId=a&extend=pin,door", reason: "invalidFields", fields: map[string]string{"extend[1]": "wrongValue"}},

@@ -147,7 +147,7 @@ func TestRefusedRequests(t *testing.T) {
 		fields                     []string
 	}{
 		{name: "unknown route", method: "GET", target: "/v1/nothing", status: 404, title: "NOT_FOUND", reason: "routeNotFound"},
-		{name: "outside of the API", method: "GET", target: "/", status: 404, title: "NOT_FOUND", reason: "routeNotFound"},
+		{name: "outside of the API", method: "GET", target: "/elsewhere", status: 404, title: "NOT_FOUND", reason: "routeNotFound"},
 		{name: "slash at the end", method: "GET", target: "/v1/reservations/", status: 404, title: "NOT_FOUND", reason: "routeNotFound"},
 		{name: "options of nothing", method: "OPTIONS", target: "/v1/nothing", status: 404, title: "NOT_FOUND", reason: "routeNotFound"},
 		{name: "wrong method", method: "PUT", target: "/v1/reservations", body: `{}`, status: 405, title: "METHOD_NOT_ALLOWED", reason: "methodNotAllowed"},

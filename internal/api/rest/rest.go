@@ -97,13 +97,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.header["X-Content-Type-Options"] = noSniff
 	x.header["X-Request-Id"] = []string{x.id}
 	switch {
+	case h.browse(w, x):
+		return
 	case r.Method == http.MethodOptions:
 		h.options(w, x)
 		return
 	case strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/":
 		h.refuse(w, x, fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: leave out the slash at the end"))
 		return
-	case !acceptsJSON(r.Header["Accept"]):
+	case !acceptsJSON(r.Header["Accept"]) && len(h.allowed(r.URL.Path)) > 0:
 		h.refuse(w, x, fault.New(fault.NotAcceptable, fault.NotAcceptableReason, "answers are application/json: accept it"))
 		return
 	}
