@@ -5,7 +5,7 @@ package openapi
 
 import "embed"
 
-// Files are partner.yaml, property.yaml, admin.yaml and guest.yaml.
+// Files are partner.yaml, property.yaml, admin.yaml and guest.yaml, and reasons.yaml, what the reasons of errors mean.
 //
 //go:embed *.yaml
 var Files embed.FS

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/pprof"
@@ -40,13 +41,16 @@ func (s *Server) front() http.Handler {
 	})
 }
 
-// partnerDocs makes the documentation for partners: /docs and /openapi.yaml.
-func partnerDocs() (*rest.Docs, error) {
-	raw, err := openapi.Files.ReadFile("partner.yaml")
-	if err != nil {
-		return nil, err
+// documentation describes the areas of those who call over HTTP: /docs and /openapi.yaml, and what is below these.
+func documentation() (*rest.Docs, error) {
+	var failed error
+	file := func(name string) []byte {
+		raw, err := openapi.Files.ReadFile(name)
+		failed = errors.Join(failed, err)
+		return raw
 	}
-	return rest.NewDocs(raw)
+	docs, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")), rest.Admin(file("admin.yaml")))
+	return docs, errors.Join(failed, err)
 }
 
 // restHandler makes the REST face.

@@ -217,7 +217,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	if err := direct.Err(); err != nil {
 		return err
 	}
-	if p.docs, err = partnerDocs(); err != nil {
+	if p.docs, err = documentation(); err != nil {
 		return err
 	}
 	p.rest, err = s.restHandler(p)

@@ -211,13 +211,18 @@ type Row struct {
 	Status int // of HTTP
 	Code   int32
 	Title  string
+	Reason fault.Reason // the one that alone has this status; empty where there are several
 }
 
 // Table returns every code that an answer may have, by status and code.
 func Table() []Row {
 	rows := make([]Row, 0, len(titles))
 	for code, row := range titles {
-		rows = append(rows, Row{row.http, code, row.title})
+		rows = append(rows, Row{Status: row.http, Code: code, Title: row.title})
+	}
+	for _, f := range []*fault.Fault{TooLarge(), TooSlow()} {
+		e := Envelope(f, "")
+		rows = append(rows, Row{int(e.GetStatus()), e.GetCode(), e.GetTitle(), f.Reason})
 	}
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.Status, b.Status), cmp.Compare(a.Code, b.Code)) })
 	return rows

@@ -12,7 +12,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/api/chain"
 )
 
@@ -22,57 +21,79 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// Docs serves the description of the API, for programs at /openapi.yaml and for people at
-// /docs. Both are made once.
-type Docs struct {
-	openapi, page []byte
+// Docs serves the descriptions of the API, for programs as OpenAPI and for people as pages: those of partners at
+// /openapi.yaml and /docs, others below these. All are made once.
+type Docs struct{ served map[string]content }
+
+type content struct {
+	text []byte
+	html bool
 }
 
-// NewDocs reads an OpenAPI 3.0 document in YAML.
-func NewDocs(openapi []byte) (*Docs, error) {
-	refined, err := refine(openapi)
+// NewDocs describes areas. reasons is what the reasons of errors mean, a list in YAML.
+func NewDocs(reasons []byte, areas ...Area) (*Docs, error) {
+	list, err := meanings(reasons)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("docs: %w", err)
+	}
+	d := &Docs{served: map[string]content{}}
+	for _, a := range areas {
+		if err := d.add(a, list, areas); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *Docs) add(a Area, reasons []meaning, all []Area) error {
+	refined, err := refine(a)
+	if err != nil {
+		return err
 	}
 	var text bytes.Buffer
 	enc := yaml.NewEncoder(&text)
 	enc.SetIndent(2)
 	if err := enc.Encode(refined); err != nil {
-		return nil, fmt.Errorf("openapi: %w", err)
+		return fmt.Errorf("openapi: %w", err)
 	}
 	var doc document
 	if err := refined.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("openapi: %w", err)
+		return fmt.Errorf("openapi: %w", err)
 	}
-	page, err := doc.render()
+	page, err := doc.render(a, reasons, all)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &Docs{openapi: text.Bytes(), page: page}, nil
+	d.served[a.document()] = content{text: text.Bytes()}
+	d.served[a.page()] = content{text: page, html: true}
+	return nil
 }
 
 // Paths returns what an http.ServeMux should send here.
 func (d *Docs) Paths() []string {
-	return []string{"GET /docs", "GET /openapi.yaml"}
+	var paths []string
+	for path := range d.served {
+		paths = append(paths, "GET "+path)
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["X-Content-Type-Options"] = noSniff
 	h.Set("Cache-Control", "no-cache")
-	content := d.page
-	switch r.URL.Path {
-	case "/openapi.yaml":
-		h.Set("Content-Type", "application/yaml")
-		content = d.openapi
-	default:
+	c := d.served[r.URL.Path]
+	if c.html {
 		pageHeader(h)
+	} else {
+		h.Set("Content-Type", "application/yaml")
 	}
 	if r.Method == http.MethodHead {
 		return
 	}
 	// A reader that went away needs no page.
-	_, _ = w.Write(content)
+	_, _ = w.Write(c.text)
 }
 
 // document is as much of OpenAPI as the page shows.
@@ -116,6 +137,7 @@ type schema struct {
 	Description string
 	AllOf       []schema `yaml:"allOf"`
 	Items       *schema
+	Enum        []string
 	Properties  yaml.Node // a map whose order counts
 }
 
@@ -201,19 +223,31 @@ type namedSchema struct {
 
 var serviceWord = regexp.MustCompile(`Service\b`)
 
-func (d *document) render() ([]byte, error) {
+// other is a page beside this one.
+type other struct{ Title, Path string }
+
+func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error) {
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"plain": func(s string) string { return strings.Join(strings.Fields(s), " ") },
 		"first": firstSentence,
-		"short": func(s string) string { return serviceWord.ReplaceAllString(s, "") },
+		// Service_Method is how OpenAPI names it.
+		"method": func(operation string) string { return strings.Replace(operation, "_", "/", 1) },
+		"short":  func(s string) string { return serviceWord.ReplaceAllString(s, "") },
 	}).Parse(docsPage)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
+	var others []other
+	for _, o := range all {
+		if o.Name != a.Name {
+			others = append(others, other{o.Name, o.page()})
+		}
+	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
 		"Title": d.Title, "Style": template.CSS(docsStyle), //nolint:gosec // a file of ours
-		"Groups": d.groups(), "Schemas": d.schemas(), "Errors": chain.Table(), "Reasons": reasons(),
+		"Groups": d.groups(), "Schemas": d.schemas(), "Errors": chain.Table(), "Reasons": reasons,
+		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.first(), "Others": others,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
@@ -268,28 +302,4 @@ func (d *document) schemas() []namedSchema {
 	}
 	slices.SortFunc(list, func(a, b namedSchema) int { return strings.Compare(a.Name, b.Name) })
 	return list
-}
-
-// reasons lists the words of the proto's enum.
-func reasons() []string {
-	values := errorsv1.Reason(0).Descriptor().Values()
-	var words []string
-	for i := range values.Len() {
-		if v := values.Get(i); v.Number() != 0 {
-			words = append(words, lowerCamel(strings.TrimPrefix(string(v.Name()), "REASON_")))
-		}
-	}
-	slices.Sort(words)
-	return words
-}
-
-// lowerCamel turns BAD_FORMAT into badFormat.
-func lowerCamel(name string) string {
-	words := strings.Split(strings.ToLower(name), "_")
-	for i, w := range words {
-		if i > 0 && w != "" {
-			words[i] = strings.ToUpper(w[:1]) + w[1:]
-		}
-	}
-	return strings.Join(words, "")
 }

@@ -10,16 +10,20 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/api/rest"
 )
 
 func docs(t *testing.T, path string) (http.Header, string) {
 	t.Helper()
-	spec, err := os.ReadFile("../../../gen/openapi/partner.yaml")
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) []byte {
+		raw, err := os.ReadFile("../../../gen/openapi/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
 	}
-	d, err := rest.NewDocs(spec)
+	d, err := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")), rest.Admin(read("admin.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +41,20 @@ func docs(t *testing.T, path string) (http.Header, string) {
 }
 
 func TestDocsListEveryOperation(t *testing.T) {
-	header, page := docs(t, "/docs")
-	_, spec := docs(t, "/openapi.yaml")
+	for page, spec := range map[string]string{"/docs": "/openapi.yaml", "/docs/property": "/openapi/property.yaml", "/docs/admin": "/openapi/admin.yaml"} {
+		t.Run(page, func(t *testing.T) { listsEveryOperation(t, page, spec) })
+	}
+	_, page := docs(t, "/docs")
+	for _, want := range []string{"filter[type]", "Idempotency-Key", "pmsMeta", "client-token: $CLIENT_TOKEN", "<code>processed</code>", "latchkey.partner.v1.ReservationService/UpsertReservation"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("%s is not shown", want)
+		}
+	}
+}
+
+func listsEveryOperation(t *testing.T, pagePath, specPath string) {
+	header, page := docs(t, pagePath)
+	_, spec := docs(t, specPath)
 	var doc struct {
 		Paths      map[string]map[string]struct{ OperationID string } `yaml:"paths"`
 		Components struct{ Schemas map[string]any }
@@ -59,7 +75,7 @@ func TestDocsListEveryOperation(t *testing.T) {
 			t.Errorf("%s is not shown", name)
 		}
 	}
-	for _, want := range []string{"filter[type]", "Idempotency-Key", "pmsMeta", "FAILED_PRECONDITION", "datesNotValid", "UNAUTHORIZED"} {
+	for _, want := range []string{"FAILED_PRECONDITION", "datesNotValid", "UNAUTHORIZED", "<td>413</td>", "bodyTooLarge", "<td>408</td>", "bodyTooSlow", "The body is over 1 MiB."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%s is not shown", want)
 		}
@@ -71,6 +87,22 @@ func TestDocsListEveryOperation(t *testing.T) {
 	}
 	if !strings.Contains(header.Get("Content-Security-Policy"), "default-src 'none'; style-src 'sha256-") {
 		t.Errorf("policy %q", header.Get("Content-Security-Policy"))
+	}
+}
+
+// Every reason of the proto is shown with its meaning.
+func TestDocsExplainEveryReason(t *testing.T) {
+	_, page := docs(t, "/docs")
+	values := errorsv1.Reason(0).Descriptor().Values()
+	for i := 1; i < values.Len(); i++ {
+		words := strings.Split(strings.ToLower(strings.TrimPrefix(string(values.Get(i).Name()), "REASON_")), "_")
+		for i := range words[1:] {
+			words[i+1] = strings.ToUpper(words[i+1][:1]) + words[i+1][1:]
+		}
+		_, after, ok := strings.Cut(page, `<code>`+strings.Join(words, "")+`</code></dt><dd>`)
+		if !ok || len(after) < 10 || strings.HasPrefix(after, "<") {
+			t.Errorf("%s is not explained", values.Get(i).Name())
+		}
 	}
 }
 
@@ -133,7 +165,7 @@ func TestOpenAPIIsRefined(t *testing.T) {
 
 func TestDocsRefuseWhatIsNoOpenAPI(t *testing.T) {
 	for _, text := range []string{"", "a: 1", "\t", "paths: {}"} {
-		if _, err := rest.NewDocs([]byte(text)); err == nil {
+		if _, err := rest.NewDocs([]byte("- reason: a"), rest.Partner([]byte(text))); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}

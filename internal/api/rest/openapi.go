@@ -19,9 +19,9 @@ import (
 // refine adds to the generated description of the API what its generator does not know:
 // credentials, the spelling of nested parameters, the Idempotency-Key, and the error
 // envelope.
-func refine(openapi []byte) (*yaml.Node, error) {
+func refine(a Area) (*yaml.Node, error) {
 	var doc yaml.Node
-	if err := yaml.Unmarshal(openapi, &doc); err != nil {
+	if err := yaml.Unmarshal(a.OpenAPI, &doc); err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
 	if len(doc.Content) != 1 {
@@ -34,14 +34,16 @@ func refine(openapi []byte) (*yaml.Node, error) {
 	}
 	for i := 1; i < len(paths.Content); i += 2 {
 		for j := 1; j < len(paths.Content[i].Content); j += 2 {
-			if err := refineOperation(paths.Content[i].Content[j]); err != nil {
+			if err := refineOperation(a.Package, paths.Content[i].Content[j]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	clearable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
+	if a.first() {
+		clearable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
+	}
 	var extra yaml.Node
-	if err := yaml.Unmarshal([]byte(additions), &extra); err != nil {
+	if err := yaml.Unmarshal([]byte(a.security()+additions), &extra); err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
 	more := extra.Content[0]
@@ -54,12 +56,6 @@ func refine(openapi []byte) (*yaml.Node, error) {
 
 const additions = `
 servers: [{url: /}]
-security: [{clientToken: [], accessToken: []}, {bearer: []}, {apiKey: []}]
-securitySchemes:
-    clientToken: {type: apiKey, in: header, name: client-token, description: The token of the partner app. Together with access-token.}
-    accessToken: {type: apiKey, in: header, name: access-token, description: The token of the app at one property. Together with client-token.}
-    bearer: {type: http, scheme: bearer, description: The access token alone does the same.}
-    apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}
 ErrorAnswer:
     type: object
     properties:
@@ -81,7 +77,7 @@ description: A key of the caller's own, up to 255 characters. The same call unde
 schema: {type: string, maxLength: 255}
 `
 
-func refineOperation(op *yaml.Node) error {
+func refineOperation(pkg string, op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
 	if err := errors.Join(yaml.Unmarshal([]byte(failure), answer), yaml.Unmarshal([]byte(idempotencyKey), key)); err != nil {
 		return fmt.Errorf("openapi: %w", err)
@@ -95,11 +91,14 @@ func refineOperation(op *yaml.Node) error {
 	}
 	// Which fields were sent is read off the body.
 	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return value(p, "name") == "updateMask" })
-	method := methodOf(value(op, "operationId"))
+	method := methodOf(pkg, value(op, "operationId"))
 	for _, p := range params.Content {
 		if name := child(p, "name"); name != nil && value(p, "in") == "query" {
 			if required(method, name.Value) {
 				set(p, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+			}
+			if list := words(method, name.Value); list != nil && child(p, "schema") != nil {
+				set(child(p, "schema"), "enum", list)
 			}
 			name.Value = bracketed(name.Value)
 		}
@@ -128,9 +127,9 @@ func clearable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 	}
 }
 
-// methodOf finds the method of the partner's area that an operation id (Service_Method) names; nil if there is none.
-func methodOf(operation string) protoreflect.MethodDescriptor {
-	d, err := protoregistry.GlobalFiles.FindDescriptorByName("latchkey.partner.v1." + protoreflect.FullName(strings.Replace(operation, "_", ".", 1)))
+// methodOf finds the method of a package that an operation id (Service_Method) names; nil if there is none.
+func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(pkg) + "." + protoreflect.FullName(strings.Replace(operation, "_", ".", 1)))
 	if err != nil {
 		return nil
 	}
@@ -158,6 +157,35 @@ func required(m protoreflect.MethodDescriptor, name string) bool {
 	}
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	return rules.GetString().GetMinLen() > 0
+}
+
+// words are those that a parameter of a query may hold; nil where it may hold others.
+func words(m protoreflect.MethodDescriptor, name string) *yaml.Node {
+	if m == nil {
+		return nil
+	}
+	md, fd := m.Input(), protoreflect.FieldDescriptor(nil)
+	for part := range strings.SplitSeq(name, ".") {
+		if md == nil {
+			return nil
+		}
+		if fd = md.Fields().ByJSONName(part); fd == nil {
+			return nil
+		}
+		md = fd.Message()
+	}
+	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
+	var list *yaml.Node
+	for _, w := range rules.GetString().GetIn() {
+		if w == "" { // as good as not sent
+			continue
+		}
+		if list == nil {
+			list = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		}
+		list.Content = append(list.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: w})
+	}
+	return list
 }
 
 // bracketed writes filter.type as filter[type].

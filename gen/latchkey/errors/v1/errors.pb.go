@@ -30,7 +30,6 @@ type Reason int32
 
 const (
 	Reason_REASON_UNSPECIFIED Reason = 0
-	// Calls.
 	// 400. Every wrong field is named in details.
 	Reason_REASON_INVALID_FIELDS Reason = 1
 	// 400. The body is not JSON, or not a JSON object.
@@ -39,7 +38,7 @@ const (
 	Reason_REASON_DATES_NOT_VALID Reason = 3
 	// 400. The Idempotency-Key was used before with another body.
 	Reason_REASON_IDEMPOTENCY_KEY_REUSED Reason = 4
-	// 401. "valid credential required".
+	// 401. There is no credential, or none that is valid here.
 	Reason_REASON_INVALID_CREDENTIALS Reason = 5
 	// 403. The integration lacks the scope named in the message.
 	Reason_REASON_SCOPE_MISSING Reason = 6
@@ -57,9 +56,9 @@ const (
 	Reason_REASON_NOT_FOUND Reason = 12
 	// 404. No such route.
 	Reason_REASON_ROUTE_NOT_FOUND Reason = 13
-	// 405. REST only.
+	// 405. The path takes other methods: see Allow.
 	Reason_REASON_METHOD_NOT_ALLOWED Reason = 14
-	// 406. REST only.
+	// 406. REST only: answers are application/json.
 	Reason_REASON_NOT_ACCEPTABLE Reason = 15
 	// 409. A call with this Idempotency-Key is still running.
 	Reason_REASON_IDEMPOTENCY_IN_FLIGHT Reason = 16
@@ -69,13 +68,13 @@ const (
 	Reason_REASON_ALREADY_EXISTS Reason = 18
 	// 413. The body is over 1 MiB.
 	Reason_REASON_BODY_TOO_LARGE Reason = 19
-	// 429. See Retry-After.
+	// 429. Too many calls: wait as Retry-After says.
 	Reason_REASON_RATE_LIMITED Reason = 20
-	// 503. See Retry-After.
+	// 503. Something that is needed is away: wait as Retry-After says.
 	Reason_REASON_UNAVAILABLE Reason = 21
-	// 500.
+	// 500. A defect of the service: quote the requestId when you report it.
 	Reason_REASON_INTERNAL_ERROR Reason = 22
-	// 504.
+	// 504. Not done in time: ask what became of it, or try again.
 	Reason_REASON_DEADLINE_EXCEEDED Reason = 23
 	// 501. The RPC is not offered here.
 	Reason_REASON_UNIMPLEMENTED Reason = 24
@@ -83,7 +82,35 @@ const (
 	Reason_REASON_AMBIGUOUS Reason = 25
 	// 409. Still in use: the message says by what.
 	Reason_REASON_IN_USE Reason = 26
-	// Check-in.
+	// 499. The caller went away.
+	Reason_REASON_CANCELED Reason = 80
+	// 404. No such app, or not yours.
+	Reason_REASON_APP_NOT_FOUND Reason = 81
+	// 404. No such bridge, or not yours.
+	Reason_REASON_BRIDGE_NOT_FOUND Reason = 82
+	// 404. No such conflict of the mapping, or not yours.
+	Reason_REASON_CONFLICT_NOT_FOUND Reason = 83
+	// 404. No endpoint is registered for this action.
+	Reason_REASON_ENDPOINT_NOT_FOUND Reason = 84
+	// 404. No such gate, or not yours.
+	Reason_REASON_GATE_NOT_FOUND Reason = 85
+	// 404. No such integration, or not yours.
+	Reason_REASON_INTEGRATION_NOT_FOUND Reason = 86
+	// 404. No such lock, or not yours.
+	Reason_REASON_LOCK_NOT_FOUND Reason = 87
+	// 404. No such notice, or not yours.
+	Reason_REASON_NOTICE_NOT_FOUND Reason = 88
+	// 404. No such property, or not yours.
+	Reason_REASON_PROPERTY_NOT_FOUND Reason = 89
+	// 404. No such token, or not yours.
+	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
+	// 404. No such code, or not yours.
+	Reason_REASON_CODE_NOT_FOUND Reason = 93
+	// 408. The request did not come whole within a minute; nothing was done.
+	Reason_REASON_BODY_TOO_SLOW Reason = 94
+	// 409. The call was carried out before under this Idempotency-Key, and what it made is a secret that was shown once and not
+	// kept. Make another, under a new key.
+	Reason_REASON_SHOWN_ONCE Reason = 95
 	// 409. The stay is not paid.
 	Reason_REASON_OWING Reason = 30
 	// 409. The room is not ready.
@@ -94,7 +121,6 @@ const (
 	Reason_REASON_PARTNER_UNAVAILABLE Reason = 33
 	// 409. The partner has not registered this endpoint.
 	Reason_REASON_ENDPOINT_NOT_REGISTERED Reason = 34
-	// Access: why a door, or a whole plan, is not (yet) open to the guest.
 	// The door has no lock of ours.
 	Reason_REASON_NO_LOCK Reason = 40
 	// The partner's space id has not been seen in getSpaces yet.
@@ -139,7 +165,6 @@ const (
 	Reason_REASON_SPACE_INACTIVE Reason = 60
 	// A lock that does not answer may still hold the code from before the last change, and open to it.
 	Reason_REASON_FORMER_CODE Reason = 61
-	// Opening a door.
 	// 409. The lock cannot be opened from afar.
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70
 	// 503. The bridge is not connected.
@@ -152,37 +177,6 @@ const (
 	Reason_REASON_LINK_INVALID Reason = 120
 	// 400 or 409. A document of a phone was refused: the message begins with the word of docs/smartkey.md.
 	Reason_REASON_SMARTKEY_REFUSED Reason = 121
-	// More of calls.
-	// 499. The caller went away.
-	Reason_REASON_CANCELED Reason = 80
-	// 404.
-	Reason_REASON_APP_NOT_FOUND Reason = 81
-	// 404.
-	Reason_REASON_BRIDGE_NOT_FOUND Reason = 82
-	// 404.
-	Reason_REASON_CONFLICT_NOT_FOUND Reason = 83
-	// 404.
-	Reason_REASON_ENDPOINT_NOT_FOUND Reason = 84
-	// 404.
-	Reason_REASON_GATE_NOT_FOUND Reason = 85
-	// 404.
-	Reason_REASON_INTEGRATION_NOT_FOUND Reason = 86
-	// 404.
-	Reason_REASON_LOCK_NOT_FOUND Reason = 87
-	// 404.
-	Reason_REASON_NOTICE_NOT_FOUND Reason = 88
-	// 404.
-	Reason_REASON_PROPERTY_NOT_FOUND Reason = 89
-	// 404.
-	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
-	// 404.
-	Reason_REASON_CODE_NOT_FOUND Reason = 93
-	// 408. The request did not come whole within a minute; nothing was done.
-	Reason_REASON_BODY_TOO_SLOW Reason = 94
-	// 409. The call was carried out before under this Idempotency-Key, and what it made is a secret that was shown once and not
-	// kept. Make another, under a new key.
-	Reason_REASON_SHOWN_ONCE Reason = 95
-	// Wrong fields: the reason of one entry of details.
 	// A field that must be sent.
 	Reason_REASON_REQUIRED Reason = 100
 	// Another JSON type than the field has.
@@ -243,6 +237,20 @@ var (
 		24:  "REASON_UNIMPLEMENTED",
 		25:  "REASON_AMBIGUOUS",
 		26:  "REASON_IN_USE",
+		80:  "REASON_CANCELED",
+		81:  "REASON_APP_NOT_FOUND",
+		82:  "REASON_BRIDGE_NOT_FOUND",
+		83:  "REASON_CONFLICT_NOT_FOUND",
+		84:  "REASON_ENDPOINT_NOT_FOUND",
+		85:  "REASON_GATE_NOT_FOUND",
+		86:  "REASON_INTEGRATION_NOT_FOUND",
+		87:  "REASON_LOCK_NOT_FOUND",
+		88:  "REASON_NOTICE_NOT_FOUND",
+		89:  "REASON_PROPERTY_NOT_FOUND",
+		90:  "REASON_TOKEN_NOT_FOUND",
+		93:  "REASON_CODE_NOT_FOUND",
+		94:  "REASON_BODY_TOO_SLOW",
+		95:  "REASON_SHOWN_ONCE",
 		30:  "REASON_OWING",
 		31:  "REASON_ROOM_NOT_READY",
 		32:  "REASON_PARTNER_ERROR",
@@ -276,20 +284,6 @@ var (
 		73:  "REASON_JOIN_CODE_INVALID",
 		120: "REASON_LINK_INVALID",
 		121: "REASON_SMARTKEY_REFUSED",
-		80:  "REASON_CANCELED",
-		81:  "REASON_APP_NOT_FOUND",
-		82:  "REASON_BRIDGE_NOT_FOUND",
-		83:  "REASON_CONFLICT_NOT_FOUND",
-		84:  "REASON_ENDPOINT_NOT_FOUND",
-		85:  "REASON_GATE_NOT_FOUND",
-		86:  "REASON_INTEGRATION_NOT_FOUND",
-		87:  "REASON_LOCK_NOT_FOUND",
-		88:  "REASON_NOTICE_NOT_FOUND",
-		89:  "REASON_PROPERTY_NOT_FOUND",
-		90:  "REASON_TOKEN_NOT_FOUND",
-		93:  "REASON_CODE_NOT_FOUND",
-		94:  "REASON_BODY_TOO_SLOW",
-		95:  "REASON_SHOWN_ONCE",
 		100: "REASON_REQUIRED",
 		101: "REASON_WRONG_TYPE",
 		102: "REASON_WRONG_VALUE",
@@ -333,6 +327,20 @@ var (
 		"REASON_UNIMPLEMENTED":             24,
 		"REASON_AMBIGUOUS":                 25,
 		"REASON_IN_USE":                    26,
+		"REASON_CANCELED":                  80,
+		"REASON_APP_NOT_FOUND":             81,
+		"REASON_BRIDGE_NOT_FOUND":          82,
+		"REASON_CONFLICT_NOT_FOUND":        83,
+		"REASON_ENDPOINT_NOT_FOUND":        84,
+		"REASON_GATE_NOT_FOUND":            85,
+		"REASON_INTEGRATION_NOT_FOUND":     86,
+		"REASON_LOCK_NOT_FOUND":            87,
+		"REASON_NOTICE_NOT_FOUND":          88,
+		"REASON_PROPERTY_NOT_FOUND":        89,
+		"REASON_TOKEN_NOT_FOUND":           90,
+		"REASON_CODE_NOT_FOUND":            93,
+		"REASON_BODY_TOO_SLOW":             94,
+		"REASON_SHOWN_ONCE":                95,
 		"REASON_OWING":                     30,
 		"REASON_ROOM_NOT_READY":            31,
 		"REASON_PARTNER_ERROR":             32,
@@ -366,20 +374,6 @@ var (
 		"REASON_JOIN_CODE_INVALID":         73,
 		"REASON_LINK_INVALID":              120,
 		"REASON_SMARTKEY_REFUSED":          121,
-		"REASON_CANCELED":                  80,
-		"REASON_APP_NOT_FOUND":             81,
-		"REASON_BRIDGE_NOT_FOUND":          82,
-		"REASON_CONFLICT_NOT_FOUND":        83,
-		"REASON_ENDPOINT_NOT_FOUND":        84,
-		"REASON_GATE_NOT_FOUND":            85,
-		"REASON_INTEGRATION_NOT_FOUND":     86,
-		"REASON_LOCK_NOT_FOUND":            87,
-		"REASON_NOTICE_NOT_FOUND":          88,
-		"REASON_PROPERTY_NOT_FOUND":        89,
-		"REASON_TOKEN_NOT_FOUND":           90,
-		"REASON_CODE_NOT_FOUND":            93,
-		"REASON_BODY_TOO_SLOW":             94,
-		"REASON_SHOWN_ONCE":                95,
 		"REASON_REQUIRED":                  100,
 		"REASON_WRONG_TYPE":                101,
 		"REASON_WRONG_VALUE":               102,
@@ -566,7 +560,21 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x18REASON_DEADLINE_EXCEEDED\x10\x17\x12\x18\n" +
 	"\x14REASON_UNIMPLEMENTED\x10\x18\x12\x14\n" +
 	"\x10REASON_AMBIGUOUS\x10\x19\x12\x11\n" +
-	"\rREASON_IN_USE\x10\x1a\x12\x10\n" +
+	"\rREASON_IN_USE\x10\x1a\x12\x13\n" +
+	"\x0fREASON_CANCELED\x10P\x12\x18\n" +
+	"\x14REASON_APP_NOT_FOUND\x10Q\x12\x1b\n" +
+	"\x17REASON_BRIDGE_NOT_FOUND\x10R\x12\x1d\n" +
+	"\x19REASON_CONFLICT_NOT_FOUND\x10S\x12\x1d\n" +
+	"\x19REASON_ENDPOINT_NOT_FOUND\x10T\x12\x19\n" +
+	"\x15REASON_GATE_NOT_FOUND\x10U\x12 \n" +
+	"\x1cREASON_INTEGRATION_NOT_FOUND\x10V\x12\x19\n" +
+	"\x15REASON_LOCK_NOT_FOUND\x10W\x12\x1b\n" +
+	"\x17REASON_NOTICE_NOT_FOUND\x10X\x12\x1d\n" +
+	"\x19REASON_PROPERTY_NOT_FOUND\x10Y\x12\x1a\n" +
+	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x19\n" +
+	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x18\n" +
+	"\x14REASON_BODY_TOO_SLOW\x10^\x12\x15\n" +
+	"\x11REASON_SHOWN_ONCE\x10_\x12\x10\n" +
 	"\fREASON_OWING\x10\x1e\x12\x19\n" +
 	"\x15REASON_ROOM_NOT_READY\x10\x1f\x12\x18\n" +
 	"\x14REASON_PARTNER_ERROR\x10 \x12\x1e\n" +
@@ -600,20 +608,6 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x18REASON_JOIN_CODE_INVALID\x10I\x12\x17\n" +
 	"\x13REASON_LINK_INVALID\x10x\x12\x1b\n" +
 	"\x17REASON_SMARTKEY_REFUSED\x10y\x12\x13\n" +
-	"\x0fREASON_CANCELED\x10P\x12\x18\n" +
-	"\x14REASON_APP_NOT_FOUND\x10Q\x12\x1b\n" +
-	"\x17REASON_BRIDGE_NOT_FOUND\x10R\x12\x1d\n" +
-	"\x19REASON_CONFLICT_NOT_FOUND\x10S\x12\x1d\n" +
-	"\x19REASON_ENDPOINT_NOT_FOUND\x10T\x12\x19\n" +
-	"\x15REASON_GATE_NOT_FOUND\x10U\x12 \n" +
-	"\x1cREASON_INTEGRATION_NOT_FOUND\x10V\x12\x19\n" +
-	"\x15REASON_LOCK_NOT_FOUND\x10W\x12\x1b\n" +
-	"\x17REASON_NOTICE_NOT_FOUND\x10X\x12\x1d\n" +
-	"\x19REASON_PROPERTY_NOT_FOUND\x10Y\x12\x1a\n" +
-	"\x16REASON_TOKEN_NOT_FOUND\x10Z\x12\x19\n" +
-	"\x15REASON_CODE_NOT_FOUND\x10]\x12\x18\n" +
-	"\x14REASON_BODY_TOO_SLOW\x10^\x12\x15\n" +
-	"\x11REASON_SHOWN_ONCE\x10_\x12\x13\n" +
 	"\x0fREASON_REQUIRED\x10d\x12\x15\n" +
 	"\x11REASON_WRONG_TYPE\x10e\x12\x16\n" +
 	"\x12REASON_WRONG_VALUE\x10f\x12\x17\n" +

@@ -1,0 +1,102 @@
+package rest
+
+import (
+	"fmt"
+	"html/template"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Area is a part of the API with a description of its own.
+type Area struct {
+	Name    string // "partner": the first page, at /docs; any other is at /docs/<name>
+	Package string // of its proto
+	OpenAPI []byte // version 3.0, in YAML
+
+	// Caller and Example tell people how to call; see the areas below.
+	caller  template.HTML
+	example string
+}
+
+// Partner is the area of those who integrate, and the first page.
+func Partner(openapi []byte) Area {
+	return Area{
+		Name: "partner", Package: "latchkey.partner.v1", OpenAPI: openapi,
+		caller: "Send <code>client-token</code> and <code>access-token</code> as headers, or <code>Authorization: Bearer</code> with the access token. A property’s own scripts send <code>api-key</code>.",
+		example: `curl -X PATCH "$LATCHKEY/v1/reservations" \
+  -H "client-token: $CLIENT_TOKEN" -H "access-token: $ACCESS_TOKEN" \
+  -H "Content-Type: application/json" -d '{
+    "pmsMeta": {"id": "B-1001"}, "pmsNumber": "1001",
+    "booker": {"lastName": "Lovelace", "email": "ada@example.com"},
+    "state": "confirmed", "roomId": "R101",
+    "fromDate": "2027-07-01", "toDate": "2027-07-03"
+  }'`,
+	}
+}
+
+// Property is the area of a property's staff and their scripts.
+func Property(openapi []byte) Area {
+	return Area{
+		Name: "property", Package: "latchkey.property.v1", OpenAPI: openapi,
+		caller:  "Send <code>Authorization: Bearer</code> with a token of the property, which begins with <code>lkp_</code>. It says which property is meant and what its role may do.",
+		example: `curl "$LATCHKEY/v1/property/spaces" -H "Authorization: Bearer $TOKEN"`,
+	}
+}
+
+// Admin is the area of whoever runs the installation.
+func Admin(openapi []byte) Area {
+	return Area{
+		Name: "admin", Package: "latchkey.admin.v1", OpenAPI: openapi,
+		caller:  "Send <code>Authorization: Bearer</code> with an operator’s token, which begins with <code>lko_</code>; over the socket in the data directory none is needed.",
+		example: `curl "$LATCHKEY/v1/admin/properties" -H "Authorization: Bearer $TOKEN"`,
+	}
+}
+
+func (a Area) first() bool { return a.Name == "partner" }
+
+// page and document are the paths at which the area is served.
+func (a Area) page() string {
+	if a.first() {
+		return "/docs"
+	}
+	return "/docs/" + a.Name
+}
+
+func (a Area) document() string {
+	if a.first() {
+		return "/openapi.yaml"
+	}
+	return "/openapi/" + a.Name + ".yaml"
+}
+
+// security describes the credentials of the area's callers.
+func (a Area) security() string {
+	if !a.first() {
+		return `
+security: [{bearer: []}]
+securitySchemes:
+    bearer: {type: http, scheme: bearer, description: A token of this area.}`
+	}
+	return `
+security: [{clientToken: [], accessToken: []}, {bearer: []}, {apiKey: []}]
+securitySchemes:
+    clientToken: {type: apiKey, in: header, name: client-token, description: The token of the partner app. Together with access-token.}
+    accessToken: {type: apiKey, in: header, name: access-token, description: The token of the app at one property. Together with client-token.}
+    bearer: {type: http, scheme: bearer, description: The access token alone does the same.}
+    apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}`
+}
+
+// meaning is a reason of errors and what it says, or the heading of those that follow.
+type meaning struct{ Heading, Reason, Meaning string }
+
+func meanings(text []byte) ([]meaning, error) {
+	var list []meaning
+	if err := yaml.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("the reasons of errors: %w", err)
+	}
+	for i := range list {
+		list[i].Heading = strings.TrimSuffix(list[i].Heading, ".")
+	}
+	return list, nil
+}
