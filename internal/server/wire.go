@@ -13,6 +13,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/proto"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -187,7 +189,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	p.chain, err = chain.New(chain.Config{
 		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
 		Authenticators: s.authenticators(p),
-		Public:         []string{healthv1.Health_ServiceDesc.ServiceName},
+		Public:         []string{healthv1.Health_ServiceDesc.ServiceName, reflectionv1.ServerReflection_ServiceDesc.ServiceName},
 		Own:            ownValidation(),
 		Static:         p.staticValidation(),
 		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
@@ -211,6 +213,8 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	enrolment := &bridgeapi.Enrolment{DB: s.db, Keys: s.keys, Authority: p.authority, Address: s.advertisedBridgeAddr}
 	direct := p.chain.Registrar(p.grpc)
 	lockv1.RegisterEnrolmentServiceServer(direct, enrolment)
+	// What is offered here is no secret: the descriptors are in the repository.
+	reflectionv1.RegisterServerReflectionServer(direct, reflection.NewServerV1(reflection.ServerOptions{Services: p.grpc}))
 	if err := all.Err(); err != nil {
 		return err
 	}
