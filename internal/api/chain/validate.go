@@ -24,15 +24,13 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		return err
 	}
 	report := body.From(ctx)
-	var found []fault.Field
-	if call.method.static != nil {
-		found = call.method.static(msg)
-	}
-	broken, err := c.violations(report, msg, "", call.method.options...)
+	found, err := c.violations(report, msg, "", call.method.options...)
 	if err != nil {
 		return err
 	}
-	found = append(found, broken...)
+	if call.method.static != nil {
+		found = besides(found, call.method.static(msg))
+	}
 	for _, f := range report.TypeErrors("") {
 		if report.Field == "" || report.Field != call.method.own {
 			found = append(found, f)
@@ -93,9 +91,22 @@ func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string
 	return w.found, nil
 }
 
-// distinct drops what is said twice of one field: the first is a rule of the domain or a broken
-// one of the proto, the last the value of a wrong type that left the field empty, which is the
-// better reason.
+// besides adds to broken rules of the proto what is wrong with other fields.
+func besides(found, more []fault.Field) []fault.Field {
+	named := make(map[string]bool, len(found))
+	for _, f := range found {
+		named[f.Path] = true
+	}
+	for _, f := range more {
+		if !named[f.Path] {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// distinct drops what is said twice of one field: the first is a broken rule, the second the
+// value of a wrong type that left the field empty, which is the better reason.
 func distinct(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list
