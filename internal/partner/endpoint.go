@@ -91,21 +91,19 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// Check names every wrong field, of an endpoint as it was sent. checkURL is the rule of the client that will call.
+// Check names every wrong field, of an endpoint as it would be stored. checkURL is the rule of the client that will call.
 func (e Endpoint) Check(checkURL func(string) error) error {
 	e = e.withDefaults()
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
-	known := slices.Contains(Actions, e.Action)
-	if !known {
+	if !slices.Contains(Actions, e.Action) {
 		add("action", fault.WrongValue, "must be getSpaces, getCheckInStatus or checkIn")
 	}
 	switch {
-	case e.URL == "" && known: // may stay as it is registered
 	case e.URL == "":
-		add("url", fault.Required, "is required")
+		add("url", fault.Required, "is required: no endpoint is registered for this action yet")
 	case len(e.URL) > 2048:
 		add("url", fault.TooLong, "must have at most 2048 bytes")
 	default:
@@ -136,14 +134,6 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// complete checks an endpoint as it would be stored.
-func (e Endpoint) complete(checkURL func(string) error) error {
-	if e.URL == "" {
-		return fault.Fields(fault.Field{Path: "url", Reason: fault.Required, Message: "is required: no endpoint is registered for this action yet"})
-	}
-	return e.Check(checkURL)
-}
-
 // Register stores the endpoint of one action of an integration, or updates the one there is;
 // the health of one that is another now starts anew. The first registration of an integration also
 // returns the secret under which we sign, shown once.
@@ -160,7 +150,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 		}
 	}
 	e = e.over(was).withDefaults()
-	if err := e.complete(checkURL); err != nil {
+	if err := e.Check(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}
 	own, err := Integration(ctx, tx.Client, e.PropertyID, e.IntegrationID)

@@ -3,6 +3,7 @@ package partner
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -52,6 +53,9 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 	return map[string]func(proto.Message) []fault.Field{
 		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {
 			req, _ := m.(*partnerv1.UpsertEndpointRequest)
+			if req.GetUrl() == "" && slices.Contains(partner.Actions, req.GetAction()) {
+				return nil // what is registered decides
+			}
 			if f, ok := fault.Of(asSent(req).Check(checkURL)); ok {
 				return f.Fields
 			}
