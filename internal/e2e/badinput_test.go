@@ -140,7 +140,7 @@ var badCalls = []refused{
 	{name: "another action", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"getGuests","url":"ftp://x","method":"PUT","tokenIn":"cookie","token":7}`, reason: "invalidFields",
 		fields: map[string]string{"action": "wrongValue", "url": "unsupported", "method": "wrongValue", "tokenIn": "wrongValue", "token": "wrongType"}},
 	{name: "an address that is none, and no action", verb: "PATCH", path: "/v1/endpoints", raw: `{"url":"ftp://x"}`, reason: "invalidFields", fields: map[string]string{"action": "wrongValue", "url": "unsupported"}},
-	{name: "a check-in that is only read, and no address", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"checkIn","method":"GET"}`, reason: "invalidFields", fields: map[string]string{"method": "wrongValue", "url": "required"}},
+	{name: "a check-in that is only read, at the address that is registered", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"checkIn","method":"GET"}`, reason: "invalidFields", fields: map[string]string{"method": "wrongValue"}},
 	{name: "a private address", verb: "PATCH", path: "/v1/endpoints", raw: `{"action":"getSpaces","url":"https://10.0.0.1/spaces"}`, reason: "invalidFields", fields: map[string]string{"url": "wrongValue"}},
 	{name: "another action's test", verb: "POST", path: "/v1/endpoints/getGuests:test", raw: `{}`, reason: "invalidFields", fields: map[string]string{"action": "wrongValue"}},
 	{name: "an endless header", verb: "GET", path: "/v1/spaces", headers: map[string]string{"X-Request-Id": strings.Repeat("x", 200)}, status: 200},

@@ -36,17 +36,19 @@ var oddTexts = []string{
 	"http://169.254.169.254/", "https://[::1]/", "rsv_01m7xyw0000000000000000000", "\u202e", "\ufeff", "NaN", "1e999", strings.Repeat("a", 300), strings.Repeat("ü", 2100),
 }
 
-// nothing that json.Marshal cannot write.
-var oddValues = []any{
-	nil, true, false, 0, -1, 1, 1.5, 1e308, -1e308, 5e-324, math.MaxInt32 + 1.0, math.MinInt64 * 1.0, []any{}, map[string]any{}, []any{nil}, []any{[]any{[]any{}}},
-	map[string]any{"": ""}, map[string]any{"a": map[string]any{"b": []any{1, "2", nil}}},
+// oddValues are nothing that json.Marshal cannot write, made anew each time: what they are put into is changed again.
+func oddValues() []any {
+	return []any{
+		nil, true, false, 0, -1, 1, 1.5, 1e308, -1e308, 5e-324, math.MaxInt32 + 1.0, math.MinInt64 * 1.0, []any{}, map[string]any{}, []any{nil}, []any{[]any{[]any{}}},
+		map[string]any{"": ""}, map[string]any{"a": map[string]any{"b": []any{1, "2", nil}}},
+	}
 }
 
 func (o odd) value() any {
 	if o.IntN(2) == 0 {
 		return pick(o, oddTexts)
 	}
-	return pick(o, oddValues)
+	return pick(o, oddValues())
 }
 
 // json changes a few places of a JSON document, or its text.
