@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -131,24 +132,36 @@ func standing(g *ent.Grant, now time.Time) Right {
 
 func live(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }
 
+// mostGrants bounds the grants of a stay that are looked at: far more than locks have places for codes of one stay.
+const mostGrants = 1000
+
 // grantsOf finds the latest grant of a stay, nil if it has none, and the earlier ones of which some lock may still hold a
 // code. The latest is the open one; ids and times of others may come of another clock.
 func grantsOf(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
-	of := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
-		Order(entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc()))
-	older, err = of.Clone().Where(entgrant.ReleasedAtIsNil()).All(tx.Brief())
+	unreleasedFirst := func(s *sql.Selector) {
+		s.OrderExpr(sql.Raw("CASE WHEN " + s.C(entgrant.FieldReleasedAt) + " IS NULL THEN 0 ELSE 1 END"))
+	}
+	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID)).
+		Order(unreleasedFirst, entgrant.ByCreatedAt(sql.OrderDesc()), entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Brief())
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the grants of a stay: %w", err)
 	}
-	if i := slices.IndexFunc(older, live); i >= 0 {
-		latest = older[i]
-	} else if latest, err = of.First(tx.Brief()); err != nil {
-		if ent.IsNotFound(err) {
-			return nil, nil, nil
-		}
-		return nil, nil, fmt.Errorf("load the latest grant of a stay: %w", err)
+	if len(rows) == 0 {
+		return nil, nil, nil
 	}
-	return latest, slices.DeleteFunc(older, func(g *ent.Grant) bool { return g.ID == latest.ID }), nil
+	latest = slices.MaxFunc(rows, later)
+	return latest, slices.DeleteFunc(rows, func(g *ent.Grant) bool { return g == latest || g.ReleasedAt != nil }), nil
+}
+
+// later orders grants of a stay: the open one is after all others.
+func later(a, b *ent.Grant) int {
+	switch {
+	case live(a) != live(b) && live(a):
+		return 1
+	case live(a) != live(b):
+		return -1
+	}
+	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
 // work is one run of Apply, Settle or Show.
@@ -177,6 +190,7 @@ type work struct {
 	acted     bool // something was asked of a lock
 	released  bool // the last code of the grant is known to be gone
 	failed    bool // a lock has just refused a code
+	heard     bool // a lock has just told of a code what it was not known to be
 }
 
 // ctx is for statements of a stay, which find a few rows by an index.

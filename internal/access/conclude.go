@@ -217,7 +217,7 @@ func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
 // healed says of the conditions that no longer stand that they may be told again, should they come back.
 func (w *work) healed(stand []staff.Notice) error {
-	if w.opened || !w.acted && !w.moved {
+	if w.opened || !w.acted && !w.moved && !w.heard {
 		return nil
 	}
 	keys := []string{onceKey(w.grant, codeLate)}

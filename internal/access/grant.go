@@ -79,6 +79,7 @@ func (w *work) reopen() (err error) {
 	u := w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservation).
 		SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1)
 	w.settleIn(u)
+	u.SetPlacedAt(w.tx.Now()) // it had left
 	if w.grant, err = u.Save(w.ctx()); err != nil {
 		return fmt.Errorf("open a grant again: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -39,7 +40,12 @@ type SlotChange struct {
 // Progress settles the grants whose slots changed, because evidence came in, and those that wait for a slot that became
 // free.
 func Progress(w Settler, changed []SlotChange) error {
-	seen := map[string]bool{}
+	seen, freed := map[string]bool{}, map[string]int{}
+	for _, c := range changed {
+		if c.After == slot.Removed {
+			freed[c.LockID]++
+		}
+	}
 	for _, c := range changed {
 		if err := w.verified(c); err != nil {
 			return err
@@ -51,7 +57,7 @@ func Progress(w Settler, changed []SlotChange) error {
 			continue
 		}
 		seen[c.LockID] = true
-		if err := w.waiting(c); err != nil {
+		if err := w.waiting(c, freed[c.LockID]); err != nil {
 			return err
 		}
 	}
@@ -82,12 +88,18 @@ func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 	if err != nil {
 		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
-	return w.settle(g, failed)
+	run, err := w.work(g)
+	if err != nil {
+		return err
+	}
+	run.failed, run.heard = failed, c.After.Settled() && !c.Before.Settled()
+	_, err = run.settle()
+	return err
 }
 
-// waiting gives the place that became free on a lock to the stays that open its door and have no code on it, those that
-// have waited longest first, until it is full again.
-func (w Settler) waiting(c SlotChange) error {
+// waiting gives the places that became free on a lock to the stays that open its door and have no code on it, those that
+// have waited longest first, until it is full again. Where it had room before, nobody waits.
+func (w Settler) waiting(c SlotChange, freed int) error {
 	ctx := w.Tx.Context()
 	lk, err := w.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
 	if ent.IsNotFound(err) || err == nil && lk.DoorID == nil {
@@ -95,6 +107,10 @@ func (w Settler) waiting(c SlotChange) error {
 	}
 	if err != nil {
 		return fmt.Errorf("load a lock: %w", err)
+	}
+	vacant, err := lock.Vacant(w.Tx, lk)
+	if err != nil || vacant > freed {
+		return err
 	}
 	at, err := w.atDoor(c.PropertyID, *lk.DoorID)
 	if err != nil {
@@ -152,13 +168,11 @@ func (w Settler) atDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
 }
 
-// settle settles a grant; failed says that a lock has just refused a code of it.
-func (w Settler) settle(g *ent.Grant, failed bool) error {
+func (w Settler) settle(g *ent.Grant) error {
 	run, err := w.work(g)
 	if err != nil {
 		return err
 	}
-	run.failed = failed
 	_, err = run.settle()
 	return err
 }

@@ -26,7 +26,7 @@ func Expire(w Settler, limit int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("look for windows that are over: %w", err)
 	}
-	n, err := w.each(due, func(g *ent.Grant) error { return w.settle(g, false) })
+	n, err := w.each(due, func(g *ent.Grant) error { return w.settle(g) })
 	if err != nil {
 		return n, err
 	}

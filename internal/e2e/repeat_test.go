@@ -139,6 +139,22 @@ func TestARepeatedAnswerShowsSecretsAsTheyAreNow(t *testing.T) {
 	}
 }
 
+// What is deleted is deleted once, and said again.
+func TestARepeatedRemoval(t *testing.T) {
+	w := e2etest.Open(t)
+	app := e2etest.ConnectApp(t, w, "For a day")
+	o, err := w.Do(t.Context(), app, "PATCH", "/v1/endpoints", fmt.Sprintf(`{"action":"checkIn","url":"%s/check-in","token":"T"}`, w.PMSURL()))
+	if err != nil || !o.OK() {
+		t.Fatal(o, err)
+	}
+	for range 2 {
+		o, err := w.Do(t.Context(), app.With("Idempotency-Key", "d-1"), "DELETE", "/v1/endpoints/checkIn", nil)
+		if err != nil || !o.OK() || o.Data()["action"] != "checkIn" {
+			t.Errorf("%v %v %s", err, o, o.Raw)
+		}
+	}
+}
+
 func TestACallThatIsStillRunningIsNotRunTwice(t *testing.T) {
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Latency = time.Second })
 	locks, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{PageSize: 1})

@@ -86,6 +86,15 @@ func seatsOf(tx *db.Tx, lk *ent.Lock) (seats []seat, err error) {
 const seated = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
+// Vacant counts the places of a lock that nobody has.
+func Vacant(tx *db.Tx, lk *ent.Lock) (int, error) {
+	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Brief())
+	if err != nil {
+		return 0, fmt.Errorf("count the slots of lock %s: %w", lk.ID, err)
+	}
+	return vacant(rows, lk.Capabilities.Slots), nil
+}
+
 // Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
 // back a Clear that is still under way.
 func Change(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Place) (*ent.Slot, error) {

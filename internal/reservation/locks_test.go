@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -203,27 +204,30 @@ func TestShortPIN(t *testing.T) {
 // What was on a lock before a change stays there while nobody reaches it, and is not called shut: neither the former PIN nor
 // dates that were taken back.
 func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
-	for name, change := range map[string]func(h *house, rsv string){
-		"another PIN": func(h *house, rsv string) { h.reset(rsv, access.PartPIN) },
-		"other dates": func(h *house, _ string) {
-			h.put(reservation.Patch{reservation.PMSID: "A", reservation.From: "2026-11-23T15:00:00+01:00"})
+	for name, change := range map[string]func(h *house, rsv string, round int){
+		"another PIN": func(h *house, rsv string, _ int) { h.reset(rsv, access.PartPIN) },
+		"other dates": func(h *house, _ string, round int) {
+			h.put(reservation.Patch{reservation.PMSID: "A", reservation.From: fmt.Sprintf("2026-11-22T%d:00:00+01:00", 15+round)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				s := h.checkIn("A", "r1", "r1", "g1")
-				h.online(false)
-				change(h, s.Row.ID)
-				p := h.plan("A")
-				if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].Handed {
-					t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
-				}
-				same(t, "status", access.StatusUpdating, p.Status)
-				same(t, "staff", true, slices.Contains(h.notices(s.Row.ID), "formerCode"))
-				h.online(true)
-				h.verify("r1", "g1")
-				if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].Handed {
-					t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
+				for round := range 2 {
+					h.online(false)
+					change(h, s.Row.ID, round)
+					p := h.plan("A")
+					if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].Handed {
+						t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
+					}
+					same(t, "status", access.StatusUpdating, p.Status)
+					told := slices.DeleteFunc(h.notices(s.Row.ID), func(kind string) bool { return kind != "formerCode" })
+					same(t, "staff, each time", round+1, len(told))
+					h.online(true)
+					h.verify("r1", "g1")
+					if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].Handed {
+						t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
+					}
 				}
 				b := h.checkIn("B", "r2", "r2", "g1")
 				h.online(false)

@@ -153,6 +153,25 @@ func TestASharerMovesOut(t *testing.T) {
 	}
 }
 
+// Who stays on in a room after all has it alone, though another was in it meanwhile and is moving out.
+func TestStayingOnAfterTheWindow(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		b := h.checkIn("B", "r1", "r1", "g1")
+		h.clock.Advance(b.Row.ToAt.Add(2 * time.Hour).Sub(h.clock.Now()))
+		h.sweep()
+		h.verify("r1", "g1")
+		until := func(d time.Duration) string { return h.clock.Now().Add(d).Format(time.RFC3339) }
+		h.put(with(booking("A", "r1"), reservation.From, until(-time.Hour), reservation.To, until(48*time.Hour), reservation.State, "started"))
+		h.verify("r1", "g1")
+		h.clock.Advance(time.Minute)
+		a := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		h.clock.Advance(time.Minute)
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.To: until(24 * time.Hour)})
+		same(t, "A", []string{"g1", "r2"}, h.present(a.Row.ID))
+		same(t, "B", []string{"g1", "r1"}, h.present(b.Row.ID))
+	})
+}
+
 // Three who change rooms in a circle, in rooms whose locks have a single place: nobody waits for a door that is never free.
 func TestRotation(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {

@@ -269,6 +269,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	partnerv1.RegisterSpaceServiceServer(to, api)
 	partnerv1.RegisterIntegrationServiceServer(to, api)
 	p.memory.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
+	p.memory.Render[partnerv1.EndpointService_DeleteEndpoint_FullMethodName] = api.RenderDeleted
 	p.memory.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset
 }
 

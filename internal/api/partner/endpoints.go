@@ -149,6 +149,9 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	return nil
 }
 
+// RenderDeleted leaves a remembered answer to a removal as it is: the token went with the endpoint.
+func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
+
 // RenderReset puts the codes back into a remembered answer to a reset, as they are now. All else is as it was answered.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
