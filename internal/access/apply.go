@@ -179,6 +179,7 @@ type work struct {
 	older       []*ent.Grant // of the same stay, not known to be gone from all locks
 	codes       *codes
 	locks       map[string]*ent.Lock // by door
+	freed       map[string]int       // places that nothing will be heard of, by lock
 	byID        map[string]*ent.Lock // of the doors and of what is held
 
 	drew      bool // a PIN was drawn before this run

@@ -3,6 +3,8 @@ package access
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
@@ -80,7 +82,21 @@ func (w *work) take(steps []Step, doors []Door, held []occupied) ([]occupied, er
 			return nil, err
 		}
 	}
-	return held, nil
+	return held, w.offer()
+}
+
+// offer gives places that were free at once, because their codes had never left for the lock, to who waits for them: of such
+// a place nothing is heard.
+func (w *work) offer() error {
+	freed := w.freed
+	w.freed = nil
+	for _, lockID := range slices.Sorted(maps.Keys(freed)) {
+		err := Settler{Tx: w.tx, Keys: w.keys}.waiting(SlotChange{PropertyID: w.property, LockID: lockID}, freed[lockID])
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func door(doors []Door, id string) Door {
@@ -154,5 +170,11 @@ func (w *work) clear(h *occupied) error {
 	}
 	w.acted = true
 	h.becomes(row)
+	if h.Evidence == slot.Removed {
+		if w.freed == nil {
+			w.freed = map[string]int{}
+		}
+		w.freed[h.LockID]++
+	}
 	return nil
 }

@@ -241,3 +241,20 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 		})
 	}
 }
+
+// A code that never left for its lock frees its place as soon as it is not wanted: nothing will be heard of it.
+func TestASlotThatIsFreeAtOnceGoesToWhoWaits(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })
+		h.online(false)
+		code := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Desk", DoorIDs: []string{h.at("r1")}})
+		h.checkIn("A", "r1")
+		for _, id := range []string{"B", "C"} {
+			same(t, "no room", "r1 failed slotsFull", doorsOf(h.checkIn(id, "r1").Plan)[0])
+		}
+		h.put(state("A", "canceled"))
+		same(t, "after a stay", "r1 queued lockOffline", doorsOf(h.plan("B"))[0])
+		h.ends(code)
+		same(t, "after a code", "r1 queued lockOffline", doorsOf(h.plan("C"))[0])
+	})
+}
