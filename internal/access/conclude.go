@@ -31,12 +31,15 @@ func (w *work) conclude(f Facts, held []occupied) (Plan, error) {
 }
 
 func (w *work) describe(f Facts, held []occupied) (Plan, error) {
-	var err error
 	f.Held, f.Moved = view(held), w.moved
-	if !w.right.Open {
-		if err := w.addOlder(&f); err != nil {
-			return Plan{}, err
-		}
+	older, err := w.heldBefore()
+	if err != nil {
+		return Plan{}, err
+	}
+	if w.right.Open {
+		f.Older = older
+	} else { // only without these is the access removed
+		f.Held = append(f.Held, older...)
 	}
 	if f.Names, err = w.names(f.Held, f.Doors); err != nil {
 		return Plan{}, err
@@ -56,20 +59,24 @@ func (w *work) describe(f Facts, held []occupied) (Plan, error) {
 	return Describe(f), nil
 }
 
-// addOlder adds what locks may still hold of earlier grants of the stay: only without these is its access removed.
-func (w *work) addOlder(f *Facts) error {
+// heldBefore is what locks may still hold of earlier grants of the stay.
+func (w *work) heldBefore() ([]Held, error) {
+	if len(w.older) == 0 {
+		return nil, nil
+	}
 	ids := make([]string, 0, len(w.older))
 	for _, g := range w.older {
 		ids = append(ids, g.ID)
 	}
 	rows, err := lock.SlotsOf(w.ctx(), w.tx.Client, w.property, ids...)
 	if err != nil {
-		return fmt.Errorf("list the codes of earlier grants: %w", err)
+		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
+	held := make([]Held, 0, len(rows))
 	for _, s := range rows {
-		f.Held = append(f.Held, occupy(s, false).Held)
+		held = append(held, occupy(s, false).Held)
 	}
-	return nil
+	return held, nil
 }
 
 // shared says whether another stay has access to the same private space.

@@ -55,6 +55,7 @@ type Facts struct {
 	Unplaced fault.Reason // why the stay has no space of ours, or that the space is switched off
 	Doors    []Door
 	Held     []Held // after the steps were taken
+	Older    []Held // of earlier grants of the stay, where it has a right to enter
 	OwnPIN   map[string]bool
 	NoPIN    map[string]bool    // doors whose lock takes no PIN we may draw
 	Moved    bool               // dates or place changed and not every lock has followed
@@ -119,7 +120,8 @@ func (f Facts) door(d Door) PlannedDoor {
 // former says whether a door may open to the code of before the last change, and nobody is there to take it off.
 func (f Facts) former(d PlannedDoor) bool {
 	away := d.Reason == fault.LockOffline || d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked
-	return away && slices.ContainsFunc(f.Held, func(h Held) bool { return h.DoorID == d.ID && h.Present && h.Former })
+	return away && (slices.ContainsFunc(f.Held, func(h Held) bool { return h.DoorID == d.ID && h.Present && h.Former }) ||
+		slices.ContainsFunc(f.Older, func(h Held) bool { return h.DoorID == d.ID && h.Evidence != slot.Removed }))
 }
 
 // closed describes a door of a stay that has no right to enter now.
