@@ -5,16 +5,19 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -28,6 +31,10 @@ const (
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
 	errorHeader    = "Latchkey-Error"
+
+	// A server that hangs is dropped after pingsUnanswered+1 pings: at most 9 s.
+	pingInterval    = 3 * time.Second
+	pingsUnanswered = 2
 )
 
 // Config says which bus to open.
@@ -39,6 +46,9 @@ type Config struct {
 	KeyFile     string
 	Name        string // of this node, shown in the cluster's own tools
 	Logger      *slog.Logger
+	Metrics     prometheus.Registerer // nil: the metrics are kept and not shown
+	// PingInterval is the time between pings of the server. Tests use a shorter one; zero: 3 s.
+	PingInterval time.Duration
 }
 
 // Message is what a subscriber gets.
@@ -49,6 +59,9 @@ type Message struct {
 
 // ErrNoResponder says that nobody answers requests on the subject now.
 var ErrNoResponder = errors.New("bus: no responder")
+
+// ErrNotConnected says that a request was not sent because no server is connected.
+var ErrNotConnected = errors.New("bus: not connected to a server")
 
 // RemoteError is the error with which a responder answered.
 type RemoteError struct{ Text string }
@@ -61,19 +74,24 @@ type Bus struct {
 	embedded *server.Server
 	log      *slog.Logger
 	closed   chan struct{} // the connection has ended
+	metrics  *metrics
+
+	mu        sync.Mutex
+	onConnect []func()
 
 	ctx       context.Context // of responders; ends with Close
 	cancel    context.CancelFunc
 	answering sync.WaitGroup
 }
 
-// Open connects, or starts the embedded server. A cluster that cannot be reached at
-// first is an error; later the connection is made again for as long as it takes.
+// Open connects, or starts the embedded server. A cluster that cannot be reached, now or
+// later, is no error: the connection is retried for as long as it takes. See [Bus.Connected].
 func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Bus{log: cfg.Logger, closed: make(chan struct{})}
+	b.metrics = newMetrics(cfg.Metrics, b.Connected)
 	opts, err := b.options(cfg)
 	if err != nil {
 		return nil, err
@@ -88,21 +106,42 @@ func Open(ctx context.Context, cfg Config) (*Bus, error) {
 		return nil, fmt.Errorf("bus: connect: %w", err)
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	if !b.conn.IsConnected() {
+		b.log.Warn("no NATS server can be reached: starting without one, and retrying", "url", redact(cfg.URL), "error", b.conn.LastError())
+	}
 	return b, nil
+}
+
+// redact leaves of the servers' URLs what may be logged.
+func redact(urls string) string {
+	all := strings.Split(urls, ",")
+	for i, raw := range all {
+		all[i] = "(unreadable URL)"
+		if u, err := url.Parse(strings.TrimSpace(raw)); err == nil {
+			u.User = nil // a user alone may be a token
+			all[i] = u.String()
+		}
+	}
+	return strings.Join(all, ",")
 }
 
 func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
-		nats.ReconnectBufSize(1 << 20),
+		nats.ReconnectBufSize(1 << 20), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
+		nats.PingInterval(cmp.Or(cfg.PingInterval, pingInterval)), nats.MaxPingsOutstanding(pingsUnanswered),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.complain(sub, err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				b.log.Warn("bus disconnected", "error", err)
 			}
 		}),
-		nats.ReconnectHandler(func(*nats.Conn) { b.log.Info("bus connected again") }),
+		nats.ConnectHandler(func(*nats.Conn) { b.connected() }), // after Open, if no server was there
+		nats.ReconnectHandler(func(*nats.Conn) {
+			b.metrics.reconnects.Inc()
+			b.connected()
+		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 	}
 	if cfg.URL == "" {
@@ -123,6 +162,26 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 		opts = append(opts, nats.ClientCert(cfg.CertFile, cfg.KeyFile))
 	}
 	return opts, nil
+}
+
+// connected runs each time a server is connected.
+func (b *Bus) connected() {
+	if b.embedded == nil {
+		b.log.Info("bus connected")
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, f := range b.onConnect {
+		f()
+	}
+}
+
+// OnConnect has f called each time a server is connected from now on: messages that other
+// nodes sent before are lost. f must not block.
+func (b *Bus) OnConnect(f func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.onConnect = append(b.onConnect, f)
 }
 
 func startEmbedded() (*server.Server, error) {
@@ -224,18 +283,31 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 	if err := sub.SetPendingLimits(maxPending, maxPendingSize); err != nil {
 		return nil, errors.Join(err, sub.Unsubscribe())
 	}
-	// The server knows of the subscription when this returns, so nothing sent later is missed.
-	if err := b.conn.FlushTimeout(requestTimeout); err != nil {
-		return nil, errors.Join(err, sub.Unsubscribe())
+	// The server knows of the subscription when this returns, so nothing sent later is missed. Without a server, the next
+	// connection makes the subscription.
+	if b.Connected() {
+		if err := b.conn.FlushTimeout(requestTimeout); err != nil && b.Connected() {
+			return nil, errors.Join(err, sub.Unsubscribe())
+		}
 	}
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
 // Request asks the responder on the subject and waits for its answer until ctx ends,
-// 10 s at most. [ErrNoResponder] comes at once.
+// 10 s at most. [ErrNoResponder] and [ErrNotConnected] come at once.
 func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
 	if err := check(subject, payload); err != nil {
 		return nil, err
+	}
+	began := time.Now()
+	answer, err := b.request(ctx, subject, payload)
+	b.metrics.requested(began, err)
+	return answer, err
+}
+
+func (b *Bus) request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
+	if !b.Connected() { // the client would keep it for later
+		return nil, ErrNotConnected
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -14,9 +14,13 @@ import (
 	"go.uber.org/goleak"
 
 	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/bus/bustest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // each runs f on the embedded bus and on two connections to a server by URL.
 func each(t *testing.T, f func(t *testing.T, here, there *bus.Bus)) {
@@ -167,50 +171,6 @@ func TestBadMessagesAreRefused(t *testing.T) {
 	}
 	if b.Publish("a", make([]byte, bus.MaxPayload+1)) == nil {
 		t.Error("an oversized message was accepted")
-	}
-}
-
-func TestAnUnreachableClusterIsAnError(t *testing.T) {
-	if _, err := bus.Open(t.Context(), bus.Config{URL: "nats://127.0.0.1:1"}); err == nil {
-		t.Fatal("connected to nothing")
-	}
-}
-
-func TestConnectsAgain(t *testing.T) {
-	opts := &server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true}
-	s, err := server.NewServer(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	if !s.ReadyForConnections(10 * time.Second) {
-		t.Fatal("NATS did not start")
-	}
-	b := open(t, bus.Config{URL: s.ClientURL()})
-	if _, err := b.Respond("echo", func(_ context.Context, m bus.Message) ([]byte, error) { return m.Payload, nil }); err != nil {
-		t.Fatal(err)
-	}
-	opts = opts.Clone()
-	s.Shutdown()
-	s.WaitForShutdown()
-	again, err := server.NewServer(opts) // the first start wrote its port into opts
-	if err != nil {
-		t.Fatal(err)
-	}
-	again.Start()
-	t.Cleanup(func() { again.Shutdown(); again.WaitForShutdown() })
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	for {
-		one, cancel := context.WithTimeout(ctx, 200*time.Millisecond) // one sent into the gap is lost
-		got, err := b.Request(one, "echo", []byte("x"))
-		cancel()
-		if err == nil && string(got) == "x" {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatal("the subscription did not come back")
-		}
 	}
 }
 

@@ -2,6 +2,10 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -25,7 +29,7 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	defer tick.Stop()
 	started := s.jobs.Started()
 	for {
-		s.parts.setServing(s.unready(ctx) == "")
+		s.parts.setServing(s.condition(ctx).ready())
 		select {
 		case <-ctx.Done():
 			return nil
@@ -36,21 +40,56 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	}
 }
 
-// unready says why the server should get no calls now. Partners and bridges have no say in it, and neither has the bus:
-// without it wake-ups between nodes wait, and every reservation is still stored and answered.
-func (s *Server) unready(ctx context.Context) string {
+// condition is what /readyz and grpc.health say of this node. Each reason is a short sentence without a final stop, for an
+// operator.
+type condition struct {
+	unready  []string // why the node should get no calls now
+	degraded []string // what does not work although the node answers calls
+}
+
+// ready reports whether the node should get calls.
+func (c condition) ready() bool { return len(c.unready) == 0 }
+
+// String is the answer of /readyz: "ready", or "degraded: " or "unready: " and the reasons. The first word is stable.
+func (c condition) String() string {
+	reasons := strings.Join(slices.Concat(c.unready, c.degraded), "; ")
+	switch {
+	case !c.ready():
+		return "unready: " + reasons
+	case len(c.degraded) > 0:
+		return "degraded: " + reasons
+	}
+	return "ready"
+}
+
+// condition judges the node. A partner, a bridge or the bus never makes a node unready: without the bus wake-ups between
+// nodes wait, and every reservation is still stored and answered.
+func (s *Server) condition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
-		return "starting or stopping"
+		c.unready = append(c.unready, "starting or stopping")
 	}
 	select {
 	case <-s.jobs.Started():
 	default:
-		return "the job queue has not started yet"
+		c.unready = append(c.unready, "the job queue has not started yet")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if s.db.Ping(ctx) != nil {
-		return "the database does not answer"
+		c.unready = append(c.unready, "the database does not answer")
 	}
-	return ""
+	if !s.bus.Connected() {
+		c.degraded = append(c.degraded, "no NATS server is connected, so openings and codes for bridges of other nodes have to wait")
+	}
+	return c
+}
+
+// serveReady is GET /readyz: 200 while the node should get calls, else 503.
+func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
+	c := s.condition(r.Context())
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if !c.ready() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = fmt.Fprintln(w, c)
 }

@@ -138,9 +138,12 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	if s.keys, err = keyring.Open(ctx, source, db.KeyStore{DB: s.db}); err != nil {
 		return fmt.Errorf("open the keys: %w", err)
 	}
+	if !s.db.SQLite() && s.cfg.NATS.URL == "" {
+		s.log.Warn("--nats-url is not set: this node hears of no change that another node makes. With more than one node, set it on each")
+	}
 	s.bus, err = bus.Open(ctx, bus.Config{
 		URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA,
-		CertFile: s.cfg.NATS.Cert, KeyFile: s.cfg.NATS.Key, Name: "latchkey", Logger: s.log,
+		CertFile: s.cfg.NATS.Cert, KeyFile: s.cfg.NATS.Key, Name: "latchkey", Logger: s.log, Metrics: s.metrics,
 	})
 	if err != nil {
 		return err
@@ -164,7 +167,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.serve(g)
 	s.parts.ready.Store(true)
-	s.parts.setServing(s.unready(running) == "")
+	s.parts.setServing(s.condition(running).ready())
 	s.log.Info("serving", "http", s.HTTPAddr(), "grpc", s.GRPCAddr(), "bridges", s.BridgeAddr(), "operations", s.OpsAddr(), "version", s.version)
 	select {
 	case <-ctx.Done():

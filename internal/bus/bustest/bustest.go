@@ -1,0 +1,137 @@
+// Package bustest runs NATS servers as processes of their own, so that a test can freeze or kill one. The process is the
+// test's own binary: its TestMain calls [Main] first.
+package bustest
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// portVariable names the environment variable that makes a test's binary a NATS server at that port; -1 is a free one.
+const portVariable = "LATCHKEY_TEST_NATS_PORT"
+
+// Main serves NATS and does not return in a process that [Start] began. In any other it does nothing.
+func Main() {
+	port, ok := os.LookupEnv(portVariable)
+	if !ok {
+		return
+	}
+	if err := serve(port); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// serve runs a server until standard input ends, as it does when the test's process is gone.
+func serve(port string) error {
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return err
+	}
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: n, NoLog: true, NoSigs: true})
+	if err != nil {
+		return err
+	}
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		return errors.New("NATS did not start")
+	}
+	fmt.Println(s.ClientURL())
+	_, err = io.Copy(io.Discard, os.Stdin)
+	s.Shutdown()
+	return err
+}
+
+// Server is a NATS server in a process of its own.
+type Server struct {
+	t       testing.TB
+	URL     string
+	process *exec.Cmd // nil: killed
+	stdin   io.Closer
+}
+
+// Start starts a server. It is gone when t ends.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	s := &Server{t: t}
+	s.start("-1")
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Reserve returns a server that does not run yet, and whose URL is known.
+func Reserve(t testing.TB) *Server {
+	t.Helper()
+	s := Start(t)
+	s.Kill()
+	return s
+}
+
+// Restart starts a killed server at its former port.
+func (s *Server) Restart() {
+	s.t.Helper()
+	s.start(s.URL[strings.LastIndex(s.URL, ":")+1:])
+}
+
+func (s *Server) start(port string) {
+	s.t.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cmd := exec.Command(program)
+	cmd.Env, cmd.Stderr = append(os.Environ(), portVariable+"="+port), os.Stderr
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		s.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.process = cmd
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.Kill()
+		s.t.Fatalf("NATS did not start: %v", err)
+	}
+	s.URL = strings.TrimSpace(line)
+}
+
+// Freeze stops the process where it is, with its connections open.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen process go on.
+func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig os.Signal) {
+	s.t.Helper()
+	if err := s.process.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// Kill ends the process at once, also a frozen one.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Process.Kill()
+	_ = s.process.Wait()
+	_ = s.stdin.Close()
+	s.process = nil
+}

@@ -1,0 +1,7 @@
+package bus
+
+// For tests.
+const (
+	PingInterval    = pingInterval
+	PingsUnanswered = pingsUnanswered
+)
