@@ -46,6 +46,7 @@ type reader struct {
 	src    *bytes.Buffer
 	report *Report
 	path   []segment
+	values int // of google.protobuf.Value that were read
 }
 
 // segment is one step of a path: a name, or an index when name is empty.
@@ -57,7 +58,7 @@ type segment struct {
 func (d *reader) start(raw []byte, r *Report) {
 	d.src = bytes.NewBuffer(raw)
 	d.dec.Reset(d.src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	d.report, d.path = r, d.path[:0]
+	d.report, d.path, d.values = r, d.path[:0], 0
 }
 
 func (d *reader) release() {
@@ -122,7 +123,9 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 			return err
 		}
 		if f == nil {
-			d.report.unknown(d.where(), string(name))
+			if d.report.unknownName() {
+				d.report.unknown(d.where(), string(name))
+			}
 			if err := d.dec.SkipValue(); err != nil {
 				return err
 			}
@@ -227,6 +230,9 @@ func (d *reader) list(msg protoreflect.Message, f *field, top bool) error {
 	}
 	list := msg.Mutable(f.fd).List()
 	for i := 0; d.dec.PeekKind() != ']'; i++ {
+		if i == f.most {
+			return d.tooMany(f, ']')
+		}
 		d.path = append(d.path, segment{index: i})
 		from := int(d.dec.InputOffset())
 		var it *item
@@ -279,7 +285,10 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 		return err
 	}
 	m := msg.Mutable(f.fd).Map()
-	for d.dec.PeekKind() != '}' {
+	for i := 0; d.dec.PeekKind() != '}'; i++ {
+		if i == f.most {
+			return d.tooMany(f, '}')
+		}
 		raw, err := d.dec.ReadValue()
 		if err != nil {
 			return err
@@ -330,6 +339,19 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 	return err
 }
 
+// tooMany notes that a list or a map holds more entries than it may, and passes over the rest of it. Nothing is allocated for
+// what is not read.
+func (d *reader) tooMany(f *field, end jsontext.Kind) error {
+	d.report.add(TooMany(d.where(), f.most))
+	for d.dec.PeekKind() != end {
+		if err := d.dec.SkipValue(); err != nil {
+			return err
+		}
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
 func mapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, bool) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
@@ -364,7 +386,9 @@ func (d *reader) push(name string) { d.path = append(d.path, segment{name: name}
 func (d *reader) pop()             { d.path = d.path[:len(d.path)-1] }
 
 func (d *reader) wrong(reason fault.Reason, message string) {
-	d.report.add(fault.Field{Path: d.where(), Reason: reason, Message: message})
+	if d.report.wrongValue() {
+		d.report.add(fault.Field{Path: d.where(), Reason: reason, Message: message})
+	}
 }
 
 func (d *reader) where() string {

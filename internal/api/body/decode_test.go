@@ -228,7 +228,7 @@ func TestDepthIsBounded(t *testing.T) {
 
 func TestErrorsAreBounded(t *testing.T) {
 	r := &Report{}
-	Decode([]byte(`{"pmsMeta":{"companionIds":[`+strings.Repeat("1,", 100_000)+`1]}}`), (&partnerv1.Reservation{}).ProtoReflect(), r)
+	Decode([]byte(`{`+strings.Repeat(`"pmsNumber":1,`, 70_000)+`"pmsNumber":1}`), (&partnerv1.Reservation{}).ProtoReflect(), r)
 	if len(r.errors) != maxErrors {
 		t.Errorf("%d errors, want %d", len(r.errors), maxErrors)
 	}

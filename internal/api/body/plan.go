@@ -1,9 +1,11 @@
 package body
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -28,7 +30,29 @@ type plan struct {
 	form    form              // of the message itself
 	fields  map[string]*field // by JSON name and by proto name
 	ordered []*field          // as the descriptor has them
+	lists   []*field          // those that are lists or maps, at most maxLists
+	nested  bool              // a message of this type holds messages that hold lists
+	numbers []*field          // by number, as far as numbers are small
 }
+
+// byNumber returns the field of a number, nil for none.
+func (p *plan) byNumber(n protowire.Number) *field {
+	if int(n) < len(p.numbers) {
+		return p.numbers[n]
+	}
+	if len(p.numbers) < maxNumber {
+		return nil
+	}
+	for _, f := range p.ordered {
+		if f.fd.Number() == n {
+			return f
+		}
+	}
+	return nil
+}
+
+// maxNumber is up to where the numbers of fields are small.
+const maxNumber = 256
 
 type field struct {
 	fd    protoreflect.FieldDescriptor
@@ -39,6 +63,9 @@ type field struct {
 	proto string
 	oneof protoreflect.OneofDescriptor // nil for synthetic ones
 	value protoreflect.FieldDescriptor // what a single value is: fd itself, or the map's value
+	list  int                          // its place among the lists and maps of the message, from 1; 0: it is neither
+	most  int                          // how many entries a list or a map may hold
+	below func() *plan                 // of the messages it holds, if these hold lists; else nil
 }
 
 var plans sync.Map // protoreflect.MessageDescriptor → *plan
@@ -59,15 +86,53 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 		if od := fd.ContainingOneof(); od != nil && !od.IsSynthetic() {
 			f.oneof = od
 		}
+		if fd.IsList() || fd.IsMap() {
+			p.lists = append(p.lists, f)
+			f.list, f.most = min(len(p.lists), maxLists), maxEntries(fd)
+		}
+		if inner := fd.Message(); inner != nil && holdsLists(inner, nil) {
+			p.nested = true
+			f.below = sync.OnceValue(func() *plan { return planOf(inner) })
+		}
+		p.put(f)
 		p.ordered[i] = f
 		p.fields[f.proto] = f
 		p.fields[f.json] = f
 	}
+	p.lists = p.lists[:min(len(p.lists), maxLists)]
 	if md.ExtensionRanges().Len() > 0 {
 		p.form = formOpaque
 	}
 	got, _ := plans.LoadOrStore(md, p)
 	return got.(*plan)
+}
+
+// put makes a field found by its number.
+func (p *plan) put(f *field) {
+	n := int(f.fd.Number())
+	if n >= maxNumber {
+		p.numbers = append(p.numbers, make([]*field, maxNumber-len(p.numbers))...)
+		return
+	}
+	if n >= len(p.numbers) {
+		p.numbers = append(p.numbers, make([]*field, n+1-len(p.numbers))...)
+	}
+	p.numbers[n] = f
+}
+
+// holdsLists reports whether a message of a type may hold a list or a map, at any depth.
+func holdsLists(md protoreflect.MessageDescriptor, above []protoreflect.FullName) bool {
+	if slices.Contains(above, md.FullName()) {
+		return false
+	}
+	above = append(above, md.FullName())
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		if fd.IsList() || fd.IsMap() || fd.Message() != nil && holdsLists(fd.Message(), above) {
+			return true
+		}
+	}
+	return false
 }
 
 func formOf(fd protoreflect.FieldDescriptor) form {

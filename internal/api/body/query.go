@@ -98,6 +98,10 @@ func assign(msg protoreflect.Message, f *field, values []string, path string, r 
 				if word = strings.TrimSpace(word); word == "" {
 					continue
 				}
+				if list.Len() == f.most {
+					r.add(TooMany(path, f.most))
+					return
+				}
 				el, p := parse(f, list.NewElement(), word)
 				if p.message != "" {
 					wrong(p)

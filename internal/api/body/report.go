@@ -156,11 +156,19 @@ func (r *Report) Beyond() []byte {
 // maxName bounds what is repeated of a name that nobody knows.
 const maxName = 64
 
-func (r *Report) unknown(at, name string) {
+// unknownName notes that a name is no field, and reports whether it is one more to list.
+func (r *Report) unknownName() bool {
 	r.odd = true
-	if len(r.beside) >= maxErrors {
-		return
-	}
+	return len(r.beside) < maxErrors
+}
+
+// wrongValue notes that a value is wrong, and reports whether it is one more to list.
+func (r *Report) wrongValue() bool {
+	r.odd = true
+	return len(r.errors) < maxErrors
+}
+
+func (r *Report) unknown(at, name string) {
 	name = strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return '?'
@@ -174,8 +182,7 @@ func (r *Report) unknown(at, name string) {
 }
 
 func (r *Report) add(f fault.Field) {
-	r.odd = true
-	if len(r.errors) < maxErrors {
+	if r.wrongValue() {
 		r.errors = append(r.errors, f)
 	}
 }

@@ -2,6 +2,8 @@ package body
 
 import (
 	"bytes"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -74,6 +76,9 @@ func setDuration(m protoreflect.Message, text string) problem {
 
 func setFieldMask(m protoreflect.Message, text string) problem {
 	quoted, err := jsontext.AppendQuote(nil, text)
+	if strings.Count(text, ",") >= defaultEntries {
+		return problem{fault.TooMany, "must name at most " + strconv.Itoa(defaultEntries) + " fields"}
+	}
 	mask := &fieldmaskpb.FieldMask{}
 	if err == nil {
 		err = protojson.Unmarshal(quoted, mask)
@@ -131,6 +136,17 @@ func convert(zero protoreflect.Value, src protoreflect.Message) protoreflect.Val
 	return zero
 }
 
+// maxValues bounds how many values one body may hold where any JSON is taken.
+const maxValues = 10_000
+
+// room reports whether one more value may be read, and notes when it may not.
+func (d *reader) room() bool {
+	if d.values++; d.values == maxValues+1 {
+		d.wrong(fault.TooMany, "must hold at most "+strconv.Itoa(maxValues)+" values")
+	}
+	return d.values <= maxValues
+}
+
 // value reads any JSON value.
 func (d *reader) value() (*structpb.Value, error) {
 	switch d.dec.PeekKind() {
@@ -177,6 +193,12 @@ func (d *reader) object() (*structpb.Struct, error) {
 		if err != nil {
 			return nil, err
 		}
+		if !d.room() {
+			if err := d.dec.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		name, ok := d.text(raw)
 		d.push(name)
 		if _, twice := out.Fields[name]; twice && ok {
@@ -203,6 +225,12 @@ func (d *reader) array() (*structpb.ListValue, error) {
 		return nil, err
 	}
 	for i := 0; d.dec.PeekKind() != ']'; i++ {
+		if !d.room() {
+			if err := d.dec.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		d.path = append(d.path, segment{index: i})
 		v, err := d.value()
 		if err != nil {
@@ -216,7 +244,7 @@ func (d *reader) array() (*structpb.ListValue, error) {
 }
 
 // lenientStruct reads a JSON value that was read before, whatever was wrong with it, to show
-// it to its sender. What is no object becomes {"value": it}.
+// it to its sender, as far as its first maxValues values. What is no object becomes {"value": it}.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()

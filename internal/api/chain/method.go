@@ -2,6 +2,8 @@ package chain
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"buf.build/go/protovalidate"
 	"google.golang.org/grpc"
@@ -21,10 +23,17 @@ type method struct {
 	access  *rpcv1.Access
 	own     string // JSON name of the field that the handler validates, "" for none
 	static  func(proto.Message) []fault.Field
+	entries []protoreflect.FieldDescriptor // the lists of messages whose entries are validated one by one
 	options []protovalidate.ValidationOption
 }
 
 var nobody = &method{}
+
+// handles reports whether what is at a path is for the method's handler to validate.
+func (m *method) handles(path string) bool {
+	rest, ok := strings.CutPrefix(path, m.own)
+	return ok && m.own != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
+}
 
 func (c *Chain) method(full string) *method {
 	if m := c.methods[full]; m != nil {
@@ -114,20 +123,37 @@ func (c *Chain) learnPublic(desc *grpc.ServiceDesc) {
 	}
 }
 
-// leave takes a field out of the chain's validation.
+// leave takes the field that the handler validates out of the chain's validation, and the entries of the request's lists,
+// which are validated one by one.
 func (m *method) leave(name string, input protoreflect.MessageDescriptor) error {
-	if name == "" {
+	var left protoreflect.FullName
+	if name != "" {
+		fd := input.Fields().ByName(protoreflect.Name(name))
+		if fd == nil {
+			return fmt.Errorf("%s has no field %s", input.FullName(), name)
+		}
+		m.own = fd.JSONName()
+		if !fd.IsList() {
+			left = fd.FullName()
+		}
+	}
+	var apart []protoreflect.FullName
+	for i := range input.Fields().Len() {
+		fd := input.Fields().Get(i)
+		if !fd.IsList() || fd.Message() == nil {
+			continue
+		}
+		apart = append(apart, fd.Message().FullName())
+		if string(fd.Name()) != name {
+			m.entries = append(m.entries, fd)
+		}
+	}
+	if left == "" && len(apart) == 0 {
 		return nil
 	}
-	fd := input.Fields().ByName(protoreflect.Name(name))
-	if fd == nil {
-		return fmt.Errorf("%s has no field %s", input.FullName(), name)
-	}
-	m.own = fd.JSONName()
-	left := fd.FullName()
 	m.options = append(m.options, protovalidate.WithFilter(protovalidate.FilterFunc(
-		func(_ protoreflect.Message, d protoreflect.Descriptor) bool {
-			return d.FullName() != left || fd.IsList()
+		func(within protoreflect.Message, d protoreflect.Descriptor) bool {
+			return d.FullName() != left && !slices.Contains(apart, within.Descriptor().FullName())
 		},
 	)))
 	return nil

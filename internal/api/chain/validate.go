@@ -24,7 +24,7 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		return err
 	}
 	report := body.From(ctx)
-	found, err := c.violations(report, msg, "", call.method.options...)
+	found, err := c.violations(report, msg, "", call.method)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 	}
 	fields := found[:0]
 	for _, f := range found {
-		if own := call.method.own; own != "" && (strings.HasPrefix(f.Path, own+".") || strings.HasPrefix(f.Path, own+"[")) {
+		if call.method.handles(f.Path) {
 			continue
 		}
 		// REST, and the reader of Connect's JSON, make masks: what is wrong with those is wrong with what they name.
@@ -67,28 +67,57 @@ func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.
 	if call := From(ctx); call != nil {
 		rules = call.chain.rules
 	}
-	found, err := (&Chain{rules: rules}).violations(report, msg, prefix)
+	found, err := (&Chain{rules: rules}).violations(report, msg, prefix, nobody)
 	if err != nil {
 		return nil, err
 	}
 	return distinct(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
-	var found []fault.Field
-	if err := c.rules.Validate(msg, options...); err != nil {
-		var broken *protovalidate.ValidationError
-		if !errors.As(err, &broken) {
-			return nil, fmt.Errorf("validate %s: %w", msg.ProtoReflect().Descriptor().FullName(), err)
-		}
-		for _, v := range broken.Violations {
-			found = append(found, field(msg, v, prefix))
+func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+	// The reader of JSON bounded the lists, and checked their text.
+	w := walker{deep: report == nil, path: prefix}
+	w.message(msg.ProtoReflect())
+	if slices.ContainsFunc(w.oversized, func(f fault.Field) bool { return !m.handles(f.Path) }) {
+		return w.oversized, nil // no entry of such a list is worth a violation of its own
+	}
+	found, err := c.broken(msg, prefix, m)
+	if err != nil {
+		return nil, err
+	}
+	return append(found, w.found...), nil
+}
+
+// broken returns the rules of the proto that a request breaks. The entries of its lists it judges one by one, until there is
+// more wrong than one answer names.
+func (c *Chain) broken(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+	found, err := c.rule(msg, prefix, m.options...)
+	for _, fd := range m.entries {
+		list := msg.ProtoReflect().Get(fd).List()
+		for i := 0; err == nil && i < list.Len() && len(found) < maxViolations; i++ {
+			var more []fault.Field
+			more, err = c.rule(list.Get(i).Message().Interface(), join(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
+			found = append(found, more...)
 		}
 	}
-	// The reader of REST bodies has looked at their text; only what a path holds is left.
-	w := walker{deep: report == nil, path: prefix, found: found}
-	w.message(msg.ProtoReflect())
-	return w.found, nil
+	return found, err
+}
+
+// rule returns the rules of the proto that one message breaks.
+func (c *Chain) rule(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
+	err := c.rules.Validate(msg, options...)
+	if err == nil {
+		return nil, nil
+	}
+	var broken *protovalidate.ValidationError
+	if !errors.As(err, &broken) {
+		return nil, fmt.Errorf("validate %s: %w", msg.ProtoReflect().Descriptor().FullName(), err)
+	}
+	found := make([]fault.Field, 0, min(len(broken.Violations), maxViolations))
+	for _, v := range broken.Violations[:min(len(broken.Violations), maxViolations)] {
+		found = append(found, field(msg, v, prefix))
+	}
+	return found, nil
 }
 
 // besides adds to broken rules of the proto what is wrong with other fields.
@@ -217,11 +246,17 @@ func join(prefix, path string) string {
 	return prefix + "." + path
 }
 
-// walker looks for text that a database or a terminal would choke on, and for times that are none.
+// walker looks for lists that are too long, text that a database or a terminal would choke on, and times that are none.
 type walker struct {
-	deep  bool
-	path  string
-	found []fault.Field
+	deep      bool
+	path      string
+	found     []fault.Field
+	oversized []fault.Field // the lists and maps that hold more than they may
+}
+
+// full reports whether enough is wrong for one answer.
+func (w *walker) full() bool {
+	return len(w.found) >= maxViolations || len(w.oversized) >= maxViolations
 }
 
 func (w *walker) message(m protoreflect.Message) {
@@ -236,14 +271,27 @@ func (w *walker) message(m protoreflect.Message) {
 		case fd.Kind() == protoreflect.StringKind && fd.Cardinality() != protoreflect.Repeated:
 			w.text(v.String(), func() string { return join(w.path, fd.JSONName()) })
 		case w.deep && fd.IsMap():
-			w.mapping(fd, v.Map())
+			if w.fits(fd, v.Map().Len()) {
+				w.mapping(fd, v.Map())
+			}
 		case w.deep && fd.IsList():
-			w.list(fd, v.List())
+			if w.fits(fd, v.List().Len()) {
+				w.list(fd, v.List())
+			}
 		case w.deep && fd.Message() != nil:
 			w.below(fd.JSONName(), v.Message())
 		}
-		return true
+		return !w.full()
 	})
+}
+
+// fits reports whether a list or map holds no more entries than it may.
+func (w *walker) fits(fd protoreflect.FieldDescriptor, entries int) bool {
+	most := body.MaxEntries(fd)
+	if entries > most {
+		w.oversized = append(w.oversized, body.TooMany(join(w.path, fd.JSONName()), most))
+	}
+	return entries <= most
 }
 
 func (w *walker) below(name string, m protoreflect.Message) {
@@ -257,7 +305,7 @@ func (w *walker) list(fd protoreflect.FieldDescriptor, list protoreflect.List) {
 	if fd.Message() == nil && fd.Kind() != protoreflect.StringKind {
 		return
 	}
-	for i := range list.Len() {
+	for i := 0; i < list.Len() && !w.full(); i++ {
 		at := func() string { return fd.JSONName() + "[" + strconv.Itoa(i) + "]" }
 		if fd.Message() != nil {
 			w.below(at(), list.Get(i).Message())
@@ -278,6 +326,6 @@ func (w *walker) mapping(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 		case fd.MapValue().Kind() == protoreflect.StringKind:
 			w.text(v.String(), func() string { return join(w.path, fd.JSONName()+"."+k.String()) })
 		}
-		return true
+		return !w.full()
 	})
 }

@@ -7,6 +7,7 @@
 package partnerv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -256,13 +257,13 @@ var File_latchkey_partner_v1_access_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_access_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/partner/v1/access.proto\x12\x13latchkey.partner.v1\"\xb0\x01\n" +
+	" latchkey/partner/v1/access.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\"\xc5\x01\n" +
 	"\n" +
 	"AccessPlan\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x129\n" +
-	"\x06window\x18\x02 \x01(\v2!.latchkey.partner.v1.AccessWindowR\x06window\x125\n" +
-	"\x05doors\x18\x03 \x03(\v2\x1f.latchkey.partner.v1.AccessDoorR\x05doors\x12\x18\n" +
-	"\areasons\x18\x04 \x03(\tR\areasons\"O\n" +
+	"\x06window\x18\x02 \x01(\v2!.latchkey.partner.v1.AccessWindowR\x06window\x12@\n" +
+	"\x05doors\x18\x03 \x03(\v2\x1f.latchkey.partner.v1.AccessDoorB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05doors\x12\"\n" +
+	"\areasons\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10dR\areasons\"O\n" +
 	"\fAccessWindow\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1b\n" +

@@ -1413,7 +1413,7 @@ var File_latchkey_partner_v1_reservation_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\n" +
-	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xcc\f\n" +
+	"%latchkey/partner/v1/reservation.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1flatchkey/errors/v1/errors.proto\x1a latchkey/partner/v1/access.proto\x1a!latchkey/partner/v1/explain.proto\x1a\x1flatchkey/partner/v1/space.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xd7\f\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vproperty_id\x18\x02 \x01(\tR\n" +
@@ -1452,9 +1452,9 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"updated_at\x18\x18 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x127\n" +
 	"\x06access\x18\x19 \x01(\v2\x1f.latchkey.partner.v1.AccessPlanR\x06access\x12\x19\n" +
 	"\x05stale\x18\x1a \x01(\bH\x0fR\x05stale\x88\x01\x01\x12\x1a\n" +
-	"\x03pin\x18\x1b \x01(\tB\x03\x80\x01\x01H\x10R\x03pin\x88\x01\x01\x12;\n" +
+	"\x03pin\x18\x1b \x01(\tB\x03\x80\x01\x01H\x10R\x03pin\x88\x01\x01\x12F\n" +
 	"\n" +
-	"gates_pins\x18\x1c \x03(\v2\x1c.latchkey.partner.v1.GatePinR\tgatesPins\x120\n" +
+	"gates_pins\x18\x1c \x03(\v2\x1c.latchkey.partner.v1.GatePinB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\tgatesPins\x120\n" +
 	"\x05space\x18\x1d \x01(\v2\x1a.latchkey.partner.v1.SpaceR\x05spaceB\a\n" +
 	"\x05_fromB\x05\n" +
 	"\x03_toB\f\n" +
