@@ -1,6 +1,7 @@
 package body
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,13 +12,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxParameters bounds how many parameters of a query string are looked at.
+// maxParameters bounds how many names a query string may hold.
 const maxParameters = 256
 
 // Query reads a query string into the fields of a message. Nested fields are written
-// filter[type] or filter.type, lists as comma lists or by naming them again. Unknown names
-// are ignored; a value of a wrong type is reported and its field left unset. Fields at the
-// top for which skip is true belong to the path or the body and are not touched.
+// filter[type] or filter.type, lists as comma lists or by naming them again. Each unknown
+// name and each value of a wrong type is reported under the name that the caller wrote.
+// Fields at the top for which skip is true belong to the path or the body: as query names
+// they are unknown.
 func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
 	if query == "" {
 		return
@@ -27,18 +29,38 @@ func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldD
 		r.Fault = fault.New(fault.Invalid, fault.InvalidFields, "the query string is not valid: parameters are separated by & and written in percent-encoding")
 		return
 	}
-	names := make([]string, 0, len(values))
-	for name := range values {
-		names = append(names, name)
+	if len(values) > maxParameters {
+		r.Fault = fault.New(fault.Invalid, fault.InvalidFields, "the query string holds more than %d names", maxParameters)
+		return
 	}
-	slices.Sort(names)
-	for _, name := range names[:min(len(names), maxParameters)] {
-		steps, ok := split(name)
-		if !ok {
-			continue
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		q := parameter{name: name, values: values[name], skip: skip, report: r}
+		if !q.read(msg) {
+			q.wrong(problem{fault.Unsupported, "unknown query parameter; " + known(msg.Descriptor(), skip)})
 		}
-		parameter(msg, steps, values[name], skip, r)
 	}
+}
+
+// known names the query parameters of a request message.
+func known(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescriptor) bool) string {
+	var names []string
+	for _, f := range planOf(md).ordered {
+		switch {
+		case skip != nil && skip(f.fd), f.fd.IsMap(), f.form >= formStruct && f.form != formWrapper:
+		case f.form != formMessage:
+			names = append(names, f.json)
+		case !f.fd.IsList():
+			for _, sub := range planOf(f.fd.Message()).ordered {
+				if sub.form != formMessage {
+					names = append(names, f.json+"["+sub.json+"]")
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "this route takes none"
+	}
+	return "this route takes " + strings.Join(names, ", ")
 }
 
 // split takes "filter[type]" and "filter.type" apart.
@@ -65,67 +87,86 @@ func split(name string) ([]string, bool) {
 	}
 }
 
-func parameter(msg protoreflect.Message, steps, values []string, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
+// parameter is one name of a query string with its values.
+type parameter struct {
+	name   string
+	values []string
+	skip   func(protoreflect.FieldDescriptor) bool
+	report *Report
+}
+
+func (q *parameter) wrong(p problem) {
+	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
+}
+
+// read stores the values in the field that the name leads to. It returns false if there is none.
+func (q *parameter) read(msg protoreflect.Message) bool {
+	steps, ok := split(q.name)
+	if !ok {
+		return false
+	}
 	path := make([]string, 0, len(steps))
 	for i, step := range steps {
 		f := planOf(msg.Descriptor()).fields[step]
-		if f == nil || f.fd.IsMap() || (i == 0 && skip != nil && skip(f.fd)) {
-			return
+		if f == nil || f.fd.IsMap() || (i == 0 && q.skip != nil && q.skip(f.fd)) {
+			return false
 		}
 		path = append(path, f.json)
-		if i < len(steps)-1 {
-			if f.form != formMessage || f.fd.IsList() {
-				return
-			}
-			msg = msg.Mutable(f.fd).Message()
-			continue
+		if i == len(steps)-1 {
+			return q.assign(msg, f, strings.Join(path, "."))
 		}
-		assign(msg, f, values, strings.Join(path, "."), r)
+		if f.form != formMessage || f.fd.IsList() {
+			return false
+		}
+		msg = msg.Mutable(f.fd).Message()
 	}
+	return false
 }
 
-func assign(msg protoreflect.Message, f *field, values []string, path string, r *Report) {
+// assign stores the values in a field. It returns false if the field cannot be written in a query.
+func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
-		return
+		return false
 	}
-	wrong := func(p problem) {
-		r.add(fault.Field{Path: path, Reason: p.reason, Message: p.message})
+	if !q.report.spell(path, printable(q.name)) && !f.fd.IsList() || len(q.values) > 1 && !f.fd.IsList() {
+		q.wrong(problem{fault.Duplicate, "is named twice"})
+		return true
 	}
 	if f.fd.IsList() {
-		list := msg.Mutable(f.fd).List()
-		for _, v := range values {
-			for word := range strings.SplitSeq(v, ",") {
-				if word = strings.TrimSpace(word); word == "" {
-					continue
-				}
-				if list.Len() == f.most {
-					r.add(TooMany(path, f.most))
-					return
-				}
-				el, p := parse(f, list.NewElement(), word)
-				if p.message != "" {
-					wrong(p)
-					return
-				}
-				list.Append(el)
-			}
-		}
-		return
-	}
-	if len(values) > 1 || msg.Has(f.fd) && f.fd.HasPresence() {
-		wrong(problem{fault.Duplicate, "is named twice"})
-		return
+		q.assignList(msg.Mutable(f.fd).List(), f)
+		return true
 	}
 	// page[limit]= with nothing behind it says nothing.
-	if values[0] == "" && f.value.Kind() != protoreflect.StringKind {
-		return
+	if q.values[0] == "" && f.value.Kind() != protoreflect.StringKind {
+		return true
 	}
-	v, p := parse(f, msg.NewField(f.fd), values[0])
+	v, p := parse(f, msg.NewField(f.fd), q.values[0])
 	if p.message != "" {
-		wrong(p)
-		return
+		q.wrong(p)
+		return true
 	}
 	msg.Set(f.fd, v)
+	return true
+}
+
+func (q *parameter) assignList(list protoreflect.List, f *field) {
+	for _, v := range q.values {
+		for word := range strings.SplitSeq(v, ",") {
+			if word = strings.TrimSpace(word); word == "" {
+				continue
+			}
+			if list.Len() == f.most {
+				q.report.queryError(TooMany(printable(q.name), f.most))
+				return
+			}
+			el, p := parse(f, list.NewElement(), word)
+			if p.message != "" {
+				q.wrong(p)
+				return
+			}
+			list.Append(el)
+		}
+	}
 }
 
 // parse reads one value as it stands in a query string.

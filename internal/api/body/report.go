@@ -33,7 +33,9 @@ type Report struct {
 	Derived bool
 
 	errors []fault.Field
-	beside []fault.Field // the names that are no field of the message
+	beside []fault.Field     // the names that are no field of the message
+	query  []fault.Field     // what is wrong with the query string
+	spelt  map[string]string // path of a field → the query name that the caller wrote for it
 	mask   []string
 	items  map[string][]item // by the JSON name of a list at the top of the body
 	raw    []byte
@@ -153,6 +155,51 @@ func (r *Report) Beyond() []byte {
 	return v
 }
 
+// QueryErrors returns what is wrong with the query string. Each path is the name that the caller wrote.
+func (r *Report) QueryErrors() []fault.Field {
+	if r == nil {
+		return nil
+	}
+	return r.query
+}
+
+// AsWritten returns the path of a field as the caller wrote it: "filter[type]" of a query for "filter.type".
+func (r *Report) AsWritten(path string) string {
+	if r == nil || len(r.spelt) == 0 {
+		return path
+	}
+	for at, name := range r.spelt {
+		if Within(path, at) {
+			return name + path[len(at):]
+		}
+	}
+	return path
+}
+
+func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
+
+// spell notes the query name of a field. It returns false if the field has been named before.
+func (r *Report) spell(path, name string) bool {
+	if _, there := r.spelt[path]; there {
+		return false
+	}
+	if r.spelt == nil {
+		r.spelt = map[string]string{}
+	}
+	r.spelt[path] = name
+	return true
+}
+
+// printable makes a name that the caller chose fit to be repeated in an answer.
+func printable(name string) string {
+	return strings.Map(func(c rune) rune {
+		if !unicode.IsPrint(c) {
+			return '?'
+		}
+		return c
+	}, strings.ToValidUTF8(name[:min(len(name), maxName)], "?"))
+}
+
 // maxName bounds what is repeated of a name that nobody knows.
 const maxName = 64
 
@@ -169,16 +216,11 @@ func (r *Report) wrongValue() bool {
 }
 
 func (r *Report) unknown(at, name string) {
-	name = strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
-			return '?'
-		}
-		return c
-	}, strings.ToValidUTF8(name[:min(len(name), maxName)], "?"))
+	name = printable(name)
 	if at != "" {
 		name = at + "." + name
 	}
-	r.beside = append(r.beside, fault.Field{Path: name, Reason: fault.Unsupported, Message: "is no field that can be sent here: look for a slip of the pen"})
+	r.beside = append(r.beside, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
 }
 
 func (r *Report) add(f fault.Field) {

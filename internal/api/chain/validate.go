@@ -23,6 +23,7 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 	if err := readable(msg); err != nil || call.method.public {
 		return err
 	}
+	canonicalize(msg.ProtoReflect())
 	report := body.From(ctx)
 	found, err := c.violations(report, msg, "", call.method)
 	if err != nil {
@@ -48,8 +49,10 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		if report != nil && report.Field != "" {
 			f.Path = strings.TrimPrefix(f.Path, report.Field+".")
 		}
+		f.Path = report.AsWritten(f.Path)
 		fields = append(fields, f)
 	}
+	fields = append(fields, report.QueryErrors()...)
 	if slices.Contains(c.exact, call.method.area) {
 		fields = append(fields, report.Unknown()...)
 	}

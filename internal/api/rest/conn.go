@@ -34,7 +34,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 		x.report.Field = b.body.JSONName()
 	}
 	msg := in.ProtoReflect()
-	if !b.whole && x.report.Fault == nil {
+	if x.report.Fault == nil {
 		body.Query(x.request.URL.RawQuery, msg, b.skip, &x.report)
 	}
 	b.fillMasks(msg, &x.report)

@@ -19,7 +19,7 @@ import (
 
 func TestUpsertGetsMessageAndMask(t *testing.T) {
 	s := newStack(t, chain.Limits{})
-	resp := s.call("PATCH", "/v1/reservations?updateMask=state&pmsNumber=x", `{"pmsMeta":{"id":"r"},"owing":null,"booker":{"email":null},"adultCount":2,"new":1}`, "Idempotency-Key", "k-1", "X-Request-Id", "partner-7")
+	resp := s.call("PATCH", "/v1/reservations", `{"pmsMeta":{"id":"r"},"owing":null,"booker":{"email":null},"adultCount":2,"new":1}`, "Idempotency-Key", "k-1", "X-Request-Id", "partner-7")
 	if resp.StatusCode != 200 || resp.Header.Get("X-Request-Id") != "partner-7" {
 		t.Fatalf("status %d, id %q", resp.StatusCode, resp.Header.Get("X-Request-Id"))
 	}
@@ -192,10 +192,28 @@ func TestOptions(t *testing.T) {
 
 func TestQueryReachesNestedFields(t *testing.T) {
 	s := newStack(t, chain.Limits{})
-	s.call("GET", "/v1/spaces?filter[type]=Bed&filter[floor]=2&page[limit]=10&page[offset]=3&unknown=1", "")
+	s.call("GET", "/v1/spaces?filter[type]=Bed&filter[floor]=2&page[limit]=10&page[offset]=3", "")
 	want := &partnerv1.ListSpacesRequest{Filter: &partnerv1.SpaceFilter{Type: "Bed", Floor: "2"}, Page: &partnerv1.Page{Limit: 10, Offset: 3}}
 	if diff := cmp.Diff(want, s.spaces, protocmp.Transform()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestWordsOfAListAreMatchedWithoutRegardToCase(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	s.call("GET", "/v1/spaces?filter[type]=bED", "")
+	s.call("PATCH", "/v1/reservations", `{"state":"STARTED"}`)
+	s.call("PATCH", "/v1/reservations/batch", `{"reservations":[{"state":"Canceled"},{"state":"checkedIn"}]}`)
+	s.call("GET", "/v1/reservations/find?pmsId=a&extend=PIN,gatepins", "")
+	got := []any{s.spaces.GetFilter().GetType(), s.upsert.GetReservation().GetState(), s.batch.GetReservations()[0].GetState(), s.batch.GetReservations()[1].GetState()}
+	if diff := cmp.Diff([]any{"Bed", "started", "canceled", "checkedIn"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if resp := s.call("PATCH", "/v1/reservations", `{"state":"checkedIn"}`); resp.StatusCode != 400 {
+		t.Errorf("a word that is not in the list: %d", resp.StatusCode)
+	}
+	if resp := s.call("GET", "/v1/reservations/find?pmsId=a&extend=PIN,gatepins", ""); resp.StatusCode != 200 {
+		t.Errorf("a list of words: %d", resp.StatusCode)
 	}
 }
 

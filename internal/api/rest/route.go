@@ -23,7 +23,7 @@ type route struct {
 
 // binding is what the connection needs to know of a method to complete its request.
 type binding struct {
-	whole bool // the body is the whole request, so the query is not read
+	whole bool // the body is the whole request, so the route has no query parameters
 	body  protoreflect.FieldDescriptor
 	path  map[protoreflect.Name]bool // fields that the path or the body fill
 	mask  protoreflect.FieldDescriptor
@@ -31,7 +31,7 @@ type binding struct {
 	list  protoreflect.FieldDescriptor
 }
 
-func (b *binding) skip(fd protoreflect.FieldDescriptor) bool { return b.path[fd.Name()] }
+func (b *binding) skip(fd protoreflect.FieldDescriptor) bool { return b.whole || b.path[fd.Name()] }
 
 // learn reads the HTTP rules of services out of their descriptors.
 func learn(services []string) ([]*route, map[string]*binding, error) {

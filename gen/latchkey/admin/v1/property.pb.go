@@ -123,7 +123,7 @@ func (x *CreatePropertyResponse) GetData() *v1.Property {
 // ListPropertiesRequest pages.
 type ListPropertiesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries a page, 1 to 1000; left out: 200.
+	// Entries per page, at most 1000. 0, or left out: 200.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -1081,7 +1081,7 @@ func (x *FindReservationResponse) GetData() *Reservation {
 // ListReservationsRequest pages through the integration's reservations.
 type ListReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -282,7 +282,7 @@ func (x *SpaceFilter) GetParentSpaceId() string {
 // Page says which part of a list is wanted.
 type Page struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	Limit int32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
 	// The page's number, from 0.
 	Offset        int32 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`

@@ -554,7 +554,7 @@ type ListCodesRequest struct {
 	LockId string `protobuf:"bytes,2,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
 	// Those that ended, too.
 	Ended bool `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

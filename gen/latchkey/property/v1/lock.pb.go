@@ -658,7 +658,7 @@ type ListLocksRequest struct {
 	BridgeId string `protobuf:"bytes,1,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
 	// Only those without a door.
 	UnassignedOnly bool `protobuf:"varint,2,opt,name=unassigned_only,json=unassignedOnly,proto3" json:"unassigned_only,omitempty"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

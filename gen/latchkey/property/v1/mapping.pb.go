@@ -250,7 +250,7 @@ type ListPartnerSpacesRequest struct {
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// Only those that are not mapped.
 	UnmappedOnly bool `protobuf:"varint,2,opt,name=unmapped_only,json=unmappedOnly,proto3" json:"unmapped_only,omitempty"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1010,7 +1010,7 @@ type ListConflictsRequest struct {
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// Those that are healed, too.
 	IncludeClosed bool `protobuf:"varint,2,opt,name=include_closed,json=includeClosed,proto3" json:"include_closed,omitempty"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -123,7 +123,7 @@ type ListArrivalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The day, YYYY-MM-DD in the property's time zone; left out: today.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// Entries a page, 1 to 100; left out: 50.
+	// Entries per page, at most 100. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

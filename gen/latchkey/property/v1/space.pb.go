@@ -241,7 +241,7 @@ type ListSpacesRequest struct {
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
 	// Only beds of this dorm.
 	ParentSpaceId string `protobuf:"bytes,2,opt,name=parent_space_id,json=parentSpaceId,proto3" json:"parent_space_id,omitempty"`
-	// Entries a page, 1 to 200; left out: 50.
+	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
