@@ -313,7 +313,8 @@ func (c *Client) build(ctx context.Context, req *request) (*http.Request, error)
 	hr.Header.Set("User-Agent", "Latchkey/1")
 	hr.Header.Set(HeaderID, req.id)
 	hr.Header.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	hr.Header.Set(HeaderSignature, sign(req.keys, req.id, now, Payload(req.method, req.url.RequestURI(), req.body)))
+	hr.Header.Set(HeaderSignature, sign(req.keys, req.id, now, req.body))
+	hr.Header.Set(HeaderBound, sign(req.keys, req.id, now, Bound(req.method, req.url.RequestURI(), req.body)))
 	if req.body != nil {
 		hr.Header.Set("Content-Type", "application/json")
 	}

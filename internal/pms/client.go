@@ -2,7 +2,7 @@
 // and checkIn.
 //
 // A partner is another company's program on the open internet. So each call goes only
-// where [Rules] allow, carries a signature ([Payload]), ends within [Limits], and its
+// where [Rules] allow, is signed ([Verify]), ends within [Limits], and its
 // answer is read under the contract and refused otherwise. Every integration has its own
 // transport, concurrency limit and breaker: one bad partner never slows another.
 package pms

@@ -13,13 +13,16 @@ import (
 	"time"
 )
 
-// Headers of a signed call, as Standard Webhooks names them.
+// Headers of a signed call.
 const (
+	// The three headers of Standard Webhooks: any of its libraries verifies them with the body.
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
-	// HeaderIdempotencyKey is sent with checkIn; webhook-id is the same word there, so
-	// that the signature covers it.
+	// HeaderBound signs the method and the target as well: see [Bound].
+	HeaderBound = "latchkey-signature"
+	// HeaderIdempotencyKey is sent with checkIn. It equals webhook-id there, so that the
+	// signatures cover it.
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
@@ -34,41 +37,37 @@ const (
 
 // Errors of [Verify].
 var (
-	ErrUnsigned  = errors.New("the call does not carry one each of webhook-id, webhook-timestamp and webhook-signature")
+	ErrUnsigned  = errors.New("the call does not carry one each of webhook-id, webhook-timestamp, webhook-signature and latchkey-signature")
 	ErrStale     = errors.New("webhook-timestamp is more than 5 minutes from now")
 	ErrSignature = errors.New("no signature of the call fits a signing secret")
 )
 
-// Payload is what a call's signature covers besides its id and time: the method, the
-// target and the body, so that a signed call cannot be replayed as another one. Written
-// out, the signed content is
+// Bound is what latchkey-signature covers besides the id and the time: the method, the
+// target and the body. webhook-signature covers the body alone, as Standard Webhooks says,
+// so a call captured by someone else could be sent again to another address. A partner who
+// wants to exclude that verifies latchkey-signature as well. Its signed content is
 //
-//	{webhook-id}.{webhook-timestamp}.{METHOD} {target}\n{body}
+//	{webhook-id}.{webhook-timestamp}.{METHOD} {target}.{body}
 //
-// It is Standard Webhooks with "METHOD target" and a line feed in front of the body. The
-// target is the request target as it stands in the request line, path and query, without
-// the token: tokenIn "query" always sends the token as the last parameter, so everything
-// from the last "?token=" or "&token=" on is left out. The body of a GET is empty.
-//
-// A partner verifies a call so (Python; any Standard Webhooks library does the same when
-// it is given this payload in place of the body):
+// The target is the path and query of the request line without the token: tokenIn "query"
+// always sends the token as the last parameter, so everything from the last "?token=" or
+// "&token=" on is left out. The body of a GET is empty. In Python:
 //
 //	target = re.sub(r"[?&]token=[^&]*$", "", request_uri)        # "/pms/status?reservationId=R1"
-//	signed = f"{id}.{timestamp}.{method} {target}\n".encode() + body
+//	signed = f"{id}.{timestamp}.{method} {target}.".encode() + body
 //	key    = base64.b64decode(secret.removeprefix("whsec_"))
 //	mine   = "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
 //	ok     = any(hmac.compare_digest(mine, s) for s in header.split(" "))
-//	ok     = ok and abs(time.time() - int(timestamp)) <= 300
 //
-// While a secret is rotated the header holds one signature for each of the two secrets.
-// The id stays the same when a call is tried again; its timestamp does not.
-func Payload(method, target string, body []byte) []byte {
+// While a secret is rotated each header holds one signature for each of the two secrets.
+// The id stays the same when a call is retried; its timestamp does not.
+func Bound(method, target string, body []byte) []byte {
 	target = withoutToken(target)
 	out := make([]byte, 0, len(method)+len(target)+len(body)+2)
 	out = append(out, method...)
 	out = append(out, ' ')
 	out = append(out, target...)
-	out = append(out, '\n')
+	out = append(out, '.')
 	return append(out, body...)
 }
 
@@ -88,7 +87,7 @@ func withoutToken(target string) string {
 	return path + "?" + query[:i]
 }
 
-// sign returns the webhook-signature header: one v1 signature for each secret.
+// sign returns the value of a signature header: one v1 signature for each secret.
 func sign(keys [][]byte, id string, at time.Time, payload []byte) string {
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
@@ -136,7 +135,8 @@ func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (stri
 	id, ok1 := single(r.Header, HeaderID)
 	timestamp, ok2 := single(r.Header, HeaderTimestamp)
 	signatures, ok3 := single(r.Header, HeaderSignature)
-	if !ok1 || !ok2 || !ok3 {
+	bound, ok4 := single(r.Header, HeaderBound)
+	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return "", ErrUnsigned
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
@@ -149,17 +149,26 @@ func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (stri
 	if key, sent := single(r.Header, HeaderIdempotencyKey); sent && key != id {
 		return "", ErrSignature
 	}
-	payload := Payload(r.Method, requestTarget(r), body)
+	covered := Bound(r.Method, requestTarget(r), body)
+	if !signedBy(keys, signatures, id, timestamp, body) || !signedBy(keys, bound, id, timestamp, covered) {
+		return "", ErrSignature
+	}
+	return id, nil
+}
+
+// signedBy reports whether one of the signatures of a header was made with one of the keys.
+func signedBy(keys [][]byte, signatures, id, timestamp string, payload []byte) bool {
 	for _, key := range keys {
 		want := mac(key, id, timestamp, payload)
 		for s := range strings.FieldsSeq(signatures) {
-			got, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(s, "v1,"))
-			if err == nil && strings.HasPrefix(s, "v1,") && hmac.Equal(got, want) {
-				return id, nil
+			encoded, ok := strings.CutPrefix(s, "v1,")
+			got, err := base64.StdEncoding.DecodeString(encoded)
+			if ok && err == nil && hmac.Equal(got, want) {
+				return true
 			}
 		}
 	}
-	return "", ErrSignature
+	return false
 }
 
 func single(h http.Header, name string) (string, bool) {

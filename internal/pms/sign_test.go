@@ -29,32 +29,41 @@ func signed(t testing.TB, secrets []string, method, target, body string, at time
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set(HeaderID, "req_1")
 	r.Header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set(HeaderSignature, sign(keys, "req_1", at, Payload(method, target, []byte(body))))
+	r.Header.Set(HeaderSignature, sign(keys, "req_1", at, []byte(body)))
+	r.Header.Set(HeaderBound, sign(keys, "req_1", at, Bound(method, target, []byte(body))))
 	return r
 }
 
+// The library of the Standard Webhooks project is the independent implementation: it verifies webhook-signature with the
+// body, and latchkey-signature with what the partner guide says it covers.
 func TestAStandardWebhooksLibraryVerifiesACall(t *testing.T) {
-	now := time.Now() // the library knows no other clock
 	wh, err := standardwebhooks.NewWebhook(testSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct{ method, sent, covered, body string }{
-		{"GET", "/spaces?token=T", "/spaces", ""},
-		{"GET", "/status?reservationId=R%2F1&token=a%26b", "/status?reservationId=R%2F1", ""},
-		{"POST", "/checkin", "/checkin", `{"reservationId":"R1"}`},
+	for _, c := range []struct{ action, method, query, covered string }{
+		{GetSpaces, "GET", "", "GET /getSpaces."},
+		{GetSpaces, "POST", "?a=%2F", "POST /getSpaces?a=%2F."},
+		{GetCheckInStatus, "GET", "", "GET /getCheckInStatus?reservationId=R1."},
+		{CheckIn, "POST", "?a=1", `POST /checkIn?a=1.{"reservationId":"R1"}`},
 	} {
-		r := signed(t, []string{testSecret}, c.method, c.sent, c.body, now)
-		payload := []byte(c.method + " " + c.covered + "\n" + c.body)
-		if err := wh.Verify(payload, r.Header); err != nil {
-			t.Errorf("%s %s: %v", c.method, c.sent, err)
-		}
-		if err := wh.Verify([]byte(c.body), r.Header); err == nil {
-			t.Errorf("%s %s: the body alone verifies, method and target are not covered", c.method, c.sent)
-		}
-		theirs, err := wh.Sign("req_1", now, payload)
-		if err != nil || theirs != r.Header.Get(HeaderSignature) {
-			t.Errorf("%s %s: the library signs %q, we %q", c.method, c.sent, theirs, r.Header.Get(HeaderSignature))
+		for _, tokenIn := range []string{TokenInQuery, TokenInHeader} {
+			z := newZoo(t, DefaultLimits(), reply(200, goodAnswer))
+			target := z.target(c.action)
+			target.URL, target.Method, target.TokenIn = z.URL+"/"+c.action+c.query, c.method, tokenIn
+			if err := z.invoke(t, target); err != nil {
+				t.Fatal(err)
+			}
+			seen, bodies := z.calls()
+			got, body := seen[0], []byte(bodies[0])
+			if err := wh.Verify(body, got.Header); err != nil {
+				t.Errorf("%s %s, %q: %v", c.method, c.action, body, err)
+			}
+			bound := got.Header.Clone()
+			bound.Set(HeaderSignature, got.Header.Get(HeaderBound))
+			if err := wh.Verify([]byte(c.covered), bound); err != nil {
+				t.Errorf("latchkey-signature of %s %s: %v", c.method, c.action, err)
+			}
 		}
 	}
 }
@@ -108,6 +117,8 @@ func TestWhatWasSignedCannotBeChanged(t *testing.T) {
 		"timestamp form":  func(r *http.Request) string { r.Header.Set(HeaderTimestamp, "+1795255200"); return body },
 		"no timestamp":    func(r *http.Request) string { r.Header.Del(HeaderTimestamp); return body },
 		"no signature":    func(r *http.Request) string { r.Header.Del(HeaderSignature); return body },
+		"not bound":       func(r *http.Request) string { r.Header.Del(HeaderBound); return body },
+		"bound elsewhere": func(r *http.Request) string { r.Header.Set(HeaderBound, r.Header.Get(HeaderSignature)); return body },
 		"idempotency key": func(r *http.Request) string { r.Header.Set(HeaderIdempotencyKey, "other"); return body },
 		"version": func(r *http.Request) string {
 			r.Header.Set(HeaderSignature, strings.Replace(r.Header.Get(HeaderSignature), "v1,", "v0,", 1))
@@ -235,11 +246,11 @@ func TestEveryCallVerifiesAtThePartner(t *testing.T) {
 // FuzzVerify looks for an accepted call that was not signed so.
 func FuzzVerify(f *testing.F) {
 	good := signed(f, []string{testSecret}, "POST", "/a?b=1", "body", signedAt)
-	f.Add("req_1", good.Header.Get(HeaderTimestamp), good.Header.Get(HeaderSignature), "POST", "/a?b=1", "body")
-	f.Add("req_1.1", "1", "v1,", "GET", "/", "")
-	f.Fuzz(func(t *testing.T, id, timestamp, signature, method, target, body string) {
+	f.Add("req_1", good.Header.Get(HeaderTimestamp), good.Header.Get(HeaderSignature), good.Header.Get(HeaderBound), "POST", "/a?b=1", "body")
+	f.Add("req_1.1", "1", "v1,", "v1,", "GET", "/", "")
+	f.Fuzz(func(t *testing.T, id, timestamp, signature, bound, method, target, body string) {
 		r := &http.Request{Method: method, RequestURI: target, URL: &url.URL{}, Header: http.Header{
-			"Webhook-Id": {id}, "Webhook-Timestamp": {timestamp}, "Webhook-Signature": {signature},
+			"Webhook-Id": {id}, "Webhook-Timestamp": {timestamp}, "Webhook-Signature": {signature}, "Latchkey-Signature": {bound},
 		}}
 		if _, err := Verify([]string{testSecret}, r, []byte(body), signedAt); err != nil {
 			return

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The years a stay may lie in; beyond them a date is a slip of the pen.
+// The years a stay may lie in; beyond them a date is a typing error.
 const (
 	firstYear = 2000
 	lastYear  = 2199
@@ -58,19 +58,25 @@ func (m *merge) wrongWay() {
 	}
 }
 
+// moment sets one end of the stay. An instant that comes with its day wins if the two agree: so an answer of the
+// service can be sent back as it is.
 func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
 	switch {
 	case at != nil && date != nil:
-		m.fail(instant, fault.Conflicting, "and "+string(day)+" are the same: send one of the two")
-		return heldAt, heldDay
+		wrong := len(m.wrong)
+		t, _ := m.instant(instant, *at), m.day(day, *date, hour)
+		if len(m.wrong) == wrong && t.In(m.house.Zone).Format(time.DateOnly) != *date {
+			m.fail(instant, fault.Conflicting, "does not fall on "+string(day)+" in the property's time zone, "+m.house.Zone.String()+": send one of the two, or two that agree")
+		}
+		return t, nil
 	case at != nil:
 		return m.instant(instant, *at), nil
 	case date != nil:
 		return m.day(day, *date, hour), date
 	case atNamed && heldDay == nil, dateNamed && heldDay != nil, heldAt.IsZero():
-		m.fail(instant, fault.Required, "or "+string(day)+" is required")
+		m.fail(instant, fault.Required, "is required unless "+string(day)+" is sent")
 		return heldAt, heldDay
 	}
 	return heldAt, heldDay

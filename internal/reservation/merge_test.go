@@ -60,6 +60,15 @@ func merged(t testing.TB, patches ...Patch) (Record, []string) {
 	panic("no patch")
 }
 
+// An answer holds both forms of each pair, and can be sent back as it is.
+func TestAMomentWinsOverTheDayThatItFallsOn(t *testing.T) {
+	got, wrong := merged(t, least(), Patch{PMSID: "A1", From: "2026-11-30T23:15:00Z", FromDate: "2026-12-01", To: "2026-12-03T11:00:00+01:00", ToDate: "2026-12-03"})
+	want := []any{[]string(nil), (*string)(nil), (*string)(nil), time.Date(2026, 11, 30, 23, 15, 0, 0, time.UTC), time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
+	if d := cmp.Diff(want, []any{wrong, got.FromDate, got.ToDate, got.From, got.To}); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestMergeCreates(t *testing.T) {
 	got, wrong := merged(t, plus(least(), Patch{
 		GroupID: "G", SpaceID: "b", ParentID: "r", CompanionIDs: []string{"c1"}, PMSUpdatedAt: now, FirstName: "Ada", Email: "ada@example.com",
@@ -96,13 +105,14 @@ func TestMergeNamesWhatIsWrong(t *testing.T) {
 			[]string{"pmsNumber required", "booker.lastName required", "state required"}},
 		{"an unknown state", []Patch{plus(least(), Patch{State: "checkedIn"})}, []string{"state wrongValue"}},
 		{"no email address", []Patch{plus(least(), Patch{Email: "Ada <ada@example.com>"})}, []string{"booker.email badFormat"}},
-		{"both of each pair", []Patch{plus(least(), Patch{From: "2026-12-01T15:00:00Z", To: "2026-12-03T10:00:00Z"})},
-			[]string{"from conflicting", "to conflicting"}},
 		{"neither of each pair", []Patch{without(without(least(), FromDate), ToDate)}, []string{"from required", "to required"}},
 		{"the only form cleared", []Patch{least(), {PMSID: "A1", FromDate: nil}}, []string{"from required"}},
 		{"no offset", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01T15:00:00"})}, []string{"from badFormat"}},
 		{"an offset that no clock has", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01T15:00:00+24:00"})}, []string{"from badFormat"}},
 		{"letters in lower case", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-01t15:00:00z"})}, nil},
+		{"a moment and another day", []Patch{plus(least(), Patch{From: "2026-12-01T23:30:00Z", To: "2026-12-03T11:00:00+01:00", ToDate: "2026-12-04"})},
+			[]string{"from conflicting", "to conflicting"}},
+		{"a moment and a day that is none", []Patch{plus(least(), Patch{From: "2026-12-01T15:00:00+01:00", FromDate: "1.12.2026"})}, []string{"fromDate badFormat"}},
 		{"no day", []Patch{plus(least(), Patch{FromDate: "2026-02-30", ToDate: "1.3.2026"})}, []string{"fromDate badFormat", "toDate badFormat"}},
 		{"a year that is a slip", []Patch{plus(least(), Patch{FromDate: "0026-12-01", ToDate: "2206-12-03"})}, []string{"fromDate outOfRange", "toDate outOfRange"}},
 		{"days the wrong way round", []Patch{plus(least(), Patch{FromDate: "2026-12-04"})}, []string{"fromDate datesNotValid"}},
@@ -123,7 +133,7 @@ func TestMergeNamesWhatIsWrong(t *testing.T) {
 		{"a fourth decimal of no currency", []Patch{plus(least(), Patch{Price: 1.0001})}, []string{"price outOfRange"}},
 		{"a held amount the new currency cannot say", []Patch{plus(least(), Patch{Price: 1.25, Currency: "EUR"}), {PMSID: "A1", Currency: "JPY"}}, []string{"price outOfRange"}},
 		{"from all corners", []Patch{{PMSID: "A1", State: "in", LastName: "L", Email: "@", From: "x", FromDate: "y", Owing: 1.0, SpaceID: "a", BedID: "b"}},
-			[]string{"pmsNumber required", "booker.email badFormat", "state wrongValue", "bedId conflicting", "from conflicting", "to required", "owingCurrency required"}},
+			[]string{"pmsNumber required", "booker.email badFormat", "state wrongValue", "bedId conflicting", "from badFormat", "fromDate badFormat", "to required", "owingCurrency required"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, got := merged(t, c.patches...); !cmp.Equal(got, c.want) {

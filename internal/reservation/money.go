@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -63,7 +64,8 @@ func (m *merge) minor(f Field, literal string) *int64 {
 	a, err := money.Parse(literal, *m.out.Currency)
 	switch {
 	case errors.Is(err, money.ErrPrecision):
-		m.fail(f, fault.OutOfRange, "has more decimals than "+*m.out.Currency+" has")
+		places, _ := money.Decimals(*m.out.Currency)
+		m.fail(f, fault.OutOfRange, fmt.Sprintf("%s allows at most %d decimals", *m.out.Currency, places))
 		return nil
 	case err != nil:
 		m.fail(f, fault.OutOfRange, "is no amount of money: "+err.Error())

@@ -178,9 +178,9 @@ func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.F
 	case kind == "max_bytes" || rule == "bytes.max_len":
 		f.Message = fmt.Sprintf("must be at most %v bytes long", v.RuleValue.Interface())
 	case kind == "max_items":
-		f.Message = fmt.Sprintf("must hold at most %v entries", v.RuleValue.Interface())
+		f.Message = fmt.Sprintf("must contain at most %v", v.RuleValue.Interface())
 	case kind == "min_items":
-		f.Message = fmt.Sprintf("must hold at least %v entries", v.RuleValue.Interface())
+		f.Message = fmt.Sprintf("must contain at least %v", v.RuleValue.Interface())
 	}
 	return f
 }

@@ -45,9 +45,11 @@ type Reservation struct {
 	Booker *Booker `protobuf:"bytes,6,opt,name=booker,proto3" json:"booker,omitempty"`
 	// Required. enquired, requested, optional, confirmed, started (checked in), processed (checked out) or canceled.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
-	// The beginning, RFC 3339 with an offset. Either this or fromDate. Answered in the property's offset.
+	// The beginning, RFC 3339 with an offset. Either this or fromDate; both only if they agree in the property's time zone, and
+	// then from counts. Answered in the property's offset.
 	From *string `protobuf:"bytes,8,opt,name=from,proto3,oneof" json:"from,omitempty"`
-	// The end, RFC 3339 with an offset. Either this or toDate. Answered in the property's offset.
+	// The end, RFC 3339 with an offset. Either this or toDate; both only if they agree in the property's time zone, and then to
+	// counts. Answered in the property's offset.
 	To *string `protobuf:"bytes,9,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	// The day of arrival, YYYY-MM-DD, completed by the property's check-in time.
 	FromDate *string `protobuf:"bytes,10,opt,name=from_date,json=fromDate,proto3,oneof" json:"from_date,omitempty"`
@@ -1085,8 +1087,8 @@ type ListReservationsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only those the service changed at or after this moment. To go on from an earlier list, ask from 10 seconds before the
-	// last updatedAt of it: a change may show so much after one that began later.
+	// Only those the service changed at or after this moment. To follow changes, ask from 15 seconds before the last
+	// updatedAt seen and skip what is known: a change can appear up to 10 seconds late.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Only those in this state.
 	State         string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`

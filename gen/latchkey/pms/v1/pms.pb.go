@@ -11,10 +11,12 @@
 // Rules for all three calls:
 //   - The token given at registration arrives as the query parameter `token`, which is the
 //     last one, or as `Authorization: Bearer`, as the registration says.
-//   - Each call is signed after Standard Webhooks (webhook-id, webhook-timestamp,
-//     webhook-signature). The signed content is
-//     `{webhook-id}.{webhook-timestamp}.{METHOD} {target}\n{body}`, where the target is path
-//     and query as sent, without the token.
+//   - Each call is signed as Standard Webhooks says (webhook-id, webhook-timestamp,
+//     webhook-signature): the signed content is `{webhook-id}.{webhook-timestamp}.{body}`, and
+//     any library of Standard Webhooks verifies it. The body of a GET is empty.
+//   - `latchkey-signature` has the same form and signs the method and the target too:
+//     `{webhook-id}.{webhook-timestamp}.{METHOD} {target}.{body}`, where the target is path and
+//     query as sent, without the token, which is the last parameter.
 //   - Answers are UTF-8 JSON of at most 1 MiB, with at most 64 KiB of headers. The answer
 //     begins within 10 seconds and is complete within 15. Redirects are not followed.
 //   - An error is any status but 2xx, or 2xx with a body {"error": ErrorBody}.
