@@ -61,7 +61,6 @@ var badReservations = []refused{
 	{name: "nothing at all", raw: `{}`, reason: "invalidFields", fields: map[string]string{
 		"pmsMeta.id": "required", "pmsNumber": "required", "booker.lastName": "required", "state": "required", "from": "required", "to": "required"}},
 	{name: "unknown state", body: fields{"state": "checkedIn"}, reason: "invalidFields", fields: map[string]string{"state": "wrongValue"}},
-	{name: "state in capitals", body: fields{"state": "STARTED"}, reason: "invalidFields", fields: map[string]string{"state": "wrongValue"}},
 	{name: "no state", body: fields{"state": nil}, reason: "invalidFields", fields: map[string]string{"state": "required"}},
 	{name: "both of from", body: fields{"from": "2190-01-03T15:00:00Z"}, reason: "invalidFields", fields: map[string]string{"from": "conflicting"}},
 	{name: "both of to", body: fields{"to": "2190-01-05T15:00:00Z"}, reason: "invalidFields", fields: map[string]string{"to": "conflicting"}},
@@ -398,6 +397,7 @@ func TestWhatIsStrangeAndStillRight(t *testing.T) {
 		"a whole number":         {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S3"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02","adultCount":2.0,"price":1.50e2}`, nil},
 		"255 letters":            {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S4"},"pmsNumber":"` + long(255) + `","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"}`, nil},
 		"emoji":                  {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S5"},"pmsNumber":"\ud83d\ude00","booker":{"lastName":"👩‍👧"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"}`, nil},
+		"words in any case":      {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S9"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"CONFIRMED","fromDate":"2190-01-01","toDate":"2190-01-02"}`, nil},
 		"blanks around":          {"PATCH", "/v1/reservations", "\n\t {\"pmsMeta\":{\"id\":\"S6\"},\"pmsNumber\":\"1\",\"booker\":{\"lastName\":\"A\"},\"state\":\"confirmed\",\"fromDate\":\"2190-01-01\",\"toDate\":\"2190-01-02\"}\r\n", nil},
 		"no content type":        {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S7"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"}`, map[string]string{"Content-Type": ""}},
 		"form as content type":   {"PATCH", "/v1/reservations", `{"pmsMeta":{"id":"S8"},"pmsNumber":"1","booker":{"lastName":"A"},"state":"confirmed","fromDate":"2190-01-01","toDate":"2190-01-02"}`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}},
