@@ -21,6 +21,7 @@ import (
 	"latchkey.dev/ent"
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
@@ -30,7 +31,10 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 const patience = 20 * time.Second // how long a test waits for what has to come
 
@@ -89,8 +93,14 @@ func (s *site) change(fn func(tx *db.Tx) error) {
 // node starts a node with its own listener. It is gone when the test ends.
 func (s *site) node(name string) (*Node, string) {
 	s.t.Helper()
+	return s.nodeOn(name, s.bus)
+}
+
+// nodeOn starts a node on a bus.
+func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
+	s.t.Helper()
 	n := New(Config{
-		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, Name: name, pace: s.pace, Logger: slog.New(slog.DiscardHandler),
+		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, pace: s.pace, Logger: slog.New(slog.DiscardHandler),
 		Learned: func(tx *db.Tx, learned []lock.Learned) error {
 			tx.After(func() {
 				for _, l := range learned {

@@ -35,6 +35,8 @@ func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 	switch {
 	case err == nil && a.Done:
 		return a.Outcome, nil
+	case errors.Is(err, bus.ErrNotConnected):
+		return n.drop(ctx, o.PropertyID, o.ActID, answer{Why: unreachable, unsent: true})
 	case err != nil && !errors.Is(err, bus.ErrNoResponder):
 		return n.settle(ctx, o.PropertyID, o.ActID, false)
 	}
@@ -108,20 +110,30 @@ func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lo
 		return done, err
 	}
 	switch a.Why {
+	case unreachable:
+		n.Unsent(lock.ErrNodeUnreachable)
+		return lock.Outcome{}, lock.ErrNodeUnreachable
 	case busy:
 		return lock.Outcome{}, errBusy
 	case refused:
 		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
 	}
 	if !a.Counted {
-		n.Unsent()
+		n.Unsent(lock.ErrBridgeOffline)
 	}
 	return lock.Outcome{}, lock.ErrBridgeOffline
 }
 
-// Unsent counts an opening that could not be sent because its bridge is not connected. Whoever refuses one before it is an
-// act says so here.
-func (n *Node) Unsent() { n.counters.refused.WithLabelValues(offline).Inc() }
+// Unsent counts an opening that could not be sent because its bridge is not connected, or is connected to a node that cannot
+// be reached. The APIs call it with the error of an opening that they could not store.
+func (n *Node) Unsent(err error) {
+	switch {
+	case errors.Is(err, lock.ErrBridgeOffline):
+		n.counters.refused.WithLabelValues(offline).Inc()
+	case errors.Is(err, lock.ErrNodeUnreachable):
+		n.counters.refused.WithLabelValues(unreachable).Inc()
+	}
+}
 
 // settle makes sure that an act which nobody claimed, or of which it is certain that it was not sent, never is, and tells
 // its state.

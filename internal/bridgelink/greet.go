@@ -70,6 +70,8 @@ func greetingOf(a answer, err error) ([]byte, error) {
 	switch {
 	case errors.Is(err, bus.ErrNoResponder):
 		return nil, lock.ErrBridgeOffline
+	case errors.Is(err, bus.ErrNotConnected):
+		return nil, lock.ErrNodeUnreachable
 	case err != nil:
 		return nil, errLate
 	case a.Done:

@@ -64,6 +64,8 @@ type pace struct {
 	follow    time.Duration // between looks for it
 	revoked   time.Duration // between looks for bridges that were revoked
 	forgotten time.Duration // between looks for sessions and acts of nodes that died
+	deaf      time.Duration // between resyncs while the bus is not connected
+	resync    time.Duration // from a resync after a reconnect to the second
 }
 
 var production = pace{
@@ -71,6 +73,7 @@ var production = pace{
 	takeover: 5 * time.Second, retry: time.Second, sweep: 10 * time.Minute, grace: 2 * time.Second,
 	moving: lock.Moving, follow: 50 * time.Millisecond,
 	revoked: 2 * time.Second, forgotten: 30 * time.Second,
+	deaf: 10 * time.Second, resync: 2 * time.Second,
 }
 
 func (c Config) withDefaults() Config {
@@ -121,7 +124,7 @@ func newCounters(r prometheus.Registerer) *counters {
 	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed} {
 		c.ended.WithLabelValues(string(why))
 	}
-	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving} {
+	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving, unreachable} {
 		c.refused.WithLabelValues(why)
 	}
 	for _, why := range []string{"otherEpoch", "unknownKind", "invalid"} {

@@ -28,6 +28,7 @@ type mailbox struct {
 	mu     sync.Mutex
 	dirty  map[string]struct{} // locks to be told of, by id
 	orders []*order
+	newest map[string]int64 // of locks, their newest generation in the database, to compare with what was told; nil: none
 	end    cause
 	drain  time.Time
 	epoch  int64 // of the session, once it is open

@@ -23,6 +23,7 @@ type Node struct {
 	began    time.Time
 	doubts   chan string // bridges whose standing has to be looked at
 	ready    func()      // told when Run hears the other nodes; for tests
+	resyncs  resyncer
 
 	mu       sync.Mutex
 	sessions map[string][]*session // by bridge: the one that counts, those on their way in, those on their way out
@@ -34,7 +35,7 @@ func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
 	return &Node{
 		cfg: cfg, log: cfg.Logger, counters: newCounters(cfg.Metrics), began: time.Now(), sessions: map[string][]*session{},
-		doubts: make(chan string, doubtsMax), ready: func() {},
+		doubts: make(chan string, doubtsMax), ready: func() {}, resyncs: newResyncer(),
 	}
 }
 
@@ -45,7 +46,7 @@ func (n *Node) timestamp() *timestamppb.Timestamp { return timestamppb.New(n.cfg
 
 // Context has changes made under it wake bridges, here and elsewhere, and claim acts for the sessions here.
 func (n *Node) Context(ctx context.Context) context.Context {
-	return lock.WithNode(lock.WithWaker(ctx, n.Wake), n.cfg.Name)
+	return lock.WithNode(lock.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
 }
 
 func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte, hello *lockv1.Hello) (*lock.Session, error) {
@@ -161,9 +162,15 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	defer stop()
+	stopResync, err := n.listenResync()
+	if err != nil {
+		return err
+	}
+	defer stopResync()
 	n.ready()
 	n.tidy(ctx)
-	beat, revoked, forgotten := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten)
+	beat, revoked, forgotten, deaf := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten), time.NewTicker(n.cfg.pace.deaf)
+	defer deaf.Stop()
 	defer beat.Stop()
 	defer revoked.Stop()
 	defer forgotten.Stop()
@@ -173,6 +180,16 @@ func (n *Node) Run(ctx context.Context) error {
 			return nil
 		case <-beat.C:
 			n.touch(ctx)
+		case <-n.resyncs.connected:
+			n.reconnected(ctx, false)
+		case <-n.resyncs.again:
+			n.reconnected(ctx, true)
+		case <-n.resyncs.asked:
+			n.resync(ctx)
+		case <-deaf.C:
+			if !n.cfg.Bus.Connected() {
+				n.resync(ctx)
+			}
 		case id := <-n.doubts:
 			n.recheck(ctx, id)
 		case <-revoked.C:

@@ -44,6 +44,8 @@ const (
 	busy    = "busy"
 	refused = "refused"
 	offline = "offline" // only of what is counted
+
+	unreachable = "nodeUnreachable" // no NATS server is connected
 )
 
 // Wake is the node's lock.Waker. The bridges here are woken at once, the other nodes through the bus.

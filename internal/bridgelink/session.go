@@ -205,6 +205,7 @@ func (s *session) advance(now time.Time) cause {
 		return why
 	}
 	s.askGreetings(now)
+	s.compareNewest()
 	if s.retryAt.IsZero() || !now.Before(s.retryAt) {
 		s.retryAt = time.Time{}
 		if why := s.deliver(now); why != "" {

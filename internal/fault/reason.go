@@ -76,6 +76,7 @@ const (
 const (
 	RemoteUnlockUnsupported Reason = "remoteUnlockUnsupported"
 	BridgeOffline           Reason = "bridgeOffline"
+	NodeUnreachable         Reason = "nodeUnreachable"
 	BridgeRevoked           Reason = "bridgeRevoked"
 	JoinCodeInvalid         Reason = "joinCodeInvalid"
 	LinkInvalid             Reason = "linkInvalid"

@@ -31,6 +31,11 @@ const (
 // ErrBridgeOffline answers an act whose lock cannot be reached now: nothing was sent and nothing will be.
 var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lock's bridge is not connected; nothing was sent")
 
+// ErrNodeUnreachable answers an act whose bridge is connected to a node that cannot be reached now: nothing was sent and nothing
+// will be.
+var ErrNodeUnreachable = fault.New(fault.Unavailable, fault.NodeUnreachable,
+	"the lock's bridge is connected to another node of the service, which cannot be reached now; nothing was sent, try again shortly").Retry(5 * time.Second)
+
 // Order is an act on its way.
 type Order struct {
 	PropertyID string
@@ -76,6 +81,9 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	online := BridgeOnline(br, tx.Now())
 	if !online && !moving(br, tx.Now()) {
 		return Order{}, ErrBridgeOffline
+	}
+	if online && !reaches(tx, br.Node) {
+		return Order{}, ErrNodeUnreachable
 	}
 	if deadline <= 0 || deadline > MaxDeadline {
 		deadline = MaxDeadline

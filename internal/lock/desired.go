@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"latchkey.dev/ent"
+	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
@@ -116,6 +117,23 @@ func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, er
 func OpenPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
+}
+
+// Generations finds the newest generation of each lock that the bridges drive, by bridge and lock: a session that told its
+// bridge less has something to deliver.
+func Generations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
+	locks, err := c.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the generations of locks: %w", err)
+	}
+	newest := make(map[string]map[string]int64, len(bridgeIDs))
+	for _, lk := range locks {
+		if newest[lk.BridgeID] == nil {
+			newest[lk.BridgeID] = map[string]int64{}
+		}
+		newest[lk.BridgeID][lk.ID] = lk.Generation
+	}
+	return newest, nil
 }
 
 // Unsettled finds the locks of a session's bridge of which it has not yet reported what is wanted.

@@ -20,16 +20,28 @@ func WithWaker(ctx context.Context, w Waker) context.Context {
 
 type nodeKey struct{}
 
+// Node is the node that makes a change.
+type Node struct {
+	Name    string
+	Reaches func() bool // reports whether other nodes can be reached now; nil: they can
+}
+
 // WithNode names the node that makes the changes under this context. Acts on locks whose bridge has its session there
-// are claimed for it in the change that stores them.
-func WithNode(ctx context.Context, name string) context.Context {
-	return context.WithValue(ctx, nodeKey{}, name)
+// are claimed for it in the change that stores them; acts for other nodes are refused while those cannot be reached.
+func WithNode(ctx context.Context, n Node) context.Context {
+	return context.WithValue(ctx, nodeKey{}, n)
 }
 
 // held says whether the node that makes this change is the named one.
 func held(tx *db.Tx, node string) bool {
-	here, ok := tx.Context().Value(nodeKey{}).(string)
-	return ok && here == node && node != ""
+	here, ok := tx.Context().Value(nodeKey{}).(Node)
+	return ok && here.Name == node && node != ""
+}
+
+// reaches reports whether the node that makes this change can send an act to the named one now.
+func reaches(tx *db.Tx, node string) bool {
+	here, ok := tx.Context().Value(nodeKey{}).(Node)
+	return !ok || here.Name == node || here.Reaches == nil || here.Reaches()
 }
 
 func wake(tx *db.Tx, bridgeID, lockID string) {

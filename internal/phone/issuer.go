@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
 	entissuer "latchkey.dev/ent/issuer"
 	entissuerkey "latchkey.dev/ent/issuerkey"
 	entkeyset "latchkey.dev/ent/keyset"
@@ -223,6 +224,36 @@ func Since(ctx context.Context, c *ent.Client, propertyID string, version, numbe
 		p.KeySets = append(p.KeySets, s.Signed)
 	}
 	return p, nil
+}
+
+// BehindBridges finds among bridges that verify SmartKeys those that did not say that they hold the newest key set and
+// status list of their property.
+func BehindBridges(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]string, error) {
+	bridges, err := c.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
+		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(ctx)
+	if err != nil || len(bridges) == 0 {
+		return nil, err
+	}
+	properties := make([]string, len(bridges))
+	for i, br := range bridges {
+		properties[i] = br.PropertyID
+	}
+	issuers, err := c.Issuer.Query().Where(entissuer.IDIn(properties...)).
+		Select(entissuer.FieldID, entissuer.FieldKeySetVersion, entissuer.FieldListNumber).All(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("load issuers: %w", err)
+	}
+	newest := make(map[string]*ent.Issuer, len(issuers))
+	for _, row := range issuers {
+		newest[row.ID] = row
+	}
+	var behind []string
+	for _, br := range bridges {
+		if row := newest[br.PropertyID]; row != nil && (row.KeySetVersion > *br.KeySetVersion || row.ListNumber > br.KeyListNumber) {
+			behind = append(behind, br.ID)
+		}
+	}
+	return behind, nil
 }
 
 // KeyName is a key id as it is shown.

@@ -79,7 +79,7 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 		c.unready = append(c.unready, "the database does not answer")
 	}
 	if !s.bus.Connected() {
-		c.degraded = append(c.degraded, "no NATS server is connected, so openings and codes for bridges of other nodes have to wait")
+		c.degraded = append(c.degraded, "no NATS server is connected, so openings for bridges of other nodes are refused and codes for them come some seconds late")
 	}
 	return c
 }

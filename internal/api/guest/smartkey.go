@@ -3,7 +3,6 @@ package guest
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -28,8 +27,8 @@ type SmartKeys struct {
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act has an act carried out that is stored, and waits for what becomes of it.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
-	// Unsent counts an act that is not stored because its bridge is not connected.
-	Unsent func()
+	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
+	Unsent func(error)
 }
 
 // GetEnrolment says what a link is for. It changes nothing: mail scanners open links.
@@ -145,10 +144,8 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		order, err = bearer.Store(tx, lk, proof, r.GetPresentation())
 		return err
 	})
-	if errors.Is(err, lock.ErrBridgeOffline) {
-		s.Unsent()
-	}
 	if err != nil {
+		s.Unsent(err)
 		return nil, err
 	}
 	outcome, err := s.Act(ctx, order)

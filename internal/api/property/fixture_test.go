@@ -78,8 +78,12 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
 			return w.read(propertyID, integrationID)
 		},
-		Unsent: func() { w.unsent++ },
-		Act:    func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
+		Unsent: func(err error) {
+			if fault.Has(err, fault.BridgeOffline) {
+				w.unsent++
+			}
+		},
+		Act: func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
 	}
 	w.write(t, func(tx *db.Tx) error {
 		if w.deps.Authority, err = lock.OpenAuthority(tx, keys); err != nil {

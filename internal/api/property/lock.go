@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -119,10 +118,8 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 			Id: order.ActID, LockId: r.GetId(), Result: unknown, Deadline: timestamppb.New(order.Deadline),
 		}}, nil
 	})
-	if errors.Is(err, lock.ErrBridgeOffline) {
-		s.Unsent()
-	}
 	if err != nil {
+		s.Unsent(err)
 		return nil, err
 	}
 	outcome, err := s.Act(ctx, order)

@@ -49,8 +49,8 @@ type Deps struct {
 	// Act has an act carried out that is stored, and waits for what becomes of it, at most
 	// until its deadline.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
-	// Unsent counts an act that is not stored because its bridge is not connected.
-	Unsent func()
+	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
+	Unsent func(error)
 }
 
 // Services implement the area, for gRPC and Connect alike.

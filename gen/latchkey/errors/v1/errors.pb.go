@@ -169,6 +169,8 @@ const (
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70
 	// 503. The bridge is not connected.
 	Reason_REASON_BRIDGE_OFFLINE Reason = 71
+	// 503. The bridge is connected to a node of the service that cannot be reached now: wait as Retry-After says.
+	Reason_REASON_NODE_UNREACHABLE Reason = 122
 	// 409. The bridge is not enrolled, or its access is revoked.
 	Reason_REASON_BRIDGE_REVOKED Reason = 72
 	// 400. The join code is unknown, used or over its hour.
@@ -280,6 +282,7 @@ var (
 		61:  "REASON_FORMER_CODE",
 		70:  "REASON_REMOTE_UNLOCK_UNSUPPORTED",
 		71:  "REASON_BRIDGE_OFFLINE",
+		122: "REASON_NODE_UNREACHABLE",
 		72:  "REASON_BRIDGE_REVOKED",
 		73:  "REASON_JOIN_CODE_INVALID",
 		120: "REASON_LINK_INVALID",
@@ -370,6 +373,7 @@ var (
 		"REASON_FORMER_CODE":               61,
 		"REASON_REMOTE_UNLOCK_UNSUPPORTED": 70,
 		"REASON_BRIDGE_OFFLINE":            71,
+		"REASON_NODE_UNREACHABLE":          122,
 		"REASON_BRIDGE_REVOKED":            72,
 		"REASON_JOIN_CODE_INVALID":         73,
 		"REASON_LINK_INVALID":              120,
@@ -531,7 +535,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\x8e\x12\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\xab\x12\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -603,7 +607,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x15REASON_SPACE_INACTIVE\x10<\x12\x16\n" +
 	"\x12REASON_FORMER_CODE\x10=\x12$\n" +
 	" REASON_REMOTE_UNLOCK_UNSUPPORTED\x10F\x12\x19\n" +
-	"\x15REASON_BRIDGE_OFFLINE\x10G\x12\x19\n" +
+	"\x15REASON_BRIDGE_OFFLINE\x10G\x12\x1b\n" +
+	"\x17REASON_NODE_UNREACHABLE\x10z\x12\x19\n" +
 	"\x15REASON_BRIDGE_REVOKED\x10H\x12\x1c\n" +
 	"\x18REASON_JOIN_CODE_INVALID\x10I\x12\x17\n" +
 	"\x13REASON_LINK_INVALID\x10x\x12\x1b\n" +

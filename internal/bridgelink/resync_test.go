@@ -1,0 +1,139 @@
+package bridgelink
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/bus/bustest"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+)
+
+// apart are two nodes whose buses are connected by a NATS server that a test can take away.
+type apart struct {
+	*site
+	nats        *bustest.Server
+	here, there *Node // the bridge's session is there
+	bridge      *bridge
+}
+
+func newApart(t *testing.T, pace func(*pace)) *apart {
+	t.Helper()
+	s := newSite(t, "sqlite")
+	pace(&s.pace)
+	a := &apart{site: s, nats: bustest.Start(t)}
+	connect := func() *bus.Bus {
+		b, err := bus.Open(t.Context(), bus.Config{URL: a.nats.URL, PingInterval: 50 * time.Millisecond})
+		s.must(err)
+		t.Cleanup(func() { s.must(b.Close()) })
+		return b
+	}
+	var address string
+	a.here, _ = s.nodeOn("nod_here", connect())
+	a.there, address = s.nodeOn("nod_there", connect())
+	a.bridge = s.enrol("front")
+	a.bridge.connect(address)
+	return a
+}
+
+// connected waits until both nodes know whether the bus is there.
+func (a *apart) connected(want bool) {
+	a.t.Helper()
+	a.until("both nodes know of the bus", func() bool {
+		return a.here.cfg.Bus.Connected() == want && a.there.cfg.Bus.Connected() == want
+	})
+}
+
+func (a *apart) delivered(what string) {
+	a.t.Helper()
+	if d := a.bridge.next().GetLockDelta(); d == nil || d.Address != "front" || len(d.Slots) != 1 {
+		a.t.Errorf("%s: %v", what, d)
+	}
+}
+
+// A wake-up that is lost with a server that hung is made good once the nodes are connected again.
+func TestWakeUpLostWithTheBusIsMadeGoodAfterReconnect(t *testing.T) {
+	a := newApart(t, func(p *pace) { p.deaf = time.Hour })
+	a.nats.Freeze()
+	a.put(a.here, a.bridge.lock("front"), "grt_a", "123456") // published into the connection that hangs
+	a.nats.Kill()
+	a.connected(false)
+	a.nats.Restart()
+	a.delivered("after the reconnect")
+}
+
+func TestWakeUpsAreNotNeededWhileTheBusIsAway(t *testing.T) {
+	a := newApart(t, func(p *pace) { p.deaf = 20 * time.Millisecond })
+	a.nats.Kill()
+	a.connected(false)
+	a.put(a.here, a.bridge.lock("front"), "grt_a", "123456")
+	a.delivered("without the bus")
+	a.put(a.here, a.bridge.lock("front"), "grt_b", "123457")
+	a.delivered("the next without the bus")
+}
+
+// Only the node of the one who publishes lost its server: the other hears of a resync and looks.
+func TestANodeThatWasAwayHasTheOthersResync(t *testing.T) {
+	s := newSite(t, "sqlite")
+	here, _ := s.node("nod_here")
+	_, address := s.node("nod_there")
+	b := s.enrol("front")
+	b.connect(address)
+	s.change(func(tx *db.Tx) error { // no waker: as if the wake-up was lost on its way
+		_, err := lock.Put(tx, s.keys, b.lock("front"), lock.Place{
+			GrantID: "grt_a", DoorID: "spc_1", PIN: "123456", NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
+		})
+		return err
+	})
+	signal(here.resyncs.connected)
+	if d := b.next().GetLockDelta(); d == nil {
+		t.Error("the other node did not look")
+	}
+}
+
+// While the bus is away an opening for another node's bridge is refused at once, with its reason.
+func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
+	a := newApart(t, func(p *pace) { p.deaf = time.Hour })
+	lockID := a.bridge.lock("front").ID
+	store := func(ctx context.Context) (o lock.Order, err error) {
+		err = a.db.Write(ctx, func(tx *db.Tx) (err error) {
+			o, err = lock.StoreAct(tx, a.house, lockID, "staff:x", 10*time.Second)
+			return err
+		})
+		return o, err
+	}
+	late, err := store(a.here.Context(t.Context()))
+	a.must(err)
+	a.nats.Kill()
+	a.connected(false)
+	if _, err := store(a.here.Context(t.Context())); !fault.Has(err, fault.NodeUnreachable) {
+		t.Errorf("not stored because of: %v", err)
+	}
+	a.here.Unsent(lock.ErrNodeUnreachable)
+	// The bus went away between storing and sending.
+	_, err = a.here.Act(t.Context(), late)
+	f, _ := fault.Of(err)
+	if f == nil || f.Reason != fault.NodeUnreachable || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
+		t.Errorf("not sent because of: %v", err)
+	}
+	if n := counted(t, a.here.counters.refused.WithLabelValues(unreachable)); n != 2 {
+		t.Errorf("%v refusals are counted, want 2", n)
+	}
+	rows, err := a.db.Read().Act.Query().All(t.Context())
+	a.must(err)
+	if len(rows) != 1 || rows[0].State != lock.ActExpired {
+		t.Errorf("acts: %v", rows)
+	}
+	if _, err := a.here.Greet(t.Context(), a.house, "nod_there", a.bridge.id); !fault.Has(err, fault.NodeUnreachable) {
+		t.Errorf("a greeting: %v", err)
+	}
+	// The bridge's own node needs no bus.
+	done := a.unlocking(a.there, lockID, 5*time.Second)
+	a.bridge.acted(a.bridge.act().Id, lock.ActDone)
+	if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+		t.Errorf("by the bridge's own node: %+v", r)
+	}
+}

@@ -1,0 +1,43 @@
+package phone_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
+)
+
+// Only a bridge that verifies SmartKeys and holds an older key set or status list is behind.
+func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
+	each(t, func(t *testing.T, d *desk) {
+		issuer, err := d.db.Read().Issuer.Get(t.Context(), house)
+		d.must(err)
+		ids := map[string]string{}
+		d.change(func(tx *db.Tx) error {
+			for name, held := range map[string]lock.HeldKeys{
+				"current": {Version: issuer.KeySetVersion, List: issuer.ListNumber}, "older set": {Version: issuer.KeySetVersion - 1, List: issuer.ListNumber},
+				"older list": {Version: issuer.KeySetVersion, List: issuer.ListNumber - 1}, "no SmartKeys": {Version: lock.NoSmartKeys},
+			} {
+				br, err := tx.Bridge.Create().SetID("brg_" + strings.ReplaceAll(name, " ", "_")).SetPropertyID(house).SetName(name).SetCreatedAt(tx.Now()).
+					SetKeySetVersion(held.Version).SetKeyListNumber(held.List).Save(tx.Context())
+				if err != nil {
+					return err
+				}
+				ids[name] = br.ID
+			}
+			return nil
+		})
+		all := []string{ids["current"], ids["older set"], ids["older list"], ids["no SmartKeys"]}
+		behind, err := phone.BehindBridges(t.Context(), d.db.Read(), all)
+		d.must(err)
+		slices.Sort(behind)
+		want := []string{ids["older set"], ids["older list"]}
+		slices.Sort(want)
+		if !slices.Equal(behind, want) {
+			t.Errorf("behind: %v, want %v", behind, want)
+		}
+	})
+}
