@@ -25,6 +25,8 @@ type Act struct {
 	Operation string `json:"operation,omitempty"`
 	// Actor holds the value of the "actor" field.
 	Actor string `json:"actor,omitempty"`
+	// The access of the stay whose phone it was; empty: no phone's.
+	GrantID string `json:"grant_id,omitempty"`
 	// stored, claimed, done, failed, expired or unknown.
 	State string `json:"state,omitempty"`
 	// Result holds the value of the "result" field.
@@ -43,7 +45,7 @@ func (*Act) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case act.FieldID, act.FieldPropertyID, act.FieldLockID, act.FieldOperation, act.FieldActor, act.FieldState, act.FieldResult:
+		case act.FieldID, act.FieldPropertyID, act.FieldLockID, act.FieldOperation, act.FieldActor, act.FieldGrantID, act.FieldState, act.FieldResult:
 			values[i] = new(sql.NullString)
 		case act.FieldDeadline, act.FieldFinishedAt, act.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -91,6 +93,12 @@ func (_m *Act) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field actor", values[i])
 			} else if value.Valid {
 				_m.Actor = value.String
+			}
+		case act.FieldGrantID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field grant_id", values[i])
+			} else if value.Valid {
+				_m.GrantID = value.String
 			}
 		case act.FieldState:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -170,6 +178,9 @@ func (_m *Act) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("actor=")
 	builder.WriteString(_m.Actor)
+	builder.WriteString(", ")
+	builder.WriteString("grant_id=")
+	builder.WriteString(_m.GrantID)
 	builder.WriteString(", ")
 	builder.WriteString("state=")
 	builder.WriteString(_m.State)

@@ -47,6 +47,20 @@ func (_c *ActCreate) SetActor(v string) *ActCreate {
 	return _c
 }
 
+// SetGrantID sets the "grant_id" field.
+func (_c *ActCreate) SetGrantID(v string) *ActCreate {
+	_c.mutation.SetGrantID(v)
+	return _c
+}
+
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_c *ActCreate) SetNillableGrantID(v *string) *ActCreate {
+	if v != nil {
+		_c.SetGrantID(*v)
+	}
+	return _c
+}
+
 // SetState sets the "state" field.
 func (_c *ActCreate) SetState(v string) *ActCreate {
 	_c.mutation.SetState(v)
@@ -142,6 +156,10 @@ func (_c *ActCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *ActCreate) defaults() {
+	if _, ok := _c.mutation.GrantID(); !ok {
+		v := act.DefaultGrantID
+		_c.mutation.SetGrantID(v)
+	}
 	if _, ok := _c.mutation.Result(); !ok {
 		v := act.DefaultResult
 		_c.mutation.SetResult(v)
@@ -184,6 +202,14 @@ func (_c *ActCreate) check() error {
 	if v, ok := _c.mutation.Actor(); ok {
 		if err := act.ActorValidator(v); err != nil {
 			return &ValidationError{Name: "actor", err: fmt.Errorf(`ent: validator failed for field "Act.actor": %w`, err)}
+		}
+	}
+	if _, ok := _c.mutation.GrantID(); !ok {
+		return &ValidationError{Name: "grant_id", err: errors.New(`ent: missing required field "Act.grant_id"`)}
+	}
+	if v, ok := _c.mutation.GrantID(); ok {
+		if err := act.GrantIDValidator(v); err != nil {
+			return &ValidationError{Name: "grant_id", err: fmt.Errorf(`ent: validator failed for field "Act.grant_id": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.State(); !ok {
@@ -264,6 +290,10 @@ func (_c *ActCreate) createSpec() (*Act, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Actor(); ok {
 		_spec.SetField(act.FieldActor, field.TypeString, value)
 		_node.Actor = value
+	}
+	if value, ok := _c.mutation.GrantID(); ok {
+		_spec.SetField(act.FieldGrantID, field.TypeString, value)
+		_node.GrantID = value
 	}
 	if value, ok := _c.mutation.State(); ok {
 		_spec.SetField(act.FieldState, field.TypeString, value)
@@ -419,6 +449,9 @@ func (u *ActUpsertOne) UpdateNewValues() *ActUpsertOne {
 		}
 		if _, exists := u.create.mutation.Actor(); exists {
 			s.SetIgnore(act.FieldActor)
+		}
+		if _, exists := u.create.mutation.GrantID(); exists {
+			s.SetIgnore(act.FieldGrantID)
 		}
 		if _, exists := u.create.mutation.CreatedAt(); exists {
 			s.SetIgnore(act.FieldCreatedAt)
@@ -711,6 +744,9 @@ func (u *ActUpsertBulk) UpdateNewValues() *ActUpsertBulk {
 			}
 			if _, exists := b.mutation.Actor(); exists {
 				s.SetIgnore(act.FieldActor)
+			}
+			if _, exists := b.mutation.GrantID(); exists {
+				s.SetIgnore(act.FieldGrantID)
 			}
 			if _, exists := b.mutation.CreatedAt(); exists {
 				s.SetIgnore(act.FieldCreatedAt)

@@ -34,6 +34,8 @@ type Lock struct {
 	Model string `json:"model,omitempty"`
 	// The space or gate it locks.
 	DoorID *string `json:"door_id,omitempty"`
+	// When the lock was put on this door, or taken off; unset: it was never moved.
+	DoorSince *time.Time `json:"door_since,omitempty"`
 	// Capabilities holds the value of the "capabilities" field.
 	Capabilities slot.Capabilities `json:"capabilities,omitempty"`
 	// Status holds the value of the "status" field.
@@ -66,7 +68,7 @@ func (*Lock) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case lock.FieldID, lock.FieldPropertyID, lock.FieldName, lock.FieldKind, lock.FieldBridgeID, lock.FieldAddress, lock.FieldModel, lock.FieldDoorID:
 			values[i] = new(sql.NullString)
-		case lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldClockToldAt, lock.FieldCreatedAt:
+		case lock.FieldDoorSince, lock.FieldUnreachedAt, lock.FieldReachedAt, lock.FieldOfflineToldAt, lock.FieldBatteryToldAt, lock.FieldClockToldAt, lock.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -131,6 +133,13 @@ func (_m *Lock) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.DoorID = new(string)
 				*_m.DoorID = value.String
+			}
+		case lock.FieldDoorSince:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field door_since", values[i])
+			} else if value.Valid {
+				_m.DoorSince = new(time.Time)
+				*_m.DoorSince = value.Time
 			}
 		case lock.FieldCapabilities:
 			if value, ok := values[i].(*[]byte); !ok {
@@ -252,6 +261,11 @@ func (_m *Lock) String() string {
 	if v := _m.DoorID; v != nil {
 		builder.WriteString("door_id=")
 		builder.WriteString(*v)
+	}
+	builder.WriteString(", ")
+	if v := _m.DoorSince; v != nil {
+		builder.WriteString("door_since=")
+		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")
 	builder.WriteString("capabilities=")

@@ -91,6 +91,20 @@ func (_c *LockCreate) SetNillableDoorID(v *string) *LockCreate {
 	return _c
 }
 
+// SetDoorSince sets the "door_since" field.
+func (_c *LockCreate) SetDoorSince(v time.Time) *LockCreate {
+	_c.mutation.SetDoorSince(v)
+	return _c
+}
+
+// SetNillableDoorSince sets the "door_since" field if the given value is not nil.
+func (_c *LockCreate) SetNillableDoorSince(v *time.Time) *LockCreate {
+	if v != nil {
+		_c.SetDoorSince(*v)
+	}
+	return _c
+}
+
 // SetCapabilities sets the "capabilities" field.
 func (_c *LockCreate) SetCapabilities(v slot.Capabilities) *LockCreate {
 	_c.mutation.SetCapabilities(v)
@@ -396,6 +410,10 @@ func (_c *LockCreate) createSpec() (*Lock, *sqlgraph.CreateSpec) {
 		_spec.SetField(lock.FieldDoorID, field.TypeString, value)
 		_node.DoorID = &value
 	}
+	if value, ok := _c.mutation.DoorSince(); ok {
+		_spec.SetField(lock.FieldDoorSince, field.TypeTime, value)
+		_node.DoorSince = &value
+	}
 	if value, ok := _c.mutation.Capabilities(); ok {
 		_spec.SetField(lock.FieldCapabilities, field.TypeJSON, value)
 		_node.Capabilities = value
@@ -535,6 +553,24 @@ func (u *LockUpsert) UpdateDoorID() *LockUpsert {
 // ClearDoorID clears the value of the "door_id" field.
 func (u *LockUpsert) ClearDoorID() *LockUpsert {
 	u.SetNull(lock.FieldDoorID)
+	return u
+}
+
+// SetDoorSince sets the "door_since" field.
+func (u *LockUpsert) SetDoorSince(v time.Time) *LockUpsert {
+	u.Set(lock.FieldDoorSince, v)
+	return u
+}
+
+// UpdateDoorSince sets the "door_since" field to the value that was provided on create.
+func (u *LockUpsert) UpdateDoorSince() *LockUpsert {
+	u.SetExcluded(lock.FieldDoorSince)
+	return u
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (u *LockUpsert) ClearDoorSince() *LockUpsert {
+	u.SetNull(lock.FieldDoorSince)
 	return u
 }
 
@@ -790,6 +826,27 @@ func (u *LockUpsertOne) UpdateDoorID() *LockUpsertOne {
 func (u *LockUpsertOne) ClearDoorID() *LockUpsertOne {
 	return u.Update(func(s *LockUpsert) {
 		s.ClearDoorID()
+	})
+}
+
+// SetDoorSince sets the "door_since" field.
+func (u *LockUpsertOne) SetDoorSince(v time.Time) *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.SetDoorSince(v)
+	})
+}
+
+// UpdateDoorSince sets the "door_since" field to the value that was provided on create.
+func (u *LockUpsertOne) UpdateDoorSince() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateDoorSince()
+	})
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (u *LockUpsertOne) ClearDoorSince() *LockUpsertOne {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearDoorSince()
 	})
 }
 
@@ -1234,6 +1291,27 @@ func (u *LockUpsertBulk) UpdateDoorID() *LockUpsertBulk {
 func (u *LockUpsertBulk) ClearDoorID() *LockUpsertBulk {
 	return u.Update(func(s *LockUpsert) {
 		s.ClearDoorID()
+	})
+}
+
+// SetDoorSince sets the "door_since" field.
+func (u *LockUpsertBulk) SetDoorSince(v time.Time) *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.SetDoorSince(v)
+	})
+}
+
+// UpdateDoorSince sets the "door_since" field to the value that was provided on create.
+func (u *LockUpsertBulk) UpdateDoorSince() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.UpdateDoorSince()
+	})
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (u *LockUpsertBulk) ClearDoorSince() *LockUpsertBulk {
+	return u.Update(func(s *LockUpsert) {
+		s.ClearDoorSince()
 	})
 }
 

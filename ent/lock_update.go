@@ -93,6 +93,26 @@ func (_u *LockUpdate) ClearDoorID() *LockUpdate {
 	return _u
 }
 
+// SetDoorSince sets the "door_since" field.
+func (_u *LockUpdate) SetDoorSince(v time.Time) *LockUpdate {
+	_u.mutation.SetDoorSince(v)
+	return _u
+}
+
+// SetNillableDoorSince sets the "door_since" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableDoorSince(v *time.Time) *LockUpdate {
+	if v != nil {
+		_u.SetDoorSince(*v)
+	}
+	return _u
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (_u *LockUpdate) ClearDoorSince() *LockUpdate {
+	_u.mutation.ClearDoorSince()
+	return _u
+}
+
 // SetCapabilities sets the "capabilities" field.
 func (_u *LockUpdate) SetCapabilities(v slot.Capabilities) *LockUpdate {
 	_u.mutation.SetCapabilities(v)
@@ -332,6 +352,12 @@ func (_u *LockUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.DoorIDCleared() {
 		_spec.ClearField(lock.FieldDoorID, field.TypeString)
 	}
+	if value, ok := _u.mutation.DoorSince(); ok {
+		_spec.SetField(lock.FieldDoorSince, field.TypeTime, value)
+	}
+	if _u.mutation.DoorSinceCleared() {
+		_spec.ClearField(lock.FieldDoorSince, field.TypeTime)
+	}
 	if value, ok := _u.mutation.Capabilities(); ok {
 		_spec.SetField(lock.FieldCapabilities, field.TypeJSON, value)
 	}
@@ -455,6 +481,26 @@ func (_u *LockUpdateOne) SetNillableDoorID(v *string) *LockUpdateOne {
 // ClearDoorID clears the value of the "door_id" field.
 func (_u *LockUpdateOne) ClearDoorID() *LockUpdateOne {
 	_u.mutation.ClearDoorID()
+	return _u
+}
+
+// SetDoorSince sets the "door_since" field.
+func (_u *LockUpdateOne) SetDoorSince(v time.Time) *LockUpdateOne {
+	_u.mutation.SetDoorSince(v)
+	return _u
+}
+
+// SetNillableDoorSince sets the "door_since" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableDoorSince(v *time.Time) *LockUpdateOne {
+	if v != nil {
+		_u.SetDoorSince(*v)
+	}
+	return _u
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (_u *LockUpdateOne) ClearDoorSince() *LockUpdateOne {
+	_u.mutation.ClearDoorSince()
 	return _u
 }
 
@@ -726,6 +772,12 @@ func (_u *LockUpdateOne) sqlSave(ctx context.Context) (_node *Lock, err error) {
 	}
 	if _u.mutation.DoorIDCleared() {
 		_spec.ClearField(lock.FieldDoorID, field.TypeString)
+	}
+	if value, ok := _u.mutation.DoorSince(); ok {
+		_spec.SetField(lock.FieldDoorSince, field.TypeTime, value)
+	}
+	if _u.mutation.DoorSinceCleared() {
+		_spec.ClearField(lock.FieldDoorSince, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Capabilities(); ok {
 		_spec.SetField(lock.FieldCapabilities, field.TypeJSON, value)

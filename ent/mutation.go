@@ -103,6 +103,7 @@ type ActMutation struct {
 	lock_id       *string
 	operation     *string
 	actor         *string
+	grant_id      *string
 	state         *string
 	result        *string
 	deadline      *time.Time
@@ -362,6 +363,42 @@ func (m *ActMutation) ResetActor() {
 	m.actor = nil
 }
 
+// SetGrantID sets the "grant_id" field.
+func (m *ActMutation) SetGrantID(s string) {
+	m.grant_id = &s
+}
+
+// GrantID returns the value of the "grant_id" field in the mutation.
+func (m *ActMutation) GrantID() (r string, exists bool) {
+	v := m.grant_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldGrantID returns the old "grant_id" field's value of the Act entity.
+// If the Act object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ActMutation) OldGrantID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldGrantID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldGrantID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldGrantID: %w", err)
+	}
+	return oldValue.GrantID, nil
+}
+
+// ResetGrantID resets all changes to the "grant_id" field.
+func (m *ActMutation) ResetGrantID() {
+	m.grant_id = nil
+}
+
 // SetState sets the "state" field.
 func (m *ActMutation) SetState(s string) {
 	m.state = &s
@@ -589,7 +626,7 @@ func (m *ActMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ActMutation) Fields() []string {
-	fields := make([]string, 0, 9)
+	fields := make([]string, 0, 10)
 	if m.property_id != nil {
 		fields = append(fields, act.FieldPropertyID)
 	}
@@ -601,6 +638,9 @@ func (m *ActMutation) Fields() []string {
 	}
 	if m.actor != nil {
 		fields = append(fields, act.FieldActor)
+	}
+	if m.grant_id != nil {
+		fields = append(fields, act.FieldGrantID)
 	}
 	if m.state != nil {
 		fields = append(fields, act.FieldState)
@@ -633,6 +673,8 @@ func (m *ActMutation) Field(name string) (ent.Value, bool) {
 		return m.Operation()
 	case act.FieldActor:
 		return m.Actor()
+	case act.FieldGrantID:
+		return m.GrantID()
 	case act.FieldState:
 		return m.State()
 	case act.FieldResult:
@@ -660,6 +702,8 @@ func (m *ActMutation) OldField(ctx context.Context, name string) (ent.Value, err
 		return m.OldOperation(ctx)
 	case act.FieldActor:
 		return m.OldActor(ctx)
+	case act.FieldGrantID:
+		return m.OldGrantID(ctx)
 	case act.FieldState:
 		return m.OldState(ctx)
 	case act.FieldResult:
@@ -706,6 +750,13 @@ func (m *ActMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetActor(v)
+		return nil
+	case act.FieldGrantID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetGrantID(v)
 		return nil
 	case act.FieldState:
 		v, ok := value.(string)
@@ -811,6 +862,9 @@ func (m *ActMutation) ResetField(name string) error {
 		return nil
 	case act.FieldActor:
 		m.ResetActor()
+		return nil
+	case act.FieldGrantID:
+		m.ResetGrantID()
 		return nil
 	case act.FieldState:
 		m.ResetState()
@@ -16599,6 +16653,7 @@ type LockMutation struct {
 	address         *string
 	model           *string
 	door_id         *string
+	door_since      *time.Time
 	capabilities    *slot.Capabilities
 	status          *schema.LockStatus
 	generation      *int64
@@ -16982,6 +17037,55 @@ func (m *LockMutation) DoorIDCleared() bool {
 func (m *LockMutation) ResetDoorID() {
 	m.door_id = nil
 	delete(m.clearedFields, lock.FieldDoorID)
+}
+
+// SetDoorSince sets the "door_since" field.
+func (m *LockMutation) SetDoorSince(t time.Time) {
+	m.door_since = &t
+}
+
+// DoorSince returns the value of the "door_since" field in the mutation.
+func (m *LockMutation) DoorSince() (r time.Time, exists bool) {
+	v := m.door_since
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldDoorSince returns the old "door_since" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldDoorSince(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldDoorSince is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldDoorSince requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldDoorSince: %w", err)
+	}
+	return oldValue.DoorSince, nil
+}
+
+// ClearDoorSince clears the value of the "door_since" field.
+func (m *LockMutation) ClearDoorSince() {
+	m.door_since = nil
+	m.clearedFields[lock.FieldDoorSince] = struct{}{}
+}
+
+// DoorSinceCleared returns if the "door_since" field was cleared in this mutation.
+func (m *LockMutation) DoorSinceCleared() bool {
+	_, ok := m.clearedFields[lock.FieldDoorSince]
+	return ok
+}
+
+// ResetDoorSince resets all changes to the "door_since" field.
+func (m *LockMutation) ResetDoorSince() {
+	m.door_since = nil
+	delete(m.clearedFields, lock.FieldDoorSince)
 }
 
 // SetCapabilities sets the "capabilities" field.
@@ -17427,7 +17531,7 @@ func (m *LockMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *LockMutation) Fields() []string {
-	fields := make([]string, 0, 16)
+	fields := make([]string, 0, 17)
 	if m.property_id != nil {
 		fields = append(fields, lock.FieldPropertyID)
 	}
@@ -17448,6 +17552,9 @@ func (m *LockMutation) Fields() []string {
 	}
 	if m.door_id != nil {
 		fields = append(fields, lock.FieldDoorID)
+	}
+	if m.door_since != nil {
+		fields = append(fields, lock.FieldDoorSince)
 	}
 	if m.capabilities != nil {
 		fields = append(fields, lock.FieldCapabilities)
@@ -17498,6 +17605,8 @@ func (m *LockMutation) Field(name string) (ent.Value, bool) {
 		return m.Model()
 	case lock.FieldDoorID:
 		return m.DoorID()
+	case lock.FieldDoorSince:
+		return m.DoorSince()
 	case lock.FieldCapabilities:
 		return m.Capabilities()
 	case lock.FieldStatus:
@@ -17539,6 +17648,8 @@ func (m *LockMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldModel(ctx)
 	case lock.FieldDoorID:
 		return m.OldDoorID(ctx)
+	case lock.FieldDoorSince:
+		return m.OldDoorSince(ctx)
 	case lock.FieldCapabilities:
 		return m.OldCapabilities(ctx)
 	case lock.FieldStatus:
@@ -17614,6 +17725,13 @@ func (m *LockMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetDoorID(v)
+		return nil
+	case lock.FieldDoorSince:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetDoorSince(v)
 		return nil
 	case lock.FieldCapabilities:
 		v, ok := value.(slot.Capabilities)
@@ -17726,6 +17844,9 @@ func (m *LockMutation) ClearedFields() []string {
 	if m.FieldCleared(lock.FieldDoorID) {
 		fields = append(fields, lock.FieldDoorID)
 	}
+	if m.FieldCleared(lock.FieldDoorSince) {
+		fields = append(fields, lock.FieldDoorSince)
+	}
 	if m.FieldCleared(lock.FieldUnreachedAt) {
 		fields = append(fields, lock.FieldUnreachedAt)
 	}
@@ -17757,6 +17878,9 @@ func (m *LockMutation) ClearField(name string) error {
 	switch name {
 	case lock.FieldDoorID:
 		m.ClearDoorID()
+		return nil
+	case lock.FieldDoorSince:
+		m.ClearDoorSince()
 		return nil
 	case lock.FieldUnreachedAt:
 		m.ClearUnreachedAt()
@@ -17801,6 +17925,9 @@ func (m *LockMutation) ResetField(name string) error {
 		return nil
 	case lock.FieldDoorID:
 		m.ResetDoorID()
+		return nil
+	case lock.FieldDoorSince:
+		m.ResetDoorSince()
 		return nil
 	case lock.FieldCapabilities:
 		m.ResetCapabilities()

@@ -63,18 +63,24 @@ func init() {
 	actDescActor := actFields[4].Descriptor()
 	// act.ActorValidator is a validator for the "actor" field. It is called by the builders before save.
 	act.ActorValidator = actDescActor.Validators[0].(func(string) error)
+	// actDescGrantID is the schema descriptor for grant_id field.
+	actDescGrantID := actFields[5].Descriptor()
+	// act.DefaultGrantID holds the default value on creation for the grant_id field.
+	act.DefaultGrantID = actDescGrantID.Default.(string)
+	// act.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
+	act.GrantIDValidator = actDescGrantID.Validators[0].(func(string) error)
 	// actDescState is the schema descriptor for state field.
-	actDescState := actFields[5].Descriptor()
+	actDescState := actFields[6].Descriptor()
 	// act.StateValidator is a validator for the "state" field. It is called by the builders before save.
 	act.StateValidator = actDescState.Validators[0].(func(string) error)
 	// actDescResult is the schema descriptor for result field.
-	actDescResult := actFields[6].Descriptor()
+	actDescResult := actFields[7].Descriptor()
 	// act.DefaultResult holds the default value on creation for the result field.
 	act.DefaultResult = actDescResult.Default.(string)
 	// act.ResultValidator is a validator for the "result" field. It is called by the builders before save.
 	act.ResultValidator = actDescResult.Validators[0].(func(string) error)
 	// actDescCreatedAt is the schema descriptor for created_at field.
-	actDescCreatedAt := actFields[9].Descriptor()
+	actDescCreatedAt := actFields[10].Descriptor()
 	// act.DefaultCreatedAt holds the default value on creation for the created_at field.
 	act.DefaultCreatedAt = actDescCreatedAt.Default.(func() time.Time)
 	// actDescID is the schema descriptor for id field.
@@ -634,11 +640,11 @@ func init() {
 	// lock.DoorIDValidator is a validator for the "door_id" field. It is called by the builders before save.
 	lock.DoorIDValidator = lockDescDoorID.Validators[0].(func(string) error)
 	// lockDescGeneration is the schema descriptor for generation field.
-	lockDescGeneration := lockFields[10].Descriptor()
+	lockDescGeneration := lockFields[11].Descriptor()
 	// lock.DefaultGeneration holds the default value on creation for the generation field.
 	lock.DefaultGeneration = lockDescGeneration.Default.(int64)
 	// lockDescCreatedAt is the schema descriptor for created_at field.
-	lockDescCreatedAt := lockFields[16].Descriptor()
+	lockDescCreatedAt := lockFields[17].Descriptor()
 	// lock.DefaultCreatedAt holds the default value on creation for the created_at field.
 	lock.DefaultCreatedAt = lockDescCreatedAt.Default.(func() time.Time)
 	// lockDescID is the schema descriptor for id field.

@@ -21,6 +21,8 @@ const (
 	FieldOperation = "operation"
 	// FieldActor holds the string denoting the actor field in the database.
 	FieldActor = "actor"
+	// FieldGrantID holds the string denoting the grant_id field in the database.
+	FieldGrantID = "grant_id"
 	// FieldState holds the string denoting the state field in the database.
 	FieldState = "state"
 	// FieldResult holds the string denoting the result field in the database.
@@ -42,6 +44,7 @@ var Columns = []string{
 	FieldLockID,
 	FieldOperation,
 	FieldActor,
+	FieldGrantID,
 	FieldState,
 	FieldResult,
 	FieldDeadline,
@@ -68,6 +71,10 @@ var (
 	OperationValidator func(string) error
 	// ActorValidator is a validator for the "actor" field. It is called by the builders before save.
 	ActorValidator func(string) error
+	// DefaultGrantID holds the default value on creation for the "grant_id" field.
+	DefaultGrantID string
+	// GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
+	GrantIDValidator func(string) error
 	// StateValidator is a validator for the "state" field. It is called by the builders before save.
 	StateValidator func(string) error
 	// DefaultResult holds the default value on creation for the "result" field.
@@ -106,6 +113,11 @@ func ByOperation(opts ...sql.OrderTermOption) OrderOption {
 // ByActor orders the results by the actor field.
 func ByActor(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldActor, opts...).ToFunc()
+}
+
+// ByGrantID orders the results by the grant_id field.
+func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldGrantID, opts...).ToFunc()
 }
 
 // ByState orders the results by the state field.

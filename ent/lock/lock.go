@@ -27,6 +27,8 @@ const (
 	FieldModel = "model"
 	// FieldDoorID holds the string denoting the door_id field in the database.
 	FieldDoorID = "door_id"
+	// FieldDoorSince holds the string denoting the door_since field in the database.
+	FieldDoorSince = "door_since"
 	// FieldCapabilities holds the string denoting the capabilities field in the database.
 	FieldCapabilities = "capabilities"
 	// FieldStatus holds the string denoting the status field in the database.
@@ -59,6 +61,7 @@ var Columns = []string{
 	FieldAddress,
 	FieldModel,
 	FieldDoorID,
+	FieldDoorSince,
 	FieldCapabilities,
 	FieldStatus,
 	FieldGeneration,
@@ -148,6 +151,11 @@ func ByModel(opts ...sql.OrderTermOption) OrderOption {
 // ByDoorID orders the results by the door_id field.
 func ByDoorID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldDoorID, opts...).ToFunc()
+}
+
+// ByDoorSince orders the results by the door_since field.
+func ByDoorSince(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldDoorSince, opts...).ToFunc()
 }
 
 // ByGeneration orders the results by the generation field.

@@ -99,6 +99,11 @@ func DoorID(v string) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldDoorID, v))
 }
 
+// DoorSince applies equality check predicate on the "door_since" field. It's identical to DoorSinceEQ.
+func DoorSince(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldDoorSince, v))
+}
+
 // Generation applies equality check predicate on the "generation" field. It's identical to GenerationEQ.
 func Generation(v int64) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldGeneration, v))
@@ -597,6 +602,56 @@ func DoorIDEqualFold(v string) predicate.Lock {
 // DoorIDContainsFold applies the ContainsFold predicate on the "door_id" field.
 func DoorIDContainsFold(v string) predicate.Lock {
 	return predicate.Lock(sql.FieldContainsFold(FieldDoorID, v))
+}
+
+// DoorSinceEQ applies the EQ predicate on the "door_since" field.
+func DoorSinceEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldDoorSince, v))
+}
+
+// DoorSinceNEQ applies the NEQ predicate on the "door_since" field.
+func DoorSinceNEQ(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldDoorSince, v))
+}
+
+// DoorSinceIn applies the In predicate on the "door_since" field.
+func DoorSinceIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldIn(FieldDoorSince, vs...))
+}
+
+// DoorSinceNotIn applies the NotIn predicate on the "door_since" field.
+func DoorSinceNotIn(vs ...time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldNotIn(FieldDoorSince, vs...))
+}
+
+// DoorSinceGT applies the GT predicate on the "door_since" field.
+func DoorSinceGT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGT(FieldDoorSince, v))
+}
+
+// DoorSinceGTE applies the GTE predicate on the "door_since" field.
+func DoorSinceGTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldGTE(FieldDoorSince, v))
+}
+
+// DoorSinceLT applies the LT predicate on the "door_since" field.
+func DoorSinceLT(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLT(FieldDoorSince, v))
+}
+
+// DoorSinceLTE applies the LTE predicate on the "door_since" field.
+func DoorSinceLTE(v time.Time) predicate.Lock {
+	return predicate.Lock(sql.FieldLTE(FieldDoorSince, v))
+}
+
+// DoorSinceIsNil applies the IsNil predicate on the "door_since" field.
+func DoorSinceIsNil() predicate.Lock {
+	return predicate.Lock(sql.FieldIsNull(FieldDoorSince))
+}
+
+// DoorSinceNotNil applies the NotNil predicate on the "door_since" field.
+func DoorSinceNotNil() predicate.Lock {
+	return predicate.Lock(sql.FieldNotNull(FieldDoorSince))
 }
 
 // GenerationEQ applies the EQ predicate on the "generation" field.

@@ -16,6 +16,7 @@ var (
 		{Name: "lock_id", Type: field.TypeString, Size: 40},
 		{Name: "operation", Type: field.TypeString, Size: 16},
 		{Name: "actor", Type: field.TypeString, Size: 64},
+		{Name: "grant_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "state", Type: field.TypeString, Size: 16},
 		{Name: "result", Type: field.TypeString, Size: 32, Default: ""},
 		{Name: "deadline", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -31,17 +32,17 @@ var (
 			{
 				Name:    "act_property_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{ActsColumns[1], ActsColumns[9]},
+				Columns: []*schema.Column{ActsColumns[1], ActsColumns[10]},
 			},
 			{
 				Name:    "act_lock_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{ActsColumns[2], ActsColumns[9]},
+				Columns: []*schema.Column{ActsColumns[2], ActsColumns[10]},
 			},
 			{
 				Name:    "act_state_deadline",
 				Unique:  false,
-				Columns: []*schema.Column{ActsColumns[5], ActsColumns[7]},
+				Columns: []*schema.Column{ActsColumns[6], ActsColumns[8]},
 			},
 		},
 	}
@@ -585,6 +586,7 @@ var (
 		{Name: "address", Type: field.TypeString, Size: 255},
 		{Name: "model", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "door_id", Type: field.TypeString, Unique: true, Nullable: true, Size: 40},
+		{Name: "door_since", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "capabilities", Type: field.TypeJSON},
 		{Name: "status", Type: field.TypeJSON},
 		{Name: "generation", Type: field.TypeInt64, Default: 0},
@@ -614,7 +616,7 @@ var (
 			{
 				Name:    "lock_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[11]},
+				Columns: []*schema.Column{LocksColumns[12]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
@@ -622,7 +624,7 @@ var (
 			{
 				Name:    "lock_offline_told_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[13]},
+				Columns: []*schema.Column{LocksColumns[14]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "offline_told_at IS NOT NULL",
 				},

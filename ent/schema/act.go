@@ -20,6 +20,7 @@ func (Act) Fields() []ent.Field {
 		field.String("lock_id").MaxRuneLen(40).Immutable(),
 		field.String("operation").MaxRuneLen(16).Immutable(),
 		field.String("actor").MaxRuneLen(64).Immutable(),
+		field.String("grant_id").MaxRuneLen(40).Default("").Immutable().Comment("The access of the stay whose phone it was; empty: no phone's."),
 		field.String("state").MaxRuneLen(16).Comment("stored, claimed, done, failed, expired or unknown."),
 		field.String("result").MaxRuneLen(32).Default(""),
 		moment("deadline"),

@@ -26,6 +26,7 @@ func (Lock) Fields() []ent.Field {
 		field.String("address").MaxRuneLen(255).Immutable().Comment("As the driver of the bridge knows it."),
 		field.String("model").MaxRuneLen(255).Default(""),
 		field.String("door_id").MaxRuneLen(40).Optional().Nillable().Unique().Comment("The space or gate it locks."),
+		field.Time("door_since").Optional().Nillable().SchemaType(momentType).Comment("When the lock was put on this door, or taken off; unset: it was never moved."),
 		field.JSON("capabilities", slot.Capabilities{}),
 		field.JSON("status", LockStatus{}),
 		field.Int64("generation").Default(0).Comment("The last one drawn for a slot of this lock."),

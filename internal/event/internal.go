@@ -12,6 +12,7 @@ const (
 	LockBatteryOK      Kind = "lock.batteryOk"      // after a lock.batteryLow
 	LockClockUntrusted Kind = "lock.clockUntrusted" // so wrong that it keeps no windows
 	LockClockOK        Kind = "lock.clockOk"
+	LockMoved          Kind = "lock.moved" // it was put on a door, or taken off one
 	BridgeOffline      Kind = "bridge.offline"
 	BridgeOnline       Kind = "bridge.online"
 
@@ -25,7 +26,7 @@ const (
 )
 
 var internal = []Kind{
-	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, BridgeOffline, BridgeOnline,
+	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, BridgeOffline, BridgeOnline,
 	GuessesAtLock, GuessesAtSite, CodeCreated, CodeUsed, CodeRead, CodeEnded,
 }
 

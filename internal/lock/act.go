@@ -7,7 +7,6 @@ import (
 	"latchkey.dev/ent"
 	entact "latchkey.dev/ent/act"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 )
@@ -67,10 +66,10 @@ func outcomeOf(a *ent.Act) Outcome {
 
 // StoreAct writes down an opening before anything is sent.
 func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duration) (Order, error) {
-	return storeAct(tx, propertyID, lockID, actor, Unlock, deadline)
+	return storeAct(tx, propertyID, lockID, actor, "", Unlock, deadline)
 }
 
-func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline time.Duration) (Order, error) {
+func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, deadline time.Duration) (Order, error) {
 	lk, br, err := target(tx, propertyID, lockID)
 	if err != nil {
 		return Order{}, err
@@ -94,7 +93,7 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, operation string, deadline t
 	}
 	a := &ent.Act{
 		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
-		Actor: actor, State: state, Deadline: tx.Now().Add(deadline), CreatedAt: tx.Now(),
+		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(deadline), CreatedAt: tx.Now(),
 	}
 	if err := beginAct(tx, a); err != nil {
 		return Order{}, err
@@ -180,9 +179,7 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 		return GetAct(tx.Brief(), tx.Client, a.PropertyID, actID)
 	}
 	if outcome == ActDone && a.Operation != SmartKeyCheck {
-		e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
-		e.OccurredAt = at
-		err = event.Append(tx, e)
+		err = appendOpening(tx, a, lk, at)
 	}
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
 }

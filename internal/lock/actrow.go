@@ -33,7 +33,7 @@ func target(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error
 	return lk, br, nil
 }
 
-const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.deadline, a.created_at, l.address, l.door_id
+const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.grant_id, a.deadline, a.created_at, l.address, l.door_id, l.door_since
 	FROM acts a JOIN locks l ON l.id = a.lock_id AND l.property_id = a.property_id
 	JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE a.id = $1 AND b.id = $2 AND b.revoked_at IS NULL`
@@ -42,7 +42,7 @@ const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.deadlin
 func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	a, lk := &ent.Act{ID: actID}, &ent.Lock{BridgeID: bridgeID}
 	found, err := tx.ReadOne(acting, []any{actID, bridgeID},
-		&a.PropertyID, &a.LockID, &a.Operation, &a.Actor, &a.Deadline, &a.CreatedAt, &lk.Address, &lk.DoorID)
+		&a.PropertyID, &a.LockID, &a.Operation, &a.Actor, &a.GrantID, &a.Deadline, &a.CreatedAt, &lk.Address, &lk.DoorID, &lk.DoorSince)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read act %s: %w", actID, err)
 	}
@@ -53,10 +53,10 @@ func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	return a, lk, nil
 }
 
-const begun = `INSERT INTO acts (id, property_id, lock_id, operation, actor, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+const begun = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
 func beginAct(tx *db.Tx, a *ent.Act) error {
-	_, err := tx.ExecContext(tx.Brief(), begun, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.State, a.Deadline, a.CreatedAt)
+	_, err := tx.ExecContext(tx.Brief(), begun, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
 	if err != nil {
 		return fmt.Errorf("store an act: %w", err)
 	}

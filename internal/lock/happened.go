@@ -107,18 +107,24 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*en
 }
 
 func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
+	row, err := slotAt(tx, lk, h)
+	if err != nil {
+		return nil, err
+	}
 	at := h.At(tx.Now())
+	if row != nil && row.Generation == h.Generation && at.Before(row.ChangedAt) {
+		at = row.ChangedAt // the bridge's clock is behind: nobody typed a code before it was asked for
+	}
 	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
+	if err := setDoor(tx, &e, lk, row, h.Generation, at); err != nil {
+		return nil, err
+	}
 	e.OccurredAt = at
 	if h.Reason != "" {
 		e.Body["reason"] = h.Reason
 	}
 	if h.ClockQuality != "" {
 		e.Body["clockQuality"] = h.ClockQuality
-	}
-	row, err := slotAt(tx, lk, h)
-	if err != nil {
-		return nil, err
 	}
 	if row != nil && row.GrantID != "" {
 		e.Body["grantId"], e.GrantID = row.GrantID, row.GrantID

@@ -103,3 +103,56 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 		}
 	})
 }
+
+// A lock moves from one door to another. What its bridge reports later is of the door that it was on then, and what was typed
+// is of the door that the code was for, whatever the bridge's clock shows.
+func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		for _, door := range []string{"spc_1", "spc_2"} {
+			s.change(func(tx *db.Tx) error {
+				return tx.Space.Create().SetID(door).SetPropertyID(s.house).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
+			})
+		}
+		lk := s.door()
+		hangs := func(minute int, door string) {
+			s.clock.Set(start.Add(time.Duration(minute) * time.Minute))
+			s.change(func(tx *db.Tx) error {
+				_, err := lock.AssignDoor(tx, s.house, lk.ID, door)
+				return err
+			})
+		}
+		hangs(10, "spc_1")
+		row := s.mustPut(lk, "cod_a", "123456")
+		code := row.Generation
+		hangs(20, "")
+		row = s.clear(lk, row)
+		hangs(30, "spc_2")
+		s.clock.Set(start.Add(40 * time.Minute))
+		for n, tt := range []struct {
+			name       string
+			minute     int
+			generation int64
+			want       any
+		}{
+			{"before it was on any door", 5, 0, nil},
+			{"on the first", 15, 0, "spc_1"},
+			{"on none", 25, 0, nil},
+			{"on the second", 35, 0, "spc_2"},
+			{"a code for the first", 15, code, "spc_1"},
+			{"by a clock that is ahead", 35, code, "spc_1"},
+		} {
+			s.change(func(tx *db.Tx) error {
+				h := lock.Happened{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute)}
+				if tt.generation > 0 {
+					h.Slot, h.Generation = row.Number, tt.generation
+				}
+				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{h})
+				return err
+			})
+			all := s.events("door.opened")
+			if got := all[len(all)-1].Body["doorId"]; got != tt.want {
+				t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+			}
+		}
+	})
+}

@@ -107,8 +107,11 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	if err != nil {
 		return nil, err
 	}
+	if doorID == value(lk.DoorID) {
+		return lk, nil
+	}
 	if doorID == "" {
-		return tx.Lock.UpdateOne(lk).ClearDoorID().Save(ctx)
+		return move(tx, lk, "")
 	}
 	if err := doorExists(tx, propertyID, doorID); err != nil {
 		return nil, err
@@ -120,7 +123,7 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	if !ent.IsNotFound(err) {
 		return nil, err
 	}
-	return tx.Lock.UpdateOne(lk).SetDoorID(doorID).Save(ctx)
+	return move(tx, lk, doorID)
 }
 
 func doorExists(tx *db.Tx, propertyID, doorID string) error {

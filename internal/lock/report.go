@@ -78,7 +78,7 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 		if stored.SeenUsed { // the event, which says where, comes later or was lost
 			l.UsedAt = *stored.SeenAt
 		}
-		if err := tellEvidence(tx, l, *stored.SeenAt); err != nil {
+		if err := tellEvidence(tx, lk, l, *stored.SeenAt); err != nil {
 			return nil, err
 		}
 		changes = append(changes, l)
@@ -102,7 +102,7 @@ func Review(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	}
 	next := *row
 	next.Evidence = string(now)
-	return &next, tellEvidence(tx, Learned{Slot: &next, Before: before, After: now}, tx.Now())
+	return &next, tellEvidence(tx, lk, Learned{Slot: &next, Before: before, After: now}, tx.Now())
 }
 
 // WindowAt is the window of a slot at an instant: the present one, else the next, else the last.
@@ -111,8 +111,9 @@ func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 	return d.Present(now)
 }
 
-// tellEvidence writes down that more, or less, is known of a stay's code.
-func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
+// tellEvidence records that more, or less, is known of a stay's code. The code of a lock that has left its door since is
+// marked: what is known of it says nothing about that door any more.
+func tellEvidence(tx *db.Tx, lk *ent.Lock, l Learned, at time.Time) error {
 	s := l.Slot
 	if s.GrantID == "" || l.Before == l.After {
 		return nil
@@ -120,6 +121,9 @@ func tellEvidence(tx *db.Tx, l Learned, at time.Time) error {
 	body := map[string]any{"lockId": s.LockID, "doorId": s.DoorID, "grantId": s.GrantID, "from": string(l.Before), "to": string(l.After)}
 	if s.Result != "" {
 		body["result"] = s.Result
+	}
+	if value(lk.DoorID) != s.DoorID {
+		body["formerLock"] = true
 	}
 	if at.Before(s.ChangedAt) {
 		at = s.ChangedAt // the bridge's clock is behind: nothing is known of a code before it was asked for

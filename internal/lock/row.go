@@ -106,11 +106,12 @@ func unchanged(s *ent.Slot) []predicate.Slot {
 	return []predicate.Slot{entslot.ID(s.ID), entslot.PropertyID(s.PropertyID), entslot.Generation(s.Generation)}
 }
 
-func value(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
+// value is what a pointer leads to, or the zero value for nil.
+func value[T any](p *T) T {
+	if p == nil {
+		return *new(T)
 	}
-	return *t
+	return *p
 }
 
 func moment(t time.Time) *time.Time {

@@ -2,6 +2,7 @@ package phone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"latchkey.dev/ent"
@@ -87,7 +88,26 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	if proof.Operation == smartkey.Check {
 		operation = lock.SmartKeyCheck
 	}
-	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), operation, lock.MaxDeadline)
+	grantID, err := b.grant(tx)
+	if err != nil {
+		return lock.Order{}, err
+	}
+	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), grantID, operation, lock.MaxDeadline)
 	o.Presentation = presentation
 	return o, err
+}
+
+// grant is the access of the stay whose phone it is, by id; empty: the phone is not known any more.
+func (b Bearer) grant(tx *db.Tx) (string, error) {
+	if b.PhoneID == "" {
+		return "", nil
+	}
+	p, err := Get(tx.Context(), tx.Client, b.PhoneID)
+	if errors.Is(err, errPhone) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("load the phone of an opening: %w", err)
+	}
+	return grantAt(tx, p, tx.Now())
 }

@@ -125,3 +125,39 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 		}
 	})
 }
+
+// The use of a SmartKey is stored with the access of the phone's stay: what comes of it is told of that stay, whenever it is
+// reported.
+func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
+	withStay(t, func(t *testing.T, d *desk) {
+		l := d.link()
+		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+		d.must(err)
+		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
+		d.must(err)
+		d.bridge("brg_here")
+		d.change(func(tx *db.Tx) error {
+			if err := tx.Bridge.UpdateOneID("brg_here").SetOnline(true).Exec(tx.Context()); err != nil {
+				return err
+			}
+			err := tx.Grant.Create().SetID("grt_1").SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
+				SetNotAfter(start.Add(time.Hour)).SetCreatedAt(start).Exec(tx.Context())
+			if err != nil {
+				return err
+			}
+			return tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+				SetCapabilities(slot.Capabilities{RemoteUnlock: true}).SetStatus(lock.Status{Online: true}).SetCreatedAt(start).Exec(tx.Context())
+		})
+		for phoneID, want := range map[string]string{row.ID: "grt_1", "phn_gone": "", "": ""} {
+			b := phone.Bearer{Token: smartkey.Token{Property: house}, PhoneID: phoneID}
+			var order lock.Order
+			d.change(func(tx *db.Tx) (err error) {
+				order, err = b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"))
+				return err
+			})
+			if got := d.db.Read().Act.GetX(t.Context(), order.ActID).GrantID; got != want {
+				t.Errorf("phone %q: the access is %q, want %q", phoneID, got, want)
+			}
+		}
+	})
+}

@@ -1,5 +1,5 @@
 -- create "acts" table
-CREATE TABLE "acts" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "lock_id" character varying NOT NULL, "operation" character varying NOT NULL, "actor" character varying NOT NULL, "state" character varying NOT NULL, "result" character varying NOT NULL DEFAULT '', "deadline" timestamptz NOT NULL, "finished_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "acts" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "lock_id" character varying NOT NULL, "operation" character varying NOT NULL, "actor" character varying NOT NULL, "grant_id" character varying NOT NULL DEFAULT '', "state" character varying NOT NULL, "result" character varying NOT NULL DEFAULT '', "deadline" timestamptz NOT NULL, "finished_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "act_lock_id_created_at" to table: "acts"
 CREATE INDEX "act_lock_id_created_at" ON "acts" ("lock_id", "created_at");
 -- create index "act_property_id_created_at" to table: "acts"
@@ -107,7 +107,7 @@ CREATE INDEX "keystatus_phone_id" ON "key_statuses" ("phone_id");
 -- create index "keystatus_property_id_number" to table: "key_statuses"
 CREATE UNIQUE INDEX "keystatus_property_id_number" ON "key_statuses" ("property_id", "number");
 -- create "locks" table
-CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "clock_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "door_since" timestamptz NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "clock_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "lock_bridge_id_address" to table: "locks"
 CREATE UNIQUE INDEX "lock_bridge_id_address" ON "locks" ("bridge_id", "address");
 -- create index "lock_offline_told_at" to table: "locks"

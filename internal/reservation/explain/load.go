@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"entgo.io/ent/dialect/sql"
 
@@ -77,7 +78,7 @@ type loader struct {
 	tx     *db.Tx
 	row    *ent.Reservation
 	f      Facts
-	grant  []string          // of the stay, the latest first
+	grant  []*ent.Grant      // of the stay, the latest first
 	phone  []string          // of the stay, as actors
 	lockAt []*ent.Lock       // of the doors that the stay has
 	doorOf map[string]string // of these locks
@@ -86,8 +87,22 @@ type loader struct {
 
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).IDs(l.tx.Context())
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(l.tx.Context())
+	l.f.Granted = map[string]time.Time{}
+	for _, g := range l.grant {
+		l.f.Granted[g.ID] = g.CreatedAt
+	}
 	return err
+}
+
+// earlier says whether the access with an id was not the stay's latest any more at a time.
+func (l *loader) earlier(grantID string, at time.Time) bool {
+	for _, g := range l.grant {
+		if !g.CreatedAt.After(at) {
+			return g.ID != grantID
+		}
+	}
+	return false
 }
 
 // phones finds who of the stay may have opened a door with a SmartKey.
@@ -145,7 +160,11 @@ func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
 	}
-	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grant...))
+	ids := make([]string, len(l.grant))
+	for i, g := range l.grant {
+		ids[i] = g.ID
+	}
+	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(ids...))
 }
 
 // kept finds out whether older events of the stay were swept away: they are numbered from 1, and the last of a subject
@@ -294,7 +313,8 @@ func (l *loader) names() error {
 }
 
 func (l *loader) own(e *ent.Event) bool {
-	return e.GrantID != nil && slices.Contains(l.grant, *e.GrantID) || slices.Contains(l.phone, text(e, "actor"))
+	granted := e.GrantID != nil && slices.ContainsFunc(l.grant, func(g *ent.Grant) bool { return g.ID == *e.GrantID })
+	return granted || slices.Contains(l.phone, text(e, "actor"))
 }
 
 // keyed says whether what happened at a door came of a SmartKey.
@@ -306,9 +326,15 @@ func keyed(e *ent.Event) bool {
 // read is an event as a happening.
 func (l *loader) read(e *ent.Event) Happening {
 	h := Happening{
-		At: e.OccurredAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), Ours: l.own(e), Key: keyed(e),
+		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), LockID: text(e, "lockId"),
+		Ours: l.own(e), Key: keyed(e),
 		State: access.State(text(e, "state")), StateBefore: access.State(text(e, "stateBefore")),
 		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"),
+	}
+	h.FormerLock, _ = e.Body["formerLock"].(bool)
+	if e.GrantID != nil && h.Ours {
+		h.GrantID = *e.GrantID
+		h.FormerCode = h.Kind == event.CredentialChanged && l.earlier(h.GrantID, e.CreatedAt)
 	}
 	if result := text(e, "result"); result != "" {
 		h.Reason = result

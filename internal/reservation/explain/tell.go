@@ -28,10 +28,11 @@ type Facts struct {
 	Created, Updated time.Time // of the reservation
 	ByDays           bool      // as the PMS gave it: the property's hours change it too
 	Plan             access.Plan
-	Doors            map[string]Door // what is known of doors beside the plan, by id
-	Happenings       []Happening     // in the order they were stored
-	More             bool            // there are older happenings, which were not loaded
-	Since            time.Time       // there were older happenings than of then, which were swept away; zero: all are kept
+	Doors            map[string]Door      // what is known of doors beside the plan, by id
+	Happenings       []Happening          // in the order they were stored
+	Granted          map[string]time.Time // when each access of the stay was made, by id
+	More             bool                 // there are older happenings, which were not loaded
+	Since            time.Time            // there were older happenings than of then, which were swept away; zero: all are kept
 }
 
 // Door is what is known of a door and its lock beside the plan.
@@ -46,9 +47,11 @@ type Door struct {
 
 // Happening is one event about the stay, or about a lock of its doors.
 type Happening struct {
-	At     time.Time
+	At     time.Time // by the clock of who noticed it
+	Stored time.Time // by the server's clock; zero: not known
 	Kind   event.Kind
-	DoorID string
+	DoorID string // of then
+	LockID string
 	Ours   bool // it is about this stay's own code, or a phone of the stay
 	Other  bool // it is about the code, or a phone, of another stay
 	Staff  bool // staff did it
@@ -56,10 +59,15 @@ type Happening struct {
 	// Of a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
+	GrantID            string // of the stay's access that it is about; empty: not known
 	// Of evidence, and of a plan: the worst word of its doors.
 	Evidence slot.Evidence
-	Reason   string
-	Waiting  []string // of a plan: the doors whose lock could not be reached then
+	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
+	FormerLock, FormerCode bool
+	Reason                 string
+	Waiting                []string // of a plan: the doors whose lock could not be reached then
+
+	proves bool // of an opening: it is the first proof that the lock has the code
 }
 
 // Explanation says why.
@@ -97,6 +105,7 @@ type Step struct {
 	Evidence slot.Evidence
 	Reason   string
 	Sentence string
+	opening  bool // a door was opened, or somebody tried to
 }
 
 // Tell explains.
@@ -125,12 +134,14 @@ func (f Facts) steps() []Step {
 		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "What happened before this is no longer kept."})
 	}
 	told := f.Created
-	f.Happenings = causal(f.Happenings)
-	spans, cut := f.spans(), map[string]bool{}
+	f.Happenings = settleTimes(f.Happenings, f.Granted)
+	spans, cut, known := f.spans(), map[string]bool{}, knownCodes{}
+	slices.SortStableFunc(f.Happenings, func(a, b Happening) int { return a.At.Compare(b.At) })
 	for _, h := range f.Happenings {
 		if h.Kind == event.ReservationChanged && h.At.After(told) {
 			told = h.At
 		}
+		h.proves = known.learnedByUse(h) && f.whole()
 		out = append(out, f.step(h, spans[h.DoorID], cut)...)
 	}
 	if f.Updated.After(told) {
@@ -141,70 +152,11 @@ func (f Facts) steps() []Step {
 		out = append(out, last)
 	}
 	slices.SortStableFunc(out, func(a, b Step) int { return a.At.Compare(b.At) })
-	return out
+	return withoutRepeats(out)
 }
 
-// causal are happenings whose times agree with what led to what, whatever the clocks on site show: what is known of a code
-// on a door came in the order in which it was stored, and nobody typed a code before the door could have known it.
-func causal(all []Happening) []Happening {
-	all = slices.Clone(all)
-	first, last := map[string]time.Time{}, map[string]time.Time{}
-	for i, h := range all {
-		if !h.Ours || h.Kind != event.CredentialChanged {
-			continue
-		}
-		if before, ok := last[h.DoorID]; !ok {
-			first[h.DoorID] = h.At
-		} else if h.At.Before(before) {
-			all[i].At = before
-		}
-		last[h.DoorID] = all[i].At
-	}
-	for i, h := range all {
-		typed := h.Ours && !h.Key && (h.Kind == event.DoorOpened || h.Kind == event.DoorDenied)
-		if from, ok := first[h.DoorID]; typed && ok && h.At.Before(from) {
-			all[i].At = from
-		}
-	}
-	return all
-}
-
-// span is from when to when a code of the stay was at a door.
-type span struct {
-	from, to time.Time
-	open     bool // it is there still
-}
-
-func (s span) has(at time.Time) bool {
-	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
-}
-
-// spans says from when to when a code of the stay was at each door.
-func (f Facts) spans() map[string]span {
-	out := map[string]span{}
-	for _, h := range f.Happenings {
-		for _, doorID := range h.Waiting {
-			if _, known := out[doorID]; !known {
-				out[doorID] = span{from: h.At, to: h.At, open: true}
-			}
-		}
-		if !h.Ours || h.Key || h.DoorID == "" {
-			continue
-		}
-		s, known := out[h.DoorID]
-		if !known || h.At.Before(s.from) {
-			s.from = h.At
-		}
-		if h.At.After(s.to) {
-			s.to = h.At
-		}
-		if h.Kind == event.CredentialChanged {
-			s.open = h.Evidence != slot.Removed
-		}
-		out[h.DoorID] = s
-	}
-	return out
-}
+// whole says that no older happening is missing.
+func (f Facts) whole() bool { return !f.More && f.Since.IsZero() }
 
 // step is what a happening is told as. had is from when to when the stay had a code at its door; cut are the doors of which
 // it was told that their lock cannot be reached.
@@ -222,6 +174,7 @@ func (f Facts) step(h Happening, had span, cut map[string]bool) []Step {
 		return f.link(h, had, cut)
 	case event.DoorOpened, event.DoorDenied:
 		if s, ok := f.atDoor(h, had); ok {
+			s.opening = true
 			return []Step{s}
 		}
 	}
@@ -283,6 +236,10 @@ func (f Facts) evidence(h Happening) []Step {
 	if !ok || !h.Ours {
 		return nil
 	}
+	if h.FormerLock || h.FormerCode {
+		w = w.former(h.FormerLock, h.FormerCode)
+		h.Evidence = ""
+	}
 	return []Step{f.at(h, w.actor, w.kind, w.sentence)}
 }
 
@@ -320,8 +277,12 @@ func (f Facts) atDoor(h Happening, had span) (Step, bool) {
 	case h.Key:
 		return Step{}, false
 	case h.Kind == event.DoorOpened && h.Ours:
+		sentence := "% was opened with your code."
+		if h.proves {
+			sentence += " This is how it became known that the lock has it."
+		}
 		h.Evidence = slot.Used
-		return f.at(h, Guest, "doorOpened", "% was opened with your code."), true
+		return f.at(h, Guest, "doorOpened", sentence), true
 	case h.Kind == event.DoorOpened && h.Staff && near:
 		return f.at(h, Staff, "doorOpenedByStaff", "Staff opened % from afar."), true
 	case h.Kind == event.DoorDenied && h.Ours:

@@ -21,8 +21,9 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func at(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 
 const (
-	room = "spc_room"
-	gate = "gat_front"
+	room  = "spc_room"
+	gate  = "gat_front"
+	grant = "gra_1"
 )
 
 // stay is a stay that is checked in, with a room and a gate, two hours after it was.
@@ -40,12 +41,18 @@ func stay(happenings ...Happening) Facts {
 			room: {Name: "Room 1", Private: true, Locked: true, Online: true, ReadBack: true},
 			gate: {Name: "Front", Locked: true, Online: true, ReadBack: true},
 		},
+		Granted:    map[string]time.Time{grant: at(1)},
 		Happenings: happenings,
 	}
 }
 
 func evidence(minute int, door string, e slot.Evidence) Happening {
-	return Happening{At: at(minute), Kind: event.CredentialChanged, DoorID: door, Ours: true, Evidence: e}
+	return Happening{At: at(minute), Kind: event.CredentialChanged, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, Ours: true, Evidence: e}
+}
+
+// opened is an opening with the stay's code.
+func opened(minute int, door string) Happening {
+	return Happening{At: at(minute), Kind: event.DoorOpened, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, Ours: true}
 }
 
 // kinds are the steps in short: minute, actor, kind and door.
@@ -69,17 +76,17 @@ func TestSteps(t *testing.T) {
 		{
 			"from the check-in to the keypad",
 			stay(checkIn, Happening{At: at(1), Kind: event.PINGenerated}, issued, evidence(2, room, slot.Sent), evidence(3, room, slot.Accepted), evidence(4, room, slot.Verified),
-				Happening{At: at(9), Kind: event.DoorOpened, DoorID: room, Ours: true}),
+				opened(9, room)),
 			[]string{"0 pms bookingReceived", "1 pms checkedIn", "1 latchkey codeMade", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 lock codeAccepted Room 1", "4 lock codeVerified Room 1", "9 guest doorOpened Room 1"},
 		},
 		{
 			"an opening that was heard of late stands where it was",
-			stay(issued, evidence(2, room, slot.Verified), evidence(60, room, slot.Accepted), Happening{At: at(10), Kind: event.DoorOpened, DoorID: room, Ours: true}),
+			stay(issued, evidence(2, room, slot.Verified), evidence(60, room, slot.Accepted), opened(10, room)),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "60 lock codeAccepted Room 1"},
 		},
 		{
 			"a clock on site that is behind, and goes back",
-			stay(issued, evidence(2, room, slot.Sent), evidence(-5, room, slot.Verified), Happening{At: at(-4), Kind: event.DoorOpened, DoorID: room, Ours: true}, evidence(-3, room, slot.Removed)),
+			stay(issued, evidence(2, room, slot.Sent), evidence(-5, room, slot.Verified), opened(-4, room), evidence(-3, room, slot.Removed)),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "2 lock codeVerified Room 1", "2 guest doorOpened Room 1", "2 lock codeRemoved Room 1"},
 		},
 		{

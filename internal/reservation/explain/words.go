@@ -83,11 +83,24 @@ type rung struct {
 
 // ladder are the steps of the evidence for a code on a lock. That it was used is told by the opening itself.
 var ladder = map[slot.Evidence]rung{
-	slot.Sent:        {Bridge, "codeSent", "The hotel's bridge has your code for %."},
+	slot.Sent:        {Bridge, "codeSent", "The hotel's bridge has your code for the lock of %."},
 	slot.Accepted:    {Lock, "codeAccepted", "The lock of % took your code."},
 	slot.Verified:    {Lock, "codeVerified", "Your code was seen in the lock of %."},
 	slot.Unconfirmed: {Bridge, "codeUnconfirmed", "Whether the lock of % has your code is not known."},
 	slot.Failed:      {Lock, "codeRefused", "The lock of % refused your code."},
-	slot.Removing:    {Bridge, "codeRemoving", "Your code is being taken off %."},
+	slot.Removing:    {Bridge, "codeRemoving", "Your code is being taken off the lock of %."},
 	slot.Removed:     {Lock, "codeRemoved", "Your code is gone from the lock of %."},
+}
+
+// former is the step where the lock is not the one of the door any more, or the code is of an access that another took the
+// place of. Its kind is another one: it says nothing about what the door does.
+func (r rung) former(lock, code bool) rung {
+	r.kind = "former" + strings.ToUpper(r.kind[:1]) + r.kind[1:]
+	if code {
+		r.sentence = strings.NewReplacer("Your code", "Your earlier code", "your code", "your earlier code").Replace(r.sentence)
+	}
+	if lock {
+		r.sentence = strings.Replace(r.sentence, "lock of %", "lock that % had before", 1)
+	}
+	return r
 }

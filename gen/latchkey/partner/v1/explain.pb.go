@@ -265,7 +265,7 @@ func (x *ExplainedDoor) GetAdvice() string {
 // ExplainedStep is one thing that happened.
 type ExplainedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When, by the clock of whoever did it, and never before what led to it.
+	// When, by the clock of whoever did it. A time that cannot be right is corrected.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Who did it: pms, latchkey, bridge, lock, guest or staff.
 	Actor string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
@@ -275,7 +275,7 @@ type ExplainedStep struct {
 	DoorId *string `protobuf:"bytes,4,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
 	// What people call that door.
 	DoorName *string `protobuf:"bytes,5,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
-	// What was known of the PIN there from then on.
+	// What was known of the PIN there from then on. Absent for a former lock of the door and for an earlier PIN.
 	Evidence *string `protobuf:"bytes,6,opt,name=evidence,proto3,oneof" json:"evidence,omitempty"`
 	// Why: a camelCase word.
 	Reason *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`

@@ -1,0 +1,83 @@
+package lock
+
+import (
+	"fmt"
+	"time"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+)
+
+// move puts a lock on another door, or takes it off for an empty one, and records it: what bridges report late happened at
+// the door of then.
+func move(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
+	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
+	body := map[string]any{"lockId": lk.ID}
+	if lk.DoorID != nil {
+		body["doorBefore"] = *lk.DoorID
+	}
+	if doorID == "" {
+		u.ClearDoorID()
+	} else {
+		u.SetDoorID(doorID)
+		body["doorId"] = doorID
+	}
+	moved, err := u.Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	err = event.Append(tx, event.Event{PropertyID: lk.PropertyID, Subject: event.Inside(lk.ID), Kind: event.LockMoved, Body: body})
+	return moved, err
+}
+
+// doorAt is the door that a lock was on at a time; empty: none.
+func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
+	if lk.DoorSince == nil || !at.Before(*lk.DoorSince) {
+		return value(lk.DoorID), nil
+	}
+	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.PropertyID), entevent.Subject(event.Inside(lk.ID)),
+		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())
+	if ent.IsNotFound(err) { // it is no longer kept
+		return value(lk.DoorID), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look for the door that lock %s was on: %w", lk.ID, err)
+	}
+	door, _ := next.Body["doorBefore"].(string)
+	return door, nil
+}
+
+// setDoor names the door of an event that happened at a lock at a time. Where the code of a slot was typed the slot knows
+// best: no clock can be wrong about it. A slot whose code was placed anew since may have followed its lock to another door.
+func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, generation int64, at time.Time) error {
+	door := ""
+	if row != nil && (row.Generation == generation || !row.Present) {
+		door = row.DoorID
+	}
+	if door == "" {
+		var err error
+		if door, err = doorAt(tx, lk, at); err != nil {
+			return err
+		}
+	}
+	delete(e.Body, "doorId")
+	if door != "" {
+		e.Body["doorId"] = door
+	}
+	return nil
+}
+
+// appendOpening records that an act opened a door, and of which access where it was a phone's.
+func appendOpening(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
+	e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
+	if err := setDoor(tx, &e, lk, nil, 0, at); err != nil {
+		return err
+	}
+	if a.GrantID != "" {
+		e.Body["grantId"], e.GrantID = a.GrantID, a.GrantID
+	}
+	e.OccurredAt = at
+	return event.Append(tx, e)
+}

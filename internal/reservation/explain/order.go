@@ -1,0 +1,137 @@
+package explain
+
+import (
+	"slices"
+	"time"
+
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// place is where a code of the stay is: a lock, and the access that put it there.
+type place struct{ grantID, lockID, doorID string }
+
+func placeOf(h Happening) place { return place{h.GrantID, h.LockID, h.DoorID} }
+
+// typed says that a code of the stay was typed at a door.
+func (h Happening) typed() bool { return h.Ours && !h.Key && h.opening() }
+
+// opening says that somebody opened a door, or tried to.
+func (h Happening) opening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
+
+// settleTimes corrects the times that cannot be right, whatever the clocks on site show, and no others:
+//   - nothing happened after the server stored it;
+//   - what is known of one code on one lock came in the order in which it was stored;
+//   - no door opened to an access of the stay before the server had made that access. Such a clock is wrong, so the opening
+//     goes after the first that was known of its code by then.
+//
+// An opening that is reported late keeps its own time: what became known after it, by it or since, moves it nowhere.
+func settleTimes(all []Happening, granted map[string]time.Time) []Happening {
+	all = slices.Clone(all)
+	first, last := map[place]time.Time{}, map[place]time.Time{}
+	for i := range all {
+		h := &all[i]
+		if !h.Stored.IsZero() && h.At.After(h.Stored) {
+			h.At = h.Stored
+		}
+		made, at := granted[h.GrantID], placeOf(*h)
+		switch {
+		case h.Ours && h.Kind == event.CredentialChanged:
+			h.At = latest(h.At, last[at])
+			last[at] = h.At
+			if first[at].IsZero() {
+				first[at] = h.At
+			}
+		case h.Ours && h.opening() && h.At.Before(made):
+			h.At = latest(made, first[at])
+		}
+	}
+	return all
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// knownCodes are the codes that are known to be on their lock, as happenings pass in the order of their times.
+type knownCodes map[place]bool
+
+// learnedByUse says whether the use of a code is the first proof that its lock has it.
+func (k knownCodes) learnedByUse(h Happening) bool {
+	at := placeOf(h)
+	switch {
+	case h.Ours && h.Kind == event.CredentialChanged:
+		switch h.Evidence {
+		case slot.Accepted, slot.Verified, slot.Used:
+			k[at] = true
+		case slot.Removed:
+			delete(k, at)
+		}
+	case h.typed() && h.Kind == event.DoorOpened && !k[at]:
+		k[at] = true
+		return true
+	}
+	return false
+}
+
+// withoutRepeats has each step once that is told in the same words at the same time, as it was last. Two openings at one
+// time are two openings.
+func withoutRepeats(steps []Step) []Step {
+	type words struct {
+		at             time.Time
+		door, sentence string
+	}
+	told := map[words]int{}
+	out := steps[:0]
+	for _, s := range steps {
+		w := words{s.At.UTC().Round(0), s.DoorID, s.Sentence}
+		i, repeats := told[w]
+		if repeats && !s.opening {
+			out[i] = s
+			continue
+		}
+		told[w] = len(out)
+		out = append(out, s)
+	}
+	return out
+}
+
+// span is from when to when a code of the stay was at a door.
+type span struct {
+	from, to time.Time
+	open     bool // it is there still
+}
+
+func (s span) has(at time.Time) bool {
+	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
+}
+
+// spans says from when to when a code of the stay was at each door.
+func (f Facts) spans() map[string]span {
+	out := map[string]span{}
+	for _, h := range f.Happenings {
+		for _, doorID := range h.Waiting {
+			if _, known := out[doorID]; !known {
+				out[doorID] = span{from: h.At, to: h.At, open: true}
+			}
+		}
+		if !h.Ours || h.Key || h.DoorID == "" || h.FormerLock || h.FormerCode {
+			continue
+		}
+		s, known := out[h.DoorID]
+		if !known || h.At.Before(s.from) {
+			s.from = h.At
+		}
+		if h.At.After(s.to) {
+			s.to = h.At
+		}
+		if h.Kind == event.CredentialChanged {
+			s.open = h.Evidence != slot.Removed
+		}
+		out[h.DoorID] = s
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+)
+
+// with changes a happening.
+func with(h Happening, change func(*Happening)) Happening {
+	change(&h)
+	return h
+}
+
+func TestTimesOfOpenings(t *testing.T) {
+	issued := Happening{At: at(1), Kind: event.AccessIssued}
+	out := Happening{At: at(40), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
+	checkedOut := func(happenings ...Happening) Facts {
+		f := stay(happenings...)
+		f.State, f.Updated = access.Processed, at(40)
+		return f
+	}
+	for _, tt := range []struct {
+		name  string
+		facts Facts
+		want  []string
+	}{
+		{
+			"the answers of the bridge were lost: what became known by the removal moves no opening",
+			checkedOut(issued, opened(10, room), opened(11, room), out, evidence(41, room, slot.Removed)),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "10 guest doorOpened Room 1", "11 guest doorOpened Room 1", "40 pms checkedOut", "41 lock codeRemoved Room 1"},
+		},
+		{
+			"neither does what was stored before it and happened after it",
+			stay(issued, evidence(12, room, slot.Verified), opened(11, room)),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "11 guest doorOpened Room 1", "12 lock codeVerified Room 1"},
+		},
+		{
+			"a clock on site that is ahead: nothing happens after it was stored",
+			stay(issued, evidence(2, room, slot.Verified), with(opened(14, room), func(h *Happening) { h.Stored = at(10) }),
+				Happening{At: at(12), Kind: event.LockOffline, DoorID: room, Reason: "disconnected"}),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "12 latchkey lockOffline Room 1"},
+		},
+		{
+			"a clock on site that is behind: nothing opens to an access that was not made",
+			stay(issued, opened(-30, room), evidence(50, room, slot.Verified)),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 guest doorOpened Room 1", "50 lock codeVerified Room 1"},
+		},
+		{
+			"the same of a phone",
+			stay(issued, with(opened(-30, room), func(h *Happening) { h.Key = true })),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 guest doorOpenedByPhone Room 1"},
+		},
+		{
+			"two locks of one door have two clocks: neither moves the other",
+			stay(issued, evidence(20, room, slot.Verified), with(evidence(5, room, slot.Sent), func(h *Happening) { h.LockID = "lck_next" })),
+			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "5 bridge codeSent Room 1", "20 lock codeVerified Room 1"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, kinds(Tell(tt.facts))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A code of which nothing was known until its door opened with it: the first opening says so, and no other.
+func TestTheFirstProofOfACode(t *testing.T) {
+	const proof = "This is how it became known"
+	proofs := func(f Facts) (out []bool) {
+		for _, s := range Tell(f).Steps {
+			if s.Kind == "doorOpened" {
+				out = append(out, strings.Contains(s.Sentence, proof))
+			}
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name  string
+		facts Facts
+		want  []bool
+	}{
+		{"nothing was known", stay(opened(5, room), opened(6, room), opened(7, gate)), []bool{true, false, true}},
+		{"it was on its way", stay(evidence(2, room, slot.Sent), opened(5, room)), []bool{true}},
+		{"the lock had taken it", stay(evidence(2, room, slot.Accepted), opened(5, room)), []bool{false}},
+		{"the lock had it before, and the answer was lost after a removal", stay(evidence(2, room, slot.Verified), evidence(3, room, slot.Removed), opened(5, room)), []bool{true}},
+		{"older steps are gone", func() Facts { f := stay(opened(5, room)); f.Since = at(3); return f }(), []bool{false}},
+	} {
+		if diff := cmp.Diff(tt.want, proofs(tt.facts)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// What is known of a lock that the door had before, or of an access that the stay had before, is no evidence of the door.
+func TestFormerLocksAndAccess(t *testing.T) {
+	gone := evidence(9, room, slot.Removed)
+	for _, tt := range []struct {
+		name           string
+		of             Happening
+		kind, sentence string
+		evidence       slot.Evidence
+	}{
+		{"the lock of the door", gone, "codeRemoved", "Your code is gone from the lock of Room 1.", slot.Removed},
+		{"a former lock", with(gone, func(h *Happening) { h.FormerLock = true }), "formerCodeRemoved", "Your code is gone from the lock that Room 1 had before.", ""},
+		{"a former access", with(gone, func(h *Happening) { h.FormerCode = true }), "formerCodeRemoved", "Your earlier code is gone from the lock of Room 1.", ""},
+		{
+			"both", with(evidence(9, room, slot.Unconfirmed), func(h *Happening) { h.FormerLock, h.FormerCode = true, true }),
+			"formerCodeUnconfirmed", "Whether the lock that Room 1 had before has your earlier code is not known.", "",
+		},
+	} {
+		steps := Tell(stay(evidence(2, room, slot.Verified), tt.of)).Steps
+		s := steps[len(steps)-1]
+		if s.Kind != tt.kind || s.Sentence != tt.sentence || s.Evidence != tt.evidence {
+			t.Errorf("%s: %s %q %q", tt.name, s.Kind, s.Evidence, s.Sentence)
+		}
+	}
+	// What happens at the door is still told: the code of the present access is there.
+	x := stay(evidence(2, room, slot.Verified), with(gone, func(h *Happening) { h.FormerCode = true }),
+		Happening{At: at(20), Kind: event.LockOffline, DoorID: room, Reason: "lockOffline"})
+	if all := kinds(Tell(x)); all[len(all)-1] != "20 bridge lockOffline Room 1" {
+		t.Errorf("after an earlier code is gone: %v", all)
+	}
+}
+
+func TestNoStepIsToldTwice(t *testing.T) {
+	updated := Happening{At: at(5), Kind: event.AccessUpdated}
+	removed := with(evidence(6, room, slot.Removed), func(h *Happening) { h.FormerCode = true })
+	other := with(removed, func(h *Happening) { h.GrantID = "gra_0" })
+	f := stay(updated, updated, removed, other, evidence(7, room, slot.Verified), opened(9, room), opened(9, room))
+	want := []string{
+		"0 pms bookingReceived", "5 latchkey accessUpdated", "6 lock formerCodeRemoved Room 1", "7 lock codeVerified Room 1",
+		"9 guest doorOpened Room 1", "9 guest doorOpened Room 1",
+	}
+	if diff := cmp.Diff(want, kinds(Tell(f))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

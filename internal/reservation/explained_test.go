@@ -1,0 +1,255 @@
+package reservation_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	entgrant "latchkey.dev/ent/grant"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/reservation/explain"
+	"latchkey.dev/internal/space"
+)
+
+// explained explains a stay.
+func (h *house) explained(rsv string) (e explain.Explanation) {
+	h.t.Helper()
+	e, err := explain.Of(h.db.View(h.ctx()), h.keeper(), h.scope, rsv)
+	h.must(err)
+	return e
+}
+
+// steps are the steps of some kinds, each with its minute after the morning, its kind and its door.
+func (h *house) steps(rsv string, kinds ...string) (out []string) {
+	h.t.Helper()
+	for _, s := range h.explained(rsv).Steps {
+		if slices.Contains(kinds, s.Kind) {
+			out = append(out, number(int(s.At.Sub(morning).Minutes()))+" "+s.Kind+" "+s.DoorName)
+		}
+	}
+	return out
+}
+
+// typed has the bridge report an opening with a code, which may be long ago.
+func (h *house) typed(sequence int64, at time.Time, s *ent.Slot, generation int64) {
+	h.t.Helper()
+	h.heard(lock.Happened{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
+}
+
+// heard has the bridge report what happened at a lock.
+func (h *house) heard(what lock.Happened, lockID string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		lk, err := lock.Get(tx.Context(), tx.Client, h.id, lockID)
+		if err != nil {
+			return err
+		}
+		what.Address = lk.Address
+		_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{what})
+		if err != nil {
+			return err
+		}
+		return h.learn(tx, learned)
+	})
+}
+
+// moveLock puts a lock on a door, or takes it off for "".
+func (h *house) moveLock(name, door string) {
+	h.t.Helper()
+	if door != "" {
+		door = h.at(door)
+	}
+	h.write(func(tx *db.Tx) error {
+		if _, err := lock.AssignDoor(tx, h.id, h.at("lck-"+name), door); err != nil {
+			return err
+		}
+		return h.keeper().Replan(tx, h.id, space.Touched{All: true})
+	})
+}
+
+// The bridge got the code and its answers were lost: what it reports of the openings, and later of the removal, moves none.
+func TestOpeningsKeepTheirTimes(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1").Row.ID
+		row := h.slotsAt("r1")[0]
+		for n := range 3 {
+			h.clock.Set(morning.Add(time.Duration(10+n) * time.Minute))
+			h.typed(int64(1+n), h.clock.Now(), row, row.Generation)
+		}
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.says("r1", slot.Verified, slot.OK)
+		kinds := []string{"doorOpened", "checkedOut", "codeRemoved"}
+		openings := []string{"10 doorOpened r1", "11 doorOpened r1", "12 doorOpened r1"}
+		same(t, "during the stay", openings, h.steps(rsv, kinds...))
+		h.clock.Set(morning.Add(30 * time.Minute))
+		h.put(state("A", "processed"))
+		h.clock.Set(morning.Add(31 * time.Minute))
+		h.verify("r1")
+		same(t, "after the stay", append(openings, "30 checkedOut ", "31 codeRemoved r1"), h.steps(rsv, kinds...))
+	})
+}
+
+// A bridge whose clock is behind reports an opening of before the code was asked for: it is of then, at the earliest.
+func TestNoOpeningBeforeItsCode(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.clock.Set(morning.Add(5 * time.Minute))
+		rsv := h.checkIn("A", "r1").Row.ID
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		row := h.slotsAt("r2")[0]
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.typed(1, morning.Add(7*time.Minute), row, row.Generation)
+		same(t, "the story", []string{"10 roomChanged ", "10 doorOpened r2"}, h.steps(rsv, "roomChanged", "doorOpened"))
+	})
+}
+
+// A lock is taken off one door and put on another, and its bridge reports late what happened at the first.
+func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		row := h.slotsAt("r1")[0]
+		code := row.Generation
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.moveLock("r3", "")
+		h.moveLock("r1", "")
+		h.moveLock("r1", "r3")
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.typed(1, morning.Add(5*time.Minute), row, code)
+		same(t, "the opening", []string{"5 doorOpened r1"}, h.steps(rsv, "doorOpened"))
+		for _, step := range h.explained(rsv).Steps {
+			if step.DoorName == "r3" {
+				t.Errorf("the guest never had r3: %+v", step)
+			}
+		}
+	})
+}
+
+// The code is taken off the lock that the door had before: that is said, and is no word on the door.
+func TestTheFormerLockOfADoorIsCleared(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		h.moveLock("r2", "")
+		h.moveLock("r1", "")
+		h.moveLock("r2", "r1")
+		h.clock.Set(morning.Add(5 * time.Minute))
+		h.verify("r2")
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.verify("r1")
+		same(t, "the door", "r1 verified", doorsOf(h.plan("A"))[0])
+		same(t, "the story", []string{"0 codeVerified r1", "5 codeVerified r1", "10 formerCodeRemoved r1"},
+			onDoor(h.steps(rsv, "codeVerified", "codeRemoved", "formerCodeRemoved"), "r1"))
+		if last := h.lastEvidence(rsv, "r1"); last != slot.Verified {
+			t.Errorf("the last evidence of r1 is %q", last)
+		}
+	})
+}
+
+// A check-out is taken back: the code of before is cleared when that of now is on the lock already.
+func TestAnEarlierAccessIsCleared(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.put(state("A", "processed"))
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.put(state("A", "started"))
+		before, now := h.slotsAt("r1")[0], h.slotsAt("r1")[1]
+		says := func(minute int, s *ent.Slot) {
+			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
+			h.write(func(tx *db.Tx) error {
+				return h.progress(tx, "r1", []lock.Seen{{Number: s.Number, Observed: slot.Observed{
+					Generation: uint64(s.Generation), Present: s.Present, Evidence: slot.Verified, At: tx.Now(),
+				}}})
+			})
+		}
+		says(21, now)
+		says(22, before)
+		same(t, "the story", []string{"0 codeVerified r1", "21 codeVerified r1", "22 formerCodeRemoved r1"},
+			onDoor(h.steps(rsv, "codeVerified", "codeRemoved", "formerCodeRemoved"), "r1"))
+		if last := h.lastEvidence(rsv, "r1"); last != slot.Verified {
+			t.Errorf("the last evidence of r1 is %q", last)
+		}
+	})
+}
+
+// A swap of rooms changes the access of both stays, and each is told of it once.
+func TestASwapIsToldOnce(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.write(func(tx *db.Tx) error {
+			for _, to := range [][2]string{{"A", "r2"}, {"B", "r1"}} {
+				_, err := h.keeper().Upsert(tx, h.scope, reservation.Patch{reservation.PMSID: to[0], reservation.SpaceID: theirs(to[1])}, nil)
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		for _, s := range []reservation.Stored{a, b} {
+			same(t, "the change", []string{"10 accessUpdated "}, h.steps(s.Row.ID, "accessUpdated"))
+		}
+	})
+}
+
+// While a phone or a code of the stay may still open a door, what they do there is told: also after the stay, and when the
+// access is known to be removed.
+func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.RemoteUnlock = true })
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		row := h.slotsAt("r1")[0]
+		grant := h.db.Read().Grant.Query().Where(entgrant.ReservationID(rsv)).OnlyX(h.ctx())
+		phone := lock.PhoneActor + id.New(id.Phone)
+		var order lock.Order
+		h.write(func(tx *db.Tx) (err error) {
+			if err := tx.Bridge.UpdateOneID(h.at("brg")).SetLastSeenAt(tx.Now()).Exec(tx.Context()); err != nil {
+				return err
+			}
+			order, err = lock.StorePresentation(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, lock.MaxDeadline)
+			if err != nil {
+				return err
+			}
+			_, err = lock.ClaimAct(tx, h.at("brg"), epoch, order.ActID)
+			return err
+		})
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.put(state("A", "processed"))
+		h.verify("r1", "g1")
+		h.clock.Set(morning.Add(11 * time.Minute))
+		h.write(func(tx *db.Tx) error {
+			_, err := lock.FinishAct(tx, h.at("brg"), order.ActID, lock.ActDone, "ok", tx.Now())
+			return err
+		})
+		h.clock.Set(morning.Add(12 * time.Minute))
+		h.heard(lock.Happened{Sequence: 1, Kind: "denied", Reason: lock.RefusedKey + "revoked", Actor: phone, GrantID: grant.ID, OccurredAt: h.clock.Now()}, row.LockID)
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.typed(2, morning.Add(9*time.Minute), row, row.Generation)
+		same(t, "the story", []string{"9 doorOpened r1", "10 checkedOut ", "10 accessRemoved ", "11 doorOpenedByPhone r1", "12 phoneDenied r1"},
+			h.steps(rsv, "checkedOut", "accessRemoved", "doorOpened", "doorOpenedByPhone", "phoneDenied"))
+	})
+}
+
+// lastEvidence is what the steps say last of the code at a door.
+func (h *house) lastEvidence(rsv, door string) (last slot.Evidence) {
+	h.t.Helper()
+	for _, s := range h.explained(rsv).Steps {
+		if s.DoorName == door && s.Evidence != "" {
+			last = s.Evidence
+		}
+	}
+	return last
+}
+
+func onDoor(steps []string, door string) (out []string) {
+	for _, s := range steps {
+		if len(s) > len(door) && s[len(s)-len(door)-1:] == " "+door {
+			out = append(out, s)
+		}
+	}
+	return out
+}
