@@ -1,6 +1,15 @@
 package db
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
+
+// ErrComputes is what Write answers in tests if a closure computes for too long.
+var ErrComputes = errComputes
+
+// ThreadTime is the CPU time of the calling thread.
+func ThreadTime() time.Duration { return threadTime() }
 
 // LogMost is where the writer copies the log itself.
 const LogMost = logMost

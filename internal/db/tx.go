@@ -96,7 +96,15 @@ func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.over() }
 // transaction that was lost on the way is an error even if fn hides it.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.over.Store(true)
-	err := fn(t)
+	t.conn.computing = startComputing()
+	var late error
+	err := func() error {
+		defer func() { late = t.conn.computing.stop() }()
+		return fn(t)
+	}()
+	if err == nil {
+		err = late
+	}
 	if err == nil && t.changes.over() {
 		err = errLost
 	}
@@ -125,6 +133,8 @@ type txConn struct {
 	retry   atomic.Bool
 	failed  atomic.Bool // a statement did, and was not undone as a part
 	wrote   atomic.Bool // a statement may have changed something
+
+	computing *computing
 }
 
 func (c *txConn) usable() error {
@@ -143,6 +153,8 @@ func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sq
 		return nil, err
 	}
 	c.wrote.Store(true)
+	c.computing.pause(query)
+	defer c.computing.resume()
 	res, err := c.ExecQuerier.ExecContext(ctx, query, args...)
 	c.note(err)
 	return res, err
@@ -155,6 +167,8 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	if !strings.EqualFold(verb(query), "SELECT") {
 		c.wrote.Store(true)
 	}
+	c.computing.pause(query)
+	defer c.computing.resume()
 	rows, err := c.ExecQuerier.QueryContext(ctx, query, args...)
 	c.note(err)
 	return rows, err
@@ -184,6 +198,9 @@ type ofContext struct{}
 
 func (ofContext) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
+		if err := t.ctx.Err(); err != nil { // also under Brief: a change that is out of time ends at its next statement
+			return nil, err
+		}
 		return t.conn.ExecContext(ctx, query, args...)
 	}
 	return nil, errOutside
@@ -191,6 +208,9 @@ func (ofContext) ExecContext(ctx context.Context, query string, args ...any) (sq
 
 func (ofContext) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
 		return t.conn.QueryContext(ctx, query, args...)
 	}
 	return nil, errOutside

@@ -266,6 +266,7 @@ func TestDeadlineEndsAStatement(t *testing.T) {
 		if err == nil {
 			t.Fatal("an endless statement came to an end")
 		}
+		dbtest.TakeLate() // SQLite's computing is the closure's
 		mustWrite(t, d, put("after"))
 	})
 }
@@ -280,4 +281,25 @@ func TestRedact(t *testing.T) {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
 		}
 	}
+}
+
+// A change that is out of time ends at its next statement, also at one under Brief.
+func TestChangeOutOfTimeEnds(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		d, err := db.Open(t.Context(), db.Config{URL: url, WriteTimeout: 50 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		err = d.Write(t.Context(), func(tx *db.Tx) error {
+			<-tx.Context().Done()
+			return tx.Secret.Create().SetID("late").SetSealed([]byte("late")).Exec(tx.Brief())
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v", err)
+		}
+		if got := stored(t, d); len(got) != 0 {
+			t.Errorf("stored %q", got)
+		}
+	})
 }

@@ -65,6 +65,7 @@ func Open(t testing.TB, engine string, opts ...Option) *db.DB {
 // gone when t ends.
 func URL(t testing.TB, engine string) string {
 	t.Helper()
+	failOnComputing(t)
 	switch engine {
 	case "sqlite":
 		return "sqlite:" + sqliteCopy(t)

@@ -1,0 +1,76 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+)
+
+// errComputes is what Write answers in tests if a closure computes for too long.
+var errComputes = errors.New("db: a closure of Write computes for too long while all other changes wait")
+
+// computingLimit is how long a closure may compute between two statements, in nanoseconds of CPU time. 0: unlimited.
+var computingLimit atomic.Int64
+
+// computingReport is called with what was found.
+var computingReport atomic.Pointer[func(error)]
+
+// LimitComputing makes Write fail, in the whole process, if a closure computes for longer than limit without using the
+// database, and calls report. Time in which the closure waits for the processor does not count. It is for tests: each
+// closure is tied to a thread of its own, which makes Write slower.
+func LimitComputing(limit time.Duration, report func(error)) {
+	computingReport.Store(&report)
+	computingLimit.Store(int64(limit))
+}
+
+// computing measures the CPU time of a closure between its statements. A nil one measures nothing.
+type computing struct {
+	limit  time.Duration
+	since  time.Duration // CPU time of the thread when the closure went on after its last statement
+	most   time.Duration
+	before string // the statement after the longest computation; "": the end of the closure
+}
+
+// startComputing begins to measure the closure that the calling goroutine is about to run. Call stop when it has ended.
+func startComputing() *computing {
+	limit := time.Duration(computingLimit.Load())
+	if limit == 0 {
+		return nil
+	}
+	runtime.LockOSThread()
+	return &computing{limit: limit, since: threadTime()}
+}
+
+// pause is called before a statement.
+func (c *computing) pause(statement string) {
+	if c == nil {
+		return
+	}
+	if d := threadTime() - c.since; d > c.most {
+		c.most, c.before = d, statement
+	}
+}
+
+// resume is called after a statement.
+func (c *computing) resume() {
+	if c != nil {
+		c.since = threadTime()
+	}
+}
+
+// stop ends the measurement and reports a closure that computed for too long.
+func (c *computing) stop() error {
+	if c == nil {
+		return nil
+	}
+	c.pause("")
+	runtime.UnlockOSThread()
+	if c.most <= c.limit {
+		return nil
+	}
+	err := fmt.Errorf("%w: %v of CPU time before %q; the limit is %v", errComputes, c.most, c.before, c.limit)
+	(*computingReport.Load())(err)
+	return err
+}

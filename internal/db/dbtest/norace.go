@@ -1,0 +1,6 @@
+//go:build !race
+
+package dbtest
+
+// slower is how much slower the race detector makes a program.
+const slower = 1

@@ -1,0 +1,16 @@
+package db
+
+import (
+	"syscall"
+	"time"
+)
+
+// threadTime is the CPU time that the calling thread has used.
+func threadTime() time.Duration {
+	const thread = 1 // RUSAGE_THREAD
+	var used syscall.Rusage
+	if syscall.Getrusage(thread, &used) != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
