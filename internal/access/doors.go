@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
 )
 
@@ -127,10 +128,7 @@ func (f fitted) decided(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
 		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now),
-		PIN: pin.Rules{
-			Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet,
-			ForbiddenPrefixes: c.ForbiddenPrefixes, ForbiddenPatterns: c.ForbiddenPatterns,
-		},
+		PIN: pinRules(c),
 	}
 	switch {
 	case f.bridge == nil:
@@ -139,6 +137,19 @@ func (f fitted) decided(now time.Time) *Lock {
 		out.Bridge = fault.BridgeRevoked
 	}
 	return out
+}
+
+// pinRules are the rules for PINs of a lock with these capabilities.
+func pinRules(c slot.Capabilities) pin.Rules {
+	r := pin.Rules{Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet, Prefixes: c.ForbiddenPrefixes}
+	for _, source := range c.ForbiddenPatterns {
+		p, err := slot.CompilePattern(source)
+		if err != nil { // bridges' patterns are checked when they are reported; what cannot be read forbids every PIN
+			return pin.Rules{Unusable: true}
+		}
+		r.Forbidden = append(r.Forbidden, p)
+	}
+	return r
 }
 
 // fittedQuery finds in one go what three queries of ent would: each change of a reservation runs it. CROSS JOIN has SQLite

@@ -22,10 +22,12 @@ type codes struct {
 	keys  *keyring.Ring
 	grant *ent.Grant
 	size  int
-	all   *ent.Pin
-	own   map[string]*ent.Pin
-	plain map[string]string // by the PIN's id
-	none  map[string]bool   // doors for which no PIN can be drawn
+	// drawer draws inside the transaction, because the PIN's row is what makes it unique. Its work is bounded.
+	drawer pin.Drawer
+	all    *ent.Pin
+	own    map[string]*ent.Pin
+	plain  map[string]string // by the PIN's id
+	none   map[string]bool   // doors for which no PIN can be drawn
 
 	drew    bool // a PIN was drawn in this run
 	short   bool // and it has fewer digits than are safe
@@ -85,21 +87,21 @@ func (c *codes) cover(doors []Door) error {
 	return nil
 }
 
-// drawForAll draws the PIN of the stay: for all doors at once, or else for as many as come first.
+// drawForAll draws the PIN of the stay: for all doors at once, or for as many as can share one, the first ones first.
 func (c *codes) drawForAll(wanted []Door) error {
-	for n := len(wanted); n > 0; n-- {
-		rules := make([]pin.Rules, n)
-		for i, d := range wanted[:n] {
-			rules[i] = d.Lock.PIN
-		}
-		p, err := c.draw("", rules)
-		if errors.Is(err, errNone) {
-			continue
-		}
-		c.all = p
-		return err
+	if len(wanted) == 0 {
+		return nil
 	}
-	return nil
+	rules := make([]pin.Rules, len(wanted))
+	for i, d := range wanted {
+		rules[i] = d.Lock.PIN
+	}
+	p, err := c.draw("", rules)
+	if errors.Is(err, errNone) {
+		return nil
+	}
+	c.all = p
+	return err
 }
 
 // drawFor gives a door a PIN of its own, in place of the one it had.
@@ -135,7 +137,7 @@ var errNone = errors.New("no PIN is possible")
 // draw draws a PIN and reserves it: the row is its claim to be the only one of the property with these digits.
 func (c *codes) draw(doorID string, rules []pin.Rules) (*ent.Pin, error) {
 	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.grant.PropertyID, GrantID: c.grant.ID, DoorID: doorID, CreatedAt: c.tx.Now()}
-	code, err := pin.Draw(nil, c.size, rules, func(code string) (bool, error) { return c.taken(p, code) })
+	code, err := c.drawer.Draw(c.size, rules, func(code string) (bool, error) { return c.taken(p, code) })
 	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
 		return nil, errNone
 	}

@@ -146,14 +146,12 @@ func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 		Schedule: one(c.NativeSchedule, slot.ScheduleNone, slot.ScheduleWindow, slot.ScheduleWeekly),
 		TimeBase: one(c.ScheduleTimeBase, slot.TimeUTC, slot.TimeLocal),
 		OneTime:  c.OneTimeCodes, RemoteUnlock: c.RemoteUnlock, DoorSensor: c.DoorSensor, EventLog: c.EventLog, ReadBack: c.ReadBack,
-		Granularity: time.Duration(c.ScheduleGranularitySeconds) * time.Second,
-		OpLifetime:  time.Duration(c.OperationLifetimeMs) * time.Millisecond,
+		ForbiddenPatterns: c.PinForbiddenPatterns, // the lock package accepts or refuses each as it is
+		Granularity:       time.Duration(c.ScheduleGranularitySeconds) * time.Second,
+		OpLifetime:        time.Duration(c.OperationLifetimeMs) * time.Millisecond,
 	}
 	for _, p := range c.PinForbiddenPrefixes {
 		out.ForbiddenPrefixes = append(out.ForbiddenPrefixes, text(p, 128))
-	}
-	for _, p := range c.PinForbiddenPatterns {
-		out.ForbiddenPatterns = append(out.ForbiddenPatterns, text(p, 1024))
 	}
 	for _, k := range c.CredentialKinds {
 		out.Kinds = append(out.Kinds, slot.CredentialKind(text(k, 32)))

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/staff"
 )
 
 // What one bridge may say.
@@ -105,7 +107,11 @@ func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
 	if h.Status != nil {
 		create.SetStatus(*h.Status)
 	}
-	return create.Save(tx.Context())
+	lk, err := create.Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
 // relearn stores what is new about a lock, and tells when it went offline or its battery became low.
@@ -132,7 +138,30 @@ func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
 	if !changed {
 		return lk, nil
 	}
-	return update.Save(tx.Context())
+	refused := lk.Capabilities.RefusedPatterns
+	lk, err := update.Save(tx.Context())
+	if err != nil {
+		return nil, err
+	}
+	return lk, notifyRefusedPatterns(tx, lk, refused)
+}
+
+// notifyRefusedPatterns tells staff of a lock whose rules for PINs are not all used: it may refuse PINs for them. before is
+// how many were not used until now.
+func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
+	key, refused := lk.ID+"/pinPatternsRefused", lk.Capabilities.RefusedPatterns
+	switch {
+	case refused == before:
+		return nil
+	case refused == 0:
+		return staff.Settle(tx, key)
+	}
+	return staff.Notify(tx, staff.Notice{
+		PropertyID: lk.PropertyID, Kind: "pinPatternsRefused", Subject: lk.ID, OnceKey: key,
+		Text: fmt.Sprintf("%d of the patterns that lock %q forbids in PINs are not used, so the lock may refuse PINs. "+
+			"A lock may have up to %d patterns of printable ASCII, with repeats up to %d, %d instructions together. Correct them in the driver of the bridge.",
+			refused, lk.Name, slot.MaxPatterns, slot.MaxRepeat, slot.MaxPatternSize),
+	})
 }
 
 func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
@@ -172,7 +201,7 @@ func near(a, b *time.Time) bool {
 func bounded(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
 	c.ForbiddenPrefixes = boundedRules(c.ForbiddenPrefixes)
-	c.ForbiddenPatterns = boundedRules(c.ForbiddenPatterns)
+	c.ForbiddenPatterns, c.RefusedPatterns = slot.AcceptPatterns(c.ForbiddenPatterns)
 	if len(c.Kinds) > maxRules {
 		c.Kinds = c.Kinds[:maxRules]
 	}

@@ -1,7 +1,6 @@
 package slot
 
 import (
-	"regexp"
 	"strings"
 	"time"
 )
@@ -55,7 +54,8 @@ type Capabilities struct {
 	PINMin, PINMax    int    // characters
 	Alphabet          string // allowed characters; empty means 0123456789
 	ForbiddenPrefixes []string
-	ForbiddenPatterns []string // RE2, unanchored
+	ForbiddenPatterns []string // RE2, unanchored; within the limits of AcceptPatterns
+	RefusedPatterns   int      // reported patterns that are not used, because they exceed those limits
 	Slots             int      // total, numbered from 1
 	Readable          Readable
 	Schedule          Schedule
@@ -100,8 +100,8 @@ func (c Capabilities) CheckPIN(p PIN) string {
 		}
 	}
 	for _, pattern := range c.ForbiddenPatterns {
-		re, err := regexp.Compile(pattern)
-		if err != nil || re.MatchString(s) {
+		forbidden, err := CompilePattern(pattern)
+		if err != nil || forbidden.Matches(s) {
 			return "pattern"
 		}
 	}

@@ -1,0 +1,56 @@
+package lock_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	entlock "latchkey.dev/ent/lock"
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Patterns that exceed the limits are not stored, staff learn of it once, and again after it was corrected.
+func TestPatternsAreJudgedWhenTheyAreReported(t *testing.T) {
+	costly := strings.Repeat(`.{0,999}`, 16)
+	each(t, func(t *testing.T, s *site) {
+		report := func(patterns ...string) {
+			t.Helper()
+			c := s.caps
+			c.ForbiddenPatterns = patterns
+			s.change(func(tx *db.Tx) error {
+				_, err := lock.Hear(tx, s.bridge.ID, s.epoch, []lock.Heard{{Address: "front", Capabilities: &c}})
+				return err
+			})
+		}
+		check := func(what string, refused, notices int, patterns ...string) {
+			t.Helper()
+			lk, err := s.db.Read().Lock.Query().Where(entlock.Address("front")).Only(t.Context())
+			s.must(err)
+			if c := lk.Capabilities; !slices.Equal(c.ForbiddenPatterns, patterns) || c.RefusedPatterns != refused {
+				t.Errorf("%s: patterns %q, %d refused", what, c.ForbiddenPatterns, c.RefusedPatterns)
+			}
+			told, err := s.db.Read().Notice.Query().Where(entnotice.Subject(lk.ID), entnotice.Kind("pinPatternsRefused")).All(t.Context())
+			s.must(err)
+			if len(told) != notices {
+				t.Errorf("%s: %d notices, want %d", what, len(told), notices)
+			}
+			for _, n := range told {
+				if !strings.Contains(n.Text, `"front"`) || strings.Contains(n.Text, costly) {
+					t.Errorf("%s: notice %q", what, n.Text)
+				}
+			}
+		}
+		s.caps.ForbiddenPatterns = []string{costly, "777"}
+		s.connect("front")
+		check("of a new lock", 1, 1, "777")
+		report(slices.Repeat([]string{costly}, 32)...)
+		check("while it stands", 32, 1)
+		report("777")
+		check("corrected", 0, 1, "777")
+		report(slices.Repeat([]string{"777"}, slot.MaxPatterns+1)...)
+		check("too many", 1, 2, slices.Repeat([]string{"777"}, slot.MaxPatterns)...)
+	})
+}

@@ -1,0 +1,142 @@
+package slot
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"sync"
+)
+
+// Limits of the patterns of one lock. They come from a bridge, and the server matches them inside a transaction that
+// every property waits for, so their cost is bounded before they are stored.
+const (
+	MaxPatterns      = 8
+	MaxPatternLength = 128 // bytes
+	MaxRepeat        = 32  // of {n,m}
+	MaxPatternSize   = 256 // instructions of the compiled programs, together
+)
+
+// Pattern is a compiled regular expression that a PIN must not match.
+type Pattern struct {
+	re   *regexp.Regexp
+	size int
+}
+
+// Matches reports whether the pattern occurs in a PIN.
+func (p Pattern) Matches(pin string) bool { return p.re.MatchString(pin) }
+
+// Size bounds the number of instructions of the compiled pattern.
+func (p Pattern) Size() int { return p.size }
+
+// String is the source of the pattern.
+func (p Pattern) String() string { return p.re.String() }
+
+// maxCompiled bounds the cache of compiled patterns: a few kilobytes each.
+const maxCompiled = 512
+
+// compiled caches patterns by their source. The locks of a site are of few models, so few patterns are in use.
+var compiled = struct {
+	sync.Mutex
+	by map[string]Pattern
+}{by: map[string]Pattern{}}
+
+// CompilePattern compiles a pattern, or returns it from a cache. It refuses what [PatternSize] refuses.
+func CompilePattern(source string) (Pattern, error) {
+	compiled.Lock()
+	p, ok := compiled.by[source]
+	compiled.Unlock()
+	if ok {
+		return p, nil
+	}
+	size, err := PatternSize(source)
+	if err != nil {
+		return Pattern{}, err
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return Pattern{}, err
+	}
+	p = Pattern{re: re, size: size}
+	compiled.Lock()
+	defer compiled.Unlock()
+	if len(compiled.by) >= maxCompiled {
+		clear(compiled.by)
+	}
+	compiled.by[source] = p
+	return p, nil
+}
+
+// AcceptPatterns returns the patterns of a lock that are used, and how many of those reported are not: because one is
+// invalid, or because all together exceed the limits. It looks at the first few only.
+func AcceptPatterns(reported []string) (accepted []string, refused int) {
+	total := 0
+	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {
+		size, err := PatternSize(source)
+		if err != nil || len(accepted) == MaxPatterns || total+size > MaxPatternSize {
+			continue
+		}
+		total += size
+		accepted = append(accepted, source)
+	}
+	return accepted, len(reported) - len(accepted)
+}
+
+var (
+	errPatternLong    = fmt.Errorf("the pattern is longer than %d bytes", MaxPatternLength)
+	errPatternText    = errors.New("the pattern has a character that is not printable ASCII")
+	errPatternGroup   = errors.New("the pattern has a flag or a named group: only (...) and (?:...) are supported")
+	errPatternRepeats = fmt.Errorf("the pattern repeats a part more than %d times", MaxRepeat)
+	errPatternSize    = fmt.Errorf("the pattern is larger than %d instructions", MaxPatternSize)
+)
+
+// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. Flags and classes of
+// Unicode are refused because they are costly to parse already; PINs need neither.
+func PatternSize(source string) (int, error) {
+	if len(source) > MaxPatternLength {
+		return 0, errPatternLong
+	}
+	if strings.ContainsFunc(source, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return 0, errPatternText
+	}
+	if strings.Contains(strings.ReplaceAll(source, "(?:", ""), "(?") {
+		return 0, errPatternGroup
+	}
+	re, err := syntax.Parse(source, syntax.Perl&^syntax.UnicodeGroups)
+	if err != nil {
+		return 0, err
+	}
+	n, err := programSize(re)
+	if err != nil {
+		return 0, err
+	}
+	return n + 2, nil // the program's first and last instruction
+}
+
+// programSize bounds the instructions that a parsed expression compiles to.
+func programSize(re *syntax.Regexp) (int, error) {
+	n := 0
+	for _, sub := range re.Sub {
+		m, err := programSize(sub)
+		if err != nil {
+			return 0, err
+		}
+		n += m + 1
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		n += len(re.Rune)
+	case syntax.OpRepeat:
+		if re.Min > MaxRepeat || re.Max > MaxRepeat {
+			return 0, errPatternRepeats
+		}
+		n *= max(re.Min, re.Max) + 1
+	default:
+		n += 2
+	}
+	if n > MaxPatternSize {
+		return 0, errPatternSize
+	}
+	return n, nil
+}
