@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,10 @@ import (
 
 // A demo that is stopped within its story did not fail, and leaves nothing behind.
 func TestStoppedDemoCleansUp(t *testing.T) {
+	// A caught signal is at its default in a child; one that is ignored here, as under nohup, would be ignored there too.
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
 	signalled := func(s syscall.Signal) func(*exec.Cmd, *os.File) {
 		return func(p *exec.Cmd, _ *os.File) {
 			if err := p.Process.Signal(s); err != nil {
