@@ -1,0 +1,64 @@
+package event_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"testing"
+
+	"latchkey.dev/internal/event"
+)
+
+// declaredKinds reads the constants of type Kind out of the package's source, because a constant leaves no trace at run time.
+func declaredKinds(t *testing.T) []event.Kind {
+	t.Helper()
+	var kinds []event.Kind
+	for _, file := range []string{"event.go", "internal.go"} {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok {
+				return true
+			}
+			if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Kind" {
+				return false
+			}
+			for _, v := range spec.Values {
+				literal, ok := v.(*ast.BasicLit)
+				if !ok {
+					t.Fatalf("%s: a kind is not a literal", file)
+				}
+				kind, err := strconv.Unquote(literal.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				kinds = append(kinds, event.Kind(kind))
+			}
+			return false
+		})
+	}
+	return kinds
+}
+
+// Every kind is either delivered to subscribers or internal, never both and never neither.
+func TestKindsAreComplete(t *testing.T) {
+	declared := declaredKinds(t)
+	if len(declared) < 20 {
+		t.Fatalf("only %d kinds found in the source", len(declared))
+	}
+	for _, k := range declared {
+		if slices.Contains(event.Kinds, k) == k.Internal() {
+			t.Errorf("%s: in Kinds %t, internal %t: want exactly one", k, slices.Contains(event.Kinds, k), k.Internal())
+		}
+	}
+	for _, k := range event.Kinds {
+		if !slices.Contains(declared, k) {
+			t.Errorf("%s is in Kinds and not declared", k)
+		}
+	}
+}
