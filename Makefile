@@ -10,6 +10,11 @@ PLUGINS := protoc-gen-go protoc-gen-go-grpc protoc-gen-grpc-gateway protoc-gen-c
 LOCKED := mkdir -p $(TOOLS) && flock $(TOOLS)/lock
 GO_FILES = $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)
 
+# A stripped binary without paths of the machine that built it. Inlining in the generated models and the embedded NATS server
+# costs 4 MB and speeds nothing up that can be measured.
+RELEASE := -trimpath -ldflags='-s -w' -gcflags='latchkey.dev/ent/...=-l' -gcflags='github.com/nats-io/nats-server/v2/...=-l'
+MOST_BYTES := 60000000
+
 FUZZTIME ?= 30s
 SOAK ?= 50
 BENCH ?= .
@@ -24,21 +29,22 @@ help: ## Show this list
 .PHONY: build
 build: ## Build bin/latchkey and bin/latchkey-bridge
 	@mkdir -p bin
-	go build -o bin/latchkey ./cmd/latchkey
-	CGO_ENABLED=0 go build -o bin/latchkey-bridge ./cmd/latchkey-bridge
+	go build $(RELEASE) -o bin/latchkey ./cmd/latchkey
+	CGO_ENABLED=0 go build $(RELEASE) -o bin/latchkey-bridge ./cmd/latchkey-bridge
+	@size=$$(stat -c %s bin/latchkey); [ "$$size" -le $(MOST_BYTES) ] || { echo "bin/latchkey has $$size bytes, more than $(MOST_BYTES)"; exit 1; }
 
 .PHONY: build-bridge
 build-bridge: ## Build bin/latchkey-bridge-linux-{amd64,arm64}: static, without C
 	@mkdir -p bin
 	@for arch in amd64 arm64; do \
-		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build -o bin/latchkey-bridge-linux-$$arch ./cmd/latchkey-bridge || exit 1; \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build $(RELEASE) -o bin/latchkey-bridge-linux-$$arch ./cmd/latchkey-bridge || exit 1; \
 	done
 
 .PHONY: demo
 demo: ## Build, start everything with one embedded database and tell the story
 	@scripts/need go gcc
 	@mkdir -p bin
-	go build -o bin/latchkey ./cmd/latchkey
+	go build $(RELEASE) -o bin/latchkey ./cmd/latchkey
 	bin/latchkey demo
 
 ##@ Check
@@ -46,7 +52,7 @@ demo: ## Build, start everything with one embedded database and tell the story
 .PHONY: test
 test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
 	@scripts/need go gcc git flock postgresql mosquitto
-	@$(MAKE) fmt-check vet check-generate build-bridge test-race
+	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge test-race
 
 .PHONY: test-race
 test-race: ## Every Go test with the race detector
@@ -64,6 +70,10 @@ lint: fmt-check vet ## Formatting, go vet, buf lint
 .PHONY: fmt-check
 fmt-check:
 	@out=$$(gofmt -l $(GO_FILES)); [ -z "$$out" ] || { echo "not formatted (run: gofmt -w FILE):"; echo "$$out"; exit 1; }
+
+.PHONY: tidy-check
+tidy-check:
+	go mod tidy -diff
 
 .PHONY: vet
 vet:
