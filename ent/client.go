@@ -9,8 +9,6 @@ import (
 	"log"
 	"reflect"
 
-	"latchkey.dev/ent/migrate"
-
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
@@ -54,8 +52,6 @@ import (
 // Client is the client that holds all ent builders.
 type Client struct {
 	config
-	// Schema is the client for creating, migrating and dropping schema.
-	Schema *migrate.Schema
 	// Act is the client for interacting with the Act builders.
 	Act *ActClient
 	// App is the client for interacting with the App builders.
@@ -132,7 +128,6 @@ func NewClient(opts ...Option) *Client {
 }
 
 func (c *Client) init() {
-	c.Schema = migrate.NewSchema(c.driver)
 	c.Act = NewActClient(c.config)
 	c.App = NewAppClient(c.config)
 	c.Arrival = NewArrivalClient(c.config)

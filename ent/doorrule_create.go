@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/doorrule"
@@ -20,7 +18,6 @@ type DoorRuleCreate struct {
 	config
 	mutation *DoorRuleMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -181,7 +178,6 @@ func (_c *DoorRuleCreate) createSpec() (*DoorRule, *sqlgraph.CreateSpec) {
 		_node = &DoorRule{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(doorrule.Table, sqlgraph.NewFieldSpec(doorrule.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -205,231 +201,11 @@ func (_c *DoorRuleCreate) createSpec() (*DoorRule, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.DoorRule.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.DoorRuleUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *DoorRuleCreate) OnConflict(opts ...sql.ConflictOption) *DoorRuleUpsertOne {
-	_c.conflict = opts
-	return &DoorRuleUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *DoorRuleCreate) OnConflictColumns(columns ...string) *DoorRuleUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &DoorRuleUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// DoorRuleUpsertOne is the builder for "upsert"-ing
-	//  one DoorRule node.
-	DoorRuleUpsertOne struct {
-		create *DoorRuleCreate
-	}
-
-	// DoorRuleUpsert is the "OnConflict" setter.
-	DoorRuleUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetFloor sets the "floor" field.
-func (u *DoorRuleUpsert) SetFloor(v int64) *DoorRuleUpsert {
-	u.Set(doorrule.FieldFloor, v)
-	return u
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *DoorRuleUpsert) UpdateFloor() *DoorRuleUpsert {
-	u.SetExcluded(doorrule.FieldFloor)
-	return u
-}
-
-// AddFloor adds v to the "floor" field.
-func (u *DoorRuleUpsert) AddFloor(v int64) *DoorRuleUpsert {
-	u.Add(doorrule.FieldFloor, v)
-	return u
-}
-
-// SetListAgeSeconds sets the "list_age_seconds" field.
-func (u *DoorRuleUpsert) SetListAgeSeconds(v int) *DoorRuleUpsert {
-	u.Set(doorrule.FieldListAgeSeconds, v)
-	return u
-}
-
-// UpdateListAgeSeconds sets the "list_age_seconds" field to the value that was provided on create.
-func (u *DoorRuleUpsert) UpdateListAgeSeconds() *DoorRuleUpsert {
-	u.SetExcluded(doorrule.FieldListAgeSeconds)
-	return u
-}
-
-// AddListAgeSeconds adds v to the "list_age_seconds" field.
-func (u *DoorRuleUpsert) AddListAgeSeconds(v int) *DoorRuleUpsert {
-	u.Add(doorrule.FieldListAgeSeconds, v)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(doorrule.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *DoorRuleUpsertOne) UpdateNewValues() *DoorRuleUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(doorrule.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(doorrule.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(doorrule.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *DoorRuleUpsertOne) Ignore() *DoorRuleUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *DoorRuleUpsertOne) DoNothing() *DoorRuleUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the DoorRuleCreate.OnConflict
-// documentation for more info.
-func (u *DoorRuleUpsertOne) Update(set func(*DoorRuleUpsert)) *DoorRuleUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&DoorRuleUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetFloor sets the "floor" field.
-func (u *DoorRuleUpsertOne) SetFloor(v int64) *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.SetFloor(v)
-	})
-}
-
-// AddFloor adds v to the "floor" field.
-func (u *DoorRuleUpsertOne) AddFloor(v int64) *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.AddFloor(v)
-	})
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *DoorRuleUpsertOne) UpdateFloor() *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.UpdateFloor()
-	})
-}
-
-// SetListAgeSeconds sets the "list_age_seconds" field.
-func (u *DoorRuleUpsertOne) SetListAgeSeconds(v int) *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.SetListAgeSeconds(v)
-	})
-}
-
-// AddListAgeSeconds adds v to the "list_age_seconds" field.
-func (u *DoorRuleUpsertOne) AddListAgeSeconds(v int) *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.AddListAgeSeconds(v)
-	})
-}
-
-// UpdateListAgeSeconds sets the "list_age_seconds" field to the value that was provided on create.
-func (u *DoorRuleUpsertOne) UpdateListAgeSeconds() *DoorRuleUpsertOne {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.UpdateListAgeSeconds()
-	})
-}
-
-// Exec executes the query.
-func (u *DoorRuleUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for DoorRuleCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *DoorRuleUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *DoorRuleUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: DoorRuleUpsertOne.ID is not supported by MySQL driver. Use DoorRuleUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *DoorRuleUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // DoorRuleCreateBulk is the builder for creating many DoorRule entities in bulk.
 type DoorRuleCreateBulk struct {
 	config
 	err      error
 	builders []*DoorRuleCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the DoorRule entities in the database.
@@ -459,7 +235,6 @@ func (_c *DoorRuleCreateBulk) Save(ctx context.Context) ([]*DoorRule, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -506,168 +281,6 @@ func (_c *DoorRuleCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *DoorRuleCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.DoorRule.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.DoorRuleUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *DoorRuleCreateBulk) OnConflict(opts ...sql.ConflictOption) *DoorRuleUpsertBulk {
-	_c.conflict = opts
-	return &DoorRuleUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *DoorRuleCreateBulk) OnConflictColumns(columns ...string) *DoorRuleUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &DoorRuleUpsertBulk{
-		create: _c,
-	}
-}
-
-// DoorRuleUpsertBulk is the builder for "upsert"-ing
-// a bulk of DoorRule nodes.
-type DoorRuleUpsertBulk struct {
-	create *DoorRuleCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(doorrule.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *DoorRuleUpsertBulk) UpdateNewValues() *DoorRuleUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(doorrule.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(doorrule.FieldPropertyID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(doorrule.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.DoorRule.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *DoorRuleUpsertBulk) Ignore() *DoorRuleUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *DoorRuleUpsertBulk) DoNothing() *DoorRuleUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the DoorRuleCreateBulk.OnConflict
-// documentation for more info.
-func (u *DoorRuleUpsertBulk) Update(set func(*DoorRuleUpsert)) *DoorRuleUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&DoorRuleUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetFloor sets the "floor" field.
-func (u *DoorRuleUpsertBulk) SetFloor(v int64) *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.SetFloor(v)
-	})
-}
-
-// AddFloor adds v to the "floor" field.
-func (u *DoorRuleUpsertBulk) AddFloor(v int64) *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.AddFloor(v)
-	})
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *DoorRuleUpsertBulk) UpdateFloor() *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.UpdateFloor()
-	})
-}
-
-// SetListAgeSeconds sets the "list_age_seconds" field.
-func (u *DoorRuleUpsertBulk) SetListAgeSeconds(v int) *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.SetListAgeSeconds(v)
-	})
-}
-
-// AddListAgeSeconds adds v to the "list_age_seconds" field.
-func (u *DoorRuleUpsertBulk) AddListAgeSeconds(v int) *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.AddListAgeSeconds(v)
-	})
-}
-
-// UpdateListAgeSeconds sets the "list_age_seconds" field to the value that was provided on create.
-func (u *DoorRuleUpsertBulk) UpdateListAgeSeconds() *DoorRuleUpsertBulk {
-	return u.Update(func(s *DoorRuleUpsert) {
-		s.UpdateListAgeSeconds()
-	})
-}
-
-// Exec executes the query.
-func (u *DoorRuleUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the DoorRuleCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for DoorRuleCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *DoorRuleUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/event"
@@ -19,7 +18,6 @@ type EventCreate struct {
 	config
 	mutation *EventMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -218,7 +216,6 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 		_node = &Event{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(event.Table, sqlgraph.NewFieldSpec(event.FieldID, field.TypeInt64))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -262,228 +259,11 @@ func (_c *EventCreate) createSpec() (*Event, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Event.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.EventUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *EventCreate) OnConflict(opts ...sql.ConflictOption) *EventUpsertOne {
-	_c.conflict = opts
-	return &EventUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *EventCreate) OnConflictColumns(columns ...string) *EventUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &EventUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// EventUpsertOne is the builder for "upsert"-ing
-	//  one Event node.
-	EventUpsertOne struct {
-		create *EventCreate
-	}
-
-	// EventUpsert is the "OnConflict" setter.
-	EventUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetOccurredAt sets the "occurred_at" field.
-func (u *EventUpsert) SetOccurredAt(v time.Time) *EventUpsert {
-	u.Set(event.FieldOccurredAt, v)
-	return u
-}
-
-// UpdateOccurredAt sets the "occurred_at" field to the value that was provided on create.
-func (u *EventUpsert) UpdateOccurredAt() *EventUpsert {
-	u.SetExcluded(event.FieldOccurredAt)
-	return u
-}
-
-// SetDispatchedAt sets the "dispatched_at" field.
-func (u *EventUpsert) SetDispatchedAt(v time.Time) *EventUpsert {
-	u.Set(event.FieldDispatchedAt, v)
-	return u
-}
-
-// UpdateDispatchedAt sets the "dispatched_at" field to the value that was provided on create.
-func (u *EventUpsert) UpdateDispatchedAt() *EventUpsert {
-	u.SetExcluded(event.FieldDispatchedAt)
-	return u
-}
-
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (u *EventUpsert) ClearDispatchedAt() *EventUpsert {
-	u.SetNull(event.FieldDispatchedAt)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(event.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *EventUpsertOne) UpdateNewValues() *EventUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(event.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(event.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.Subject(); exists {
-			s.SetIgnore(event.FieldSubject)
-		}
-		if _, exists := u.create.mutation.SubjectSequence(); exists {
-			s.SetIgnore(event.FieldSubjectSequence)
-		}
-		if _, exists := u.create.mutation.Kind(); exists {
-			s.SetIgnore(event.FieldKind)
-		}
-		if _, exists := u.create.mutation.Body(); exists {
-			s.SetIgnore(event.FieldBody)
-		}
-		if _, exists := u.create.mutation.GrantID(); exists {
-			s.SetIgnore(event.FieldGrantID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(event.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *EventUpsertOne) Ignore() *EventUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *EventUpsertOne) DoNothing() *EventUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the EventCreate.OnConflict
-// documentation for more info.
-func (u *EventUpsertOne) Update(set func(*EventUpsert)) *EventUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&EventUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetOccurredAt sets the "occurred_at" field.
-func (u *EventUpsertOne) SetOccurredAt(v time.Time) *EventUpsertOne {
-	return u.Update(func(s *EventUpsert) {
-		s.SetOccurredAt(v)
-	})
-}
-
-// UpdateOccurredAt sets the "occurred_at" field to the value that was provided on create.
-func (u *EventUpsertOne) UpdateOccurredAt() *EventUpsertOne {
-	return u.Update(func(s *EventUpsert) {
-		s.UpdateOccurredAt()
-	})
-}
-
-// SetDispatchedAt sets the "dispatched_at" field.
-func (u *EventUpsertOne) SetDispatchedAt(v time.Time) *EventUpsertOne {
-	return u.Update(func(s *EventUpsert) {
-		s.SetDispatchedAt(v)
-	})
-}
-
-// UpdateDispatchedAt sets the "dispatched_at" field to the value that was provided on create.
-func (u *EventUpsertOne) UpdateDispatchedAt() *EventUpsertOne {
-	return u.Update(func(s *EventUpsert) {
-		s.UpdateDispatchedAt()
-	})
-}
-
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (u *EventUpsertOne) ClearDispatchedAt() *EventUpsertOne {
-	return u.Update(func(s *EventUpsert) {
-		s.ClearDispatchedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *EventUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for EventCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *EventUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *EventUpsertOne) ID(ctx context.Context) (id int64, err error) {
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *EventUpsertOne) IDX(ctx context.Context) int64 {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // EventCreateBulk is the builder for creating many Event entities in bulk.
 type EventCreateBulk struct {
 	config
 	err      error
 	builders []*EventCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Event entities in the database.
@@ -513,7 +293,6 @@ func (_c *EventCreateBulk) Save(ctx context.Context) ([]*Event, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -564,176 +343,6 @@ func (_c *EventCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *EventCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Event.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.EventUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *EventCreateBulk) OnConflict(opts ...sql.ConflictOption) *EventUpsertBulk {
-	_c.conflict = opts
-	return &EventUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *EventCreateBulk) OnConflictColumns(columns ...string) *EventUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &EventUpsertBulk{
-		create: _c,
-	}
-}
-
-// EventUpsertBulk is the builder for "upsert"-ing
-// a bulk of Event nodes.
-type EventUpsertBulk struct {
-	create *EventCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(event.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *EventUpsertBulk) UpdateNewValues() *EventUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(event.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(event.FieldPropertyID)
-			}
-			if _, exists := b.mutation.Subject(); exists {
-				s.SetIgnore(event.FieldSubject)
-			}
-			if _, exists := b.mutation.SubjectSequence(); exists {
-				s.SetIgnore(event.FieldSubjectSequence)
-			}
-			if _, exists := b.mutation.Kind(); exists {
-				s.SetIgnore(event.FieldKind)
-			}
-			if _, exists := b.mutation.Body(); exists {
-				s.SetIgnore(event.FieldBody)
-			}
-			if _, exists := b.mutation.GrantID(); exists {
-				s.SetIgnore(event.FieldGrantID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(event.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Event.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *EventUpsertBulk) Ignore() *EventUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *EventUpsertBulk) DoNothing() *EventUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the EventCreateBulk.OnConflict
-// documentation for more info.
-func (u *EventUpsertBulk) Update(set func(*EventUpsert)) *EventUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&EventUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetOccurredAt sets the "occurred_at" field.
-func (u *EventUpsertBulk) SetOccurredAt(v time.Time) *EventUpsertBulk {
-	return u.Update(func(s *EventUpsert) {
-		s.SetOccurredAt(v)
-	})
-}
-
-// UpdateOccurredAt sets the "occurred_at" field to the value that was provided on create.
-func (u *EventUpsertBulk) UpdateOccurredAt() *EventUpsertBulk {
-	return u.Update(func(s *EventUpsert) {
-		s.UpdateOccurredAt()
-	})
-}
-
-// SetDispatchedAt sets the "dispatched_at" field.
-func (u *EventUpsertBulk) SetDispatchedAt(v time.Time) *EventUpsertBulk {
-	return u.Update(func(s *EventUpsert) {
-		s.SetDispatchedAt(v)
-	})
-}
-
-// UpdateDispatchedAt sets the "dispatched_at" field to the value that was provided on create.
-func (u *EventUpsertBulk) UpdateDispatchedAt() *EventUpsertBulk {
-	return u.Update(func(s *EventUpsert) {
-		s.UpdateDispatchedAt()
-	})
-}
-
-// ClearDispatchedAt clears the value of the "dispatched_at" field.
-func (u *EventUpsertBulk) ClearDispatchedAt() *EventUpsertBulk {
-	return u.Update(func(s *EventUpsert) {
-		s.ClearDispatchedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *EventUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the EventCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for EventCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *EventUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/gate"
@@ -20,7 +18,6 @@ type GateCreate struct {
 	config
 	mutation *GateMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -188,7 +185,6 @@ func (_c *GateCreate) createSpec() (*Gate, *sqlgraph.CreateSpec) {
 		_node = &Gate{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(gate.Table, sqlgraph.NewFieldSpec(gate.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -216,231 +212,11 @@ func (_c *GateCreate) createSpec() (*Gate, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Gate.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.GateUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *GateCreate) OnConflict(opts ...sql.ConflictOption) *GateUpsertOne {
-	_c.conflict = opts
-	return &GateUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *GateCreate) OnConflictColumns(columns ...string) *GateUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &GateUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// GateUpsertOne is the builder for "upsert"-ing
-	//  one Gate node.
-	GateUpsertOne struct {
-		create *GateCreate
-	}
-
-	// GateUpsert is the "OnConflict" setter.
-	GateUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetName sets the "name" field.
-func (u *GateUpsert) SetName(v string) *GateUpsert {
-	u.Set(gate.FieldName, v)
-	return u
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *GateUpsert) UpdateName() *GateUpsert {
-	u.SetExcluded(gate.FieldName)
-	return u
-}
-
-// SetFloor sets the "floor" field.
-func (u *GateUpsert) SetFloor(v string) *GateUpsert {
-	u.Set(gate.FieldFloor, v)
-	return u
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *GateUpsert) UpdateFloor() *GateUpsert {
-	u.SetExcluded(gate.FieldFloor)
-	return u
-}
-
-// SetSpaceIds sets the "space_ids" field.
-func (u *GateUpsert) SetSpaceIds(v []string) *GateUpsert {
-	u.Set(gate.FieldSpaceIds, v)
-	return u
-}
-
-// UpdateSpaceIds sets the "space_ids" field to the value that was provided on create.
-func (u *GateUpsert) UpdateSpaceIds() *GateUpsert {
-	u.SetExcluded(gate.FieldSpaceIds)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(gate.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *GateUpsertOne) UpdateNewValues() *GateUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(gate.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(gate.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(gate.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *GateUpsertOne) Ignore() *GateUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *GateUpsertOne) DoNothing() *GateUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the GateCreate.OnConflict
-// documentation for more info.
-func (u *GateUpsertOne) Update(set func(*GateUpsert)) *GateUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&GateUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetName sets the "name" field.
-func (u *GateUpsertOne) SetName(v string) *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.SetName(v)
-	})
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *GateUpsertOne) UpdateName() *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateName()
-	})
-}
-
-// SetFloor sets the "floor" field.
-func (u *GateUpsertOne) SetFloor(v string) *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.SetFloor(v)
-	})
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *GateUpsertOne) UpdateFloor() *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateFloor()
-	})
-}
-
-// SetSpaceIds sets the "space_ids" field.
-func (u *GateUpsertOne) SetSpaceIds(v []string) *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.SetSpaceIds(v)
-	})
-}
-
-// UpdateSpaceIds sets the "space_ids" field to the value that was provided on create.
-func (u *GateUpsertOne) UpdateSpaceIds() *GateUpsertOne {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateSpaceIds()
-	})
-}
-
-// Exec executes the query.
-func (u *GateUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for GateCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *GateUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *GateUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: GateUpsertOne.ID is not supported by MySQL driver. Use GateUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *GateUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // GateCreateBulk is the builder for creating many Gate entities in bulk.
 type GateCreateBulk struct {
 	config
 	err      error
 	builders []*GateCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Gate entities in the database.
@@ -470,7 +246,6 @@ func (_c *GateCreateBulk) Save(ctx context.Context) ([]*Gate, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -517,168 +292,6 @@ func (_c *GateCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *GateCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Gate.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.GateUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *GateCreateBulk) OnConflict(opts ...sql.ConflictOption) *GateUpsertBulk {
-	_c.conflict = opts
-	return &GateUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *GateCreateBulk) OnConflictColumns(columns ...string) *GateUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &GateUpsertBulk{
-		create: _c,
-	}
-}
-
-// GateUpsertBulk is the builder for "upsert"-ing
-// a bulk of Gate nodes.
-type GateUpsertBulk struct {
-	create *GateCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(gate.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *GateUpsertBulk) UpdateNewValues() *GateUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(gate.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(gate.FieldPropertyID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(gate.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Gate.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *GateUpsertBulk) Ignore() *GateUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *GateUpsertBulk) DoNothing() *GateUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the GateCreateBulk.OnConflict
-// documentation for more info.
-func (u *GateUpsertBulk) Update(set func(*GateUpsert)) *GateUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&GateUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetName sets the "name" field.
-func (u *GateUpsertBulk) SetName(v string) *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.SetName(v)
-	})
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *GateUpsertBulk) UpdateName() *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateName()
-	})
-}
-
-// SetFloor sets the "floor" field.
-func (u *GateUpsertBulk) SetFloor(v string) *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.SetFloor(v)
-	})
-}
-
-// UpdateFloor sets the "floor" field to the value that was provided on create.
-func (u *GateUpsertBulk) UpdateFloor() *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateFloor()
-	})
-}
-
-// SetSpaceIds sets the "space_ids" field.
-func (u *GateUpsertBulk) SetSpaceIds(v []string) *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.SetSpaceIds(v)
-	})
-}
-
-// UpdateSpaceIds sets the "space_ids" field to the value that was provided on create.
-func (u *GateUpsertBulk) UpdateSpaceIds() *GateUpsertBulk {
-	return u.Update(func(s *GateUpsert) {
-		s.UpdateSpaceIds()
-	})
-}
-
-// Exec executes the query.
-func (u *GateUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the GateCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for GateCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *GateUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/idempotency"
@@ -19,7 +18,6 @@ type IdempotencyCreate struct {
 	config
 	mutation *IdempotencyMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetHolder sets the "holder" field.
@@ -211,7 +209,6 @@ func (_c *IdempotencyCreate) createSpec() (*Idempotency, *sqlgraph.CreateSpec) {
 		_node = &Idempotency{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(idempotency.Table, sqlgraph.NewFieldSpec(idempotency.FieldID, field.TypeInt64))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -251,212 +248,11 @@ func (_c *IdempotencyCreate) createSpec() (*Idempotency, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Idempotency.Create().
-//		SetHolder(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.IdempotencyUpsert) {
-//			SetHolder(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *IdempotencyCreate) OnConflict(opts ...sql.ConflictOption) *IdempotencyUpsertOne {
-	_c.conflict = opts
-	return &IdempotencyUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *IdempotencyCreate) OnConflictColumns(columns ...string) *IdempotencyUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &IdempotencyUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// IdempotencyUpsertOne is the builder for "upsert"-ing
-	//  one Idempotency node.
-	IdempotencyUpsertOne struct {
-		create *IdempotencyCreate
-	}
-
-	// IdempotencyUpsert is the "OnConflict" setter.
-	IdempotencyUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetAnswer sets the "answer" field.
-func (u *IdempotencyUpsert) SetAnswer(v []byte) *IdempotencyUpsert {
-	u.Set(idempotency.FieldAnswer, v)
-	return u
-}
-
-// UpdateAnswer sets the "answer" field to the value that was provided on create.
-func (u *IdempotencyUpsert) UpdateAnswer() *IdempotencyUpsert {
-	u.SetExcluded(idempotency.FieldAnswer)
-	return u
-}
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *IdempotencyUpsert) SetExpiresAt(v time.Time) *IdempotencyUpsert {
-	u.Set(idempotency.FieldExpiresAt, v)
-	return u
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *IdempotencyUpsert) UpdateExpiresAt() *IdempotencyUpsert {
-	u.SetExcluded(idempotency.FieldExpiresAt)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(idempotency.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *IdempotencyUpsertOne) UpdateNewValues() *IdempotencyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(idempotency.FieldID)
-		}
-		if _, exists := u.create.mutation.Holder(); exists {
-			s.SetIgnore(idempotency.FieldHolder)
-		}
-		if _, exists := u.create.mutation.Method(); exists {
-			s.SetIgnore(idempotency.FieldMethod)
-		}
-		if _, exists := u.create.mutation.Key(); exists {
-			s.SetIgnore(idempotency.FieldKey)
-		}
-		if _, exists := u.create.mutation.RequestHash(); exists {
-			s.SetIgnore(idempotency.FieldRequestHash)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(idempotency.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(idempotency.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *IdempotencyUpsertOne) Ignore() *IdempotencyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *IdempotencyUpsertOne) DoNothing() *IdempotencyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the IdempotencyCreate.OnConflict
-// documentation for more info.
-func (u *IdempotencyUpsertOne) Update(set func(*IdempotencyUpsert)) *IdempotencyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&IdempotencyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetAnswer sets the "answer" field.
-func (u *IdempotencyUpsertOne) SetAnswer(v []byte) *IdempotencyUpsertOne {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.SetAnswer(v)
-	})
-}
-
-// UpdateAnswer sets the "answer" field to the value that was provided on create.
-func (u *IdempotencyUpsertOne) UpdateAnswer() *IdempotencyUpsertOne {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.UpdateAnswer()
-	})
-}
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *IdempotencyUpsertOne) SetExpiresAt(v time.Time) *IdempotencyUpsertOne {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.SetExpiresAt(v)
-	})
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *IdempotencyUpsertOne) UpdateExpiresAt() *IdempotencyUpsertOne {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.UpdateExpiresAt()
-	})
-}
-
-// Exec executes the query.
-func (u *IdempotencyUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for IdempotencyCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *IdempotencyUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *IdempotencyUpsertOne) ID(ctx context.Context) (id int64, err error) {
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *IdempotencyUpsertOne) IDX(ctx context.Context) int64 {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // IdempotencyCreateBulk is the builder for creating many Idempotency entities in bulk.
 type IdempotencyCreateBulk struct {
 	config
 	err      error
 	builders []*IdempotencyCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Idempotency entities in the database.
@@ -486,7 +282,6 @@ func (_c *IdempotencyCreateBulk) Save(ctx context.Context) ([]*Idempotency, erro
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -537,166 +332,6 @@ func (_c *IdempotencyCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *IdempotencyCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Idempotency.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.IdempotencyUpsert) {
-//			SetHolder(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *IdempotencyCreateBulk) OnConflict(opts ...sql.ConflictOption) *IdempotencyUpsertBulk {
-	_c.conflict = opts
-	return &IdempotencyUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *IdempotencyCreateBulk) OnConflictColumns(columns ...string) *IdempotencyUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &IdempotencyUpsertBulk{
-		create: _c,
-	}
-}
-
-// IdempotencyUpsertBulk is the builder for "upsert"-ing
-// a bulk of Idempotency nodes.
-type IdempotencyUpsertBulk struct {
-	create *IdempotencyCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(idempotency.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *IdempotencyUpsertBulk) UpdateNewValues() *IdempotencyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(idempotency.FieldID)
-			}
-			if _, exists := b.mutation.Holder(); exists {
-				s.SetIgnore(idempotency.FieldHolder)
-			}
-			if _, exists := b.mutation.Method(); exists {
-				s.SetIgnore(idempotency.FieldMethod)
-			}
-			if _, exists := b.mutation.Key(); exists {
-				s.SetIgnore(idempotency.FieldKey)
-			}
-			if _, exists := b.mutation.RequestHash(); exists {
-				s.SetIgnore(idempotency.FieldRequestHash)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(idempotency.FieldPropertyID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(idempotency.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Idempotency.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *IdempotencyUpsertBulk) Ignore() *IdempotencyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *IdempotencyUpsertBulk) DoNothing() *IdempotencyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the IdempotencyCreateBulk.OnConflict
-// documentation for more info.
-func (u *IdempotencyUpsertBulk) Update(set func(*IdempotencyUpsert)) *IdempotencyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&IdempotencyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetAnswer sets the "answer" field.
-func (u *IdempotencyUpsertBulk) SetAnswer(v []byte) *IdempotencyUpsertBulk {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.SetAnswer(v)
-	})
-}
-
-// UpdateAnswer sets the "answer" field to the value that was provided on create.
-func (u *IdempotencyUpsertBulk) UpdateAnswer() *IdempotencyUpsertBulk {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.UpdateAnswer()
-	})
-}
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *IdempotencyUpsertBulk) SetExpiresAt(v time.Time) *IdempotencyUpsertBulk {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.SetExpiresAt(v)
-	})
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *IdempotencyUpsertBulk) UpdateExpiresAt() *IdempotencyUpsertBulk {
-	return u.Update(func(s *IdempotencyUpsert) {
-		s.UpdateExpiresAt()
-	})
-}
-
-// Exec executes the query.
-func (u *IdempotencyUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the IdempotencyCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for IdempotencyCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *IdempotencyUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

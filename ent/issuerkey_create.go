@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/issuerkey"
@@ -20,7 +18,6 @@ type IssuerKeyCreate struct {
 	config
 	mutation *IssuerKeyMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -159,7 +156,6 @@ func (_c *IssuerKeyCreate) createSpec() (*IssuerKey, *sqlgraph.CreateSpec) {
 		_node = &IssuerKey{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(issuerkey.Table, sqlgraph.NewFieldSpec(issuerkey.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -183,195 +179,11 @@ func (_c *IssuerKeyCreate) createSpec() (*IssuerKey, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.IssuerKey.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.IssuerKeyUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *IssuerKeyCreate) OnConflict(opts ...sql.ConflictOption) *IssuerKeyUpsertOne {
-	_c.conflict = opts
-	return &IssuerKeyUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *IssuerKeyCreate) OnConflictColumns(columns ...string) *IssuerKeyUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &IssuerKeyUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// IssuerKeyUpsertOne is the builder for "upsert"-ing
-	//  one IssuerKey node.
-	IssuerKeyUpsertOne struct {
-		create *IssuerKeyCreate
-	}
-
-	// IssuerKeyUpsert is the "OnConflict" setter.
-	IssuerKeyUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetSealed sets the "sealed" field.
-func (u *IssuerKeyUpsert) SetSealed(v []byte) *IssuerKeyUpsert {
-	u.Set(issuerkey.FieldSealed, v)
-	return u
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *IssuerKeyUpsert) UpdateSealed() *IssuerKeyUpsert {
-	u.SetExcluded(issuerkey.FieldSealed)
-	return u
-}
-
-// ClearSealed clears the value of the "sealed" field.
-func (u *IssuerKeyUpsert) ClearSealed() *IssuerKeyUpsert {
-	u.SetNull(issuerkey.FieldSealed)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(issuerkey.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *IssuerKeyUpsertOne) UpdateNewValues() *IssuerKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(issuerkey.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(issuerkey.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.KeyID(); exists {
-			s.SetIgnore(issuerkey.FieldKeyID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(issuerkey.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *IssuerKeyUpsertOne) Ignore() *IssuerKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *IssuerKeyUpsertOne) DoNothing() *IssuerKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the IssuerKeyCreate.OnConflict
-// documentation for more info.
-func (u *IssuerKeyUpsertOne) Update(set func(*IssuerKeyUpsert)) *IssuerKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&IssuerKeyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *IssuerKeyUpsertOne) SetSealed(v []byte) *IssuerKeyUpsertOne {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *IssuerKeyUpsertOne) UpdateSealed() *IssuerKeyUpsertOne {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// ClearSealed clears the value of the "sealed" field.
-func (u *IssuerKeyUpsertOne) ClearSealed() *IssuerKeyUpsertOne {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.ClearSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *IssuerKeyUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for IssuerKeyCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *IssuerKeyUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *IssuerKeyUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: IssuerKeyUpsertOne.ID is not supported by MySQL driver. Use IssuerKeyUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *IssuerKeyUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // IssuerKeyCreateBulk is the builder for creating many IssuerKey entities in bulk.
 type IssuerKeyCreateBulk struct {
 	config
 	err      error
 	builders []*IssuerKeyCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the IssuerKey entities in the database.
@@ -401,7 +213,6 @@ func (_c *IssuerKeyCreateBulk) Save(ctx context.Context) ([]*IssuerKey, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -448,150 +259,6 @@ func (_c *IssuerKeyCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *IssuerKeyCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.IssuerKey.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.IssuerKeyUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *IssuerKeyCreateBulk) OnConflict(opts ...sql.ConflictOption) *IssuerKeyUpsertBulk {
-	_c.conflict = opts
-	return &IssuerKeyUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *IssuerKeyCreateBulk) OnConflictColumns(columns ...string) *IssuerKeyUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &IssuerKeyUpsertBulk{
-		create: _c,
-	}
-}
-
-// IssuerKeyUpsertBulk is the builder for "upsert"-ing
-// a bulk of IssuerKey nodes.
-type IssuerKeyUpsertBulk struct {
-	create *IssuerKeyCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(issuerkey.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *IssuerKeyUpsertBulk) UpdateNewValues() *IssuerKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(issuerkey.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(issuerkey.FieldPropertyID)
-			}
-			if _, exists := b.mutation.KeyID(); exists {
-				s.SetIgnore(issuerkey.FieldKeyID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(issuerkey.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.IssuerKey.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *IssuerKeyUpsertBulk) Ignore() *IssuerKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *IssuerKeyUpsertBulk) DoNothing() *IssuerKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the IssuerKeyCreateBulk.OnConflict
-// documentation for more info.
-func (u *IssuerKeyUpsertBulk) Update(set func(*IssuerKeyUpsert)) *IssuerKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&IssuerKeyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *IssuerKeyUpsertBulk) SetSealed(v []byte) *IssuerKeyUpsertBulk {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *IssuerKeyUpsertBulk) UpdateSealed() *IssuerKeyUpsertBulk {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// ClearSealed clears the value of the "sealed" field.
-func (u *IssuerKeyUpsertBulk) ClearSealed() *IssuerKeyUpsertBulk {
-	return u.Update(func(s *IssuerKeyUpsert) {
-		s.ClearSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *IssuerKeyUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the IssuerKeyCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for IssuerKeyCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *IssuerKeyUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/mapping"
@@ -19,7 +18,6 @@ type MappingCreate struct {
 	config
 	mutation *MappingMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -200,7 +198,6 @@ func (_c *MappingCreate) createSpec() (*Mapping, *sqlgraph.CreateSpec) {
 		_node = &Mapping{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(mapping.Table, sqlgraph.NewFieldSpec(mapping.FieldID, field.TypeInt))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -236,232 +233,11 @@ func (_c *MappingCreate) createSpec() (*Mapping, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Mapping.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.MappingUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *MappingCreate) OnConflict(opts ...sql.ConflictOption) *MappingUpsertOne {
-	_c.conflict = opts
-	return &MappingUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *MappingCreate) OnConflictColumns(columns ...string) *MappingUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &MappingUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// MappingUpsertOne is the builder for "upsert"-ing
-	//  one Mapping node.
-	MappingUpsertOne struct {
-		create *MappingCreate
-	}
-
-	// MappingUpsert is the "OnConflict" setter.
-	MappingUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetSpaceID sets the "space_id" field.
-func (u *MappingUpsert) SetSpaceID(v string) *MappingUpsert {
-	u.Set(mapping.FieldSpaceID, v)
-	return u
-}
-
-// UpdateSpaceID sets the "space_id" field to the value that was provided on create.
-func (u *MappingUpsert) UpdateSpaceID() *MappingUpsert {
-	u.SetExcluded(mapping.FieldSpaceID)
-	return u
-}
-
-// SetName sets the "name" field.
-func (u *MappingUpsert) SetName(v string) *MappingUpsert {
-	u.Set(mapping.FieldName, v)
-	return u
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *MappingUpsert) UpdateName() *MappingUpsert {
-	u.SetExcluded(mapping.FieldName)
-	return u
-}
-
-// SetType sets the "type" field.
-func (u *MappingUpsert) SetType(v string) *MappingUpsert {
-	u.Set(mapping.FieldType, v)
-	return u
-}
-
-// UpdateType sets the "type" field to the value that was provided on create.
-func (u *MappingUpsert) UpdateType() *MappingUpsert {
-	u.SetExcluded(mapping.FieldType)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(mapping.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *MappingUpsertOne) UpdateNewValues() *MappingUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(mapping.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(mapping.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.IntegrationID(); exists {
-			s.SetIgnore(mapping.FieldIntegrationID)
-		}
-		if _, exists := u.create.mutation.ExternalID(); exists {
-			s.SetIgnore(mapping.FieldExternalID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(mapping.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *MappingUpsertOne) Ignore() *MappingUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *MappingUpsertOne) DoNothing() *MappingUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the MappingCreate.OnConflict
-// documentation for more info.
-func (u *MappingUpsertOne) Update(set func(*MappingUpsert)) *MappingUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&MappingUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSpaceID sets the "space_id" field.
-func (u *MappingUpsertOne) SetSpaceID(v string) *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetSpaceID(v)
-	})
-}
-
-// UpdateSpaceID sets the "space_id" field to the value that was provided on create.
-func (u *MappingUpsertOne) UpdateSpaceID() *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateSpaceID()
-	})
-}
-
-// SetName sets the "name" field.
-func (u *MappingUpsertOne) SetName(v string) *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetName(v)
-	})
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *MappingUpsertOne) UpdateName() *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateName()
-	})
-}
-
-// SetType sets the "type" field.
-func (u *MappingUpsertOne) SetType(v string) *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetType(v)
-	})
-}
-
-// UpdateType sets the "type" field to the value that was provided on create.
-func (u *MappingUpsertOne) UpdateType() *MappingUpsertOne {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateType()
-	})
-}
-
-// Exec executes the query.
-func (u *MappingUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for MappingCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *MappingUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *MappingUpsertOne) ID(ctx context.Context) (id int, err error) {
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *MappingUpsertOne) IDX(ctx context.Context) int {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // MappingCreateBulk is the builder for creating many Mapping entities in bulk.
 type MappingCreateBulk struct {
 	config
 	err      error
 	builders []*MappingCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Mapping entities in the database.
@@ -491,7 +267,6 @@ func (_c *MappingCreateBulk) Save(ctx context.Context) ([]*Mapping, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -542,174 +317,6 @@ func (_c *MappingCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *MappingCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Mapping.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.MappingUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *MappingCreateBulk) OnConflict(opts ...sql.ConflictOption) *MappingUpsertBulk {
-	_c.conflict = opts
-	return &MappingUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *MappingCreateBulk) OnConflictColumns(columns ...string) *MappingUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &MappingUpsertBulk{
-		create: _c,
-	}
-}
-
-// MappingUpsertBulk is the builder for "upsert"-ing
-// a bulk of Mapping nodes.
-type MappingUpsertBulk struct {
-	create *MappingCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(mapping.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *MappingUpsertBulk) UpdateNewValues() *MappingUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(mapping.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(mapping.FieldPropertyID)
-			}
-			if _, exists := b.mutation.IntegrationID(); exists {
-				s.SetIgnore(mapping.FieldIntegrationID)
-			}
-			if _, exists := b.mutation.ExternalID(); exists {
-				s.SetIgnore(mapping.FieldExternalID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(mapping.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Mapping.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *MappingUpsertBulk) Ignore() *MappingUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *MappingUpsertBulk) DoNothing() *MappingUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the MappingCreateBulk.OnConflict
-// documentation for more info.
-func (u *MappingUpsertBulk) Update(set func(*MappingUpsert)) *MappingUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&MappingUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSpaceID sets the "space_id" field.
-func (u *MappingUpsertBulk) SetSpaceID(v string) *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetSpaceID(v)
-	})
-}
-
-// UpdateSpaceID sets the "space_id" field to the value that was provided on create.
-func (u *MappingUpsertBulk) UpdateSpaceID() *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateSpaceID()
-	})
-}
-
-// SetName sets the "name" field.
-func (u *MappingUpsertBulk) SetName(v string) *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetName(v)
-	})
-}
-
-// UpdateName sets the "name" field to the value that was provided on create.
-func (u *MappingUpsertBulk) UpdateName() *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateName()
-	})
-}
-
-// SetType sets the "type" field.
-func (u *MappingUpsertBulk) SetType(v string) *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.SetType(v)
-	})
-}
-
-// UpdateType sets the "type" field to the value that was provided on create.
-func (u *MappingUpsertBulk) UpdateType() *MappingUpsertBulk {
-	return u.Update(func(s *MappingUpsert) {
-		s.UpdateType()
-	})
-}
-
-// Exec executes the query.
-func (u *MappingUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the MappingCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for MappingCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *MappingUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/phonelink"
@@ -20,7 +18,6 @@ type PhoneLinkCreate struct {
 	config
 	mutation *PhoneLinkMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -185,7 +182,6 @@ func (_c *PhoneLinkCreate) createSpec() (*PhoneLink, *sqlgraph.CreateSpec) {
 		_node = &PhoneLink{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(phonelink.Table, sqlgraph.NewFieldSpec(phonelink.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -217,224 +213,11 @@ func (_c *PhoneLinkCreate) createSpec() (*PhoneLink, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.PhoneLink.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PhoneLinkUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PhoneLinkCreate) OnConflict(opts ...sql.ConflictOption) *PhoneLinkUpsertOne {
-	_c.conflict = opts
-	return &PhoneLinkUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PhoneLinkCreate) OnConflictColumns(columns ...string) *PhoneLinkUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PhoneLinkUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// PhoneLinkUpsertOne is the builder for "upsert"-ing
-	//  one PhoneLink node.
-	PhoneLinkUpsertOne struct {
-		create *PhoneLinkCreate
-	}
-
-	// PhoneLinkUpsert is the "OnConflict" setter.
-	PhoneLinkUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *PhoneLinkUpsert) SetExpiresAt(v time.Time) *PhoneLinkUpsert {
-	u.Set(phonelink.FieldExpiresAt, v)
-	return u
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsert) UpdateExpiresAt() *PhoneLinkUpsert {
-	u.SetExcluded(phonelink.FieldExpiresAt)
-	return u
-}
-
-// SetUsedAt sets the "used_at" field.
-func (u *PhoneLinkUpsert) SetUsedAt(v time.Time) *PhoneLinkUpsert {
-	u.Set(phonelink.FieldUsedAt, v)
-	return u
-}
-
-// UpdateUsedAt sets the "used_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsert) UpdateUsedAt() *PhoneLinkUpsert {
-	u.SetExcluded(phonelink.FieldUsedAt)
-	return u
-}
-
-// ClearUsedAt clears the value of the "used_at" field.
-func (u *PhoneLinkUpsert) ClearUsedAt() *PhoneLinkUpsert {
-	u.SetNull(phonelink.FieldUsedAt)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(phonelink.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PhoneLinkUpsertOne) UpdateNewValues() *PhoneLinkUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(phonelink.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(phonelink.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.ReservationID(); exists {
-			s.SetIgnore(phonelink.FieldReservationID)
-		}
-		if _, exists := u.create.mutation.MAC(); exists {
-			s.SetIgnore(phonelink.FieldMAC)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(phonelink.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *PhoneLinkUpsertOne) Ignore() *PhoneLinkUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PhoneLinkUpsertOne) DoNothing() *PhoneLinkUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PhoneLinkCreate.OnConflict
-// documentation for more info.
-func (u *PhoneLinkUpsertOne) Update(set func(*PhoneLinkUpsert)) *PhoneLinkUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PhoneLinkUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *PhoneLinkUpsertOne) SetExpiresAt(v time.Time) *PhoneLinkUpsertOne {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.SetExpiresAt(v)
-	})
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsertOne) UpdateExpiresAt() *PhoneLinkUpsertOne {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.UpdateExpiresAt()
-	})
-}
-
-// SetUsedAt sets the "used_at" field.
-func (u *PhoneLinkUpsertOne) SetUsedAt(v time.Time) *PhoneLinkUpsertOne {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.SetUsedAt(v)
-	})
-}
-
-// UpdateUsedAt sets the "used_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsertOne) UpdateUsedAt() *PhoneLinkUpsertOne {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.UpdateUsedAt()
-	})
-}
-
-// ClearUsedAt clears the value of the "used_at" field.
-func (u *PhoneLinkUpsertOne) ClearUsedAt() *PhoneLinkUpsertOne {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.ClearUsedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *PhoneLinkUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PhoneLinkCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PhoneLinkUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *PhoneLinkUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: PhoneLinkUpsertOne.ID is not supported by MySQL driver. Use PhoneLinkUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *PhoneLinkUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // PhoneLinkCreateBulk is the builder for creating many PhoneLink entities in bulk.
 type PhoneLinkCreateBulk struct {
 	config
 	err      error
 	builders []*PhoneLinkCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the PhoneLink entities in the database.
@@ -464,7 +247,6 @@ func (_c *PhoneLinkCreateBulk) Save(ctx context.Context) ([]*PhoneLink, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -511,167 +293,6 @@ func (_c *PhoneLinkCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *PhoneLinkCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.PhoneLink.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PhoneLinkUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PhoneLinkCreateBulk) OnConflict(opts ...sql.ConflictOption) *PhoneLinkUpsertBulk {
-	_c.conflict = opts
-	return &PhoneLinkUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PhoneLinkCreateBulk) OnConflictColumns(columns ...string) *PhoneLinkUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PhoneLinkUpsertBulk{
-		create: _c,
-	}
-}
-
-// PhoneLinkUpsertBulk is the builder for "upsert"-ing
-// a bulk of PhoneLink nodes.
-type PhoneLinkUpsertBulk struct {
-	create *PhoneLinkCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(phonelink.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PhoneLinkUpsertBulk) UpdateNewValues() *PhoneLinkUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(phonelink.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(phonelink.FieldPropertyID)
-			}
-			if _, exists := b.mutation.ReservationID(); exists {
-				s.SetIgnore(phonelink.FieldReservationID)
-			}
-			if _, exists := b.mutation.MAC(); exists {
-				s.SetIgnore(phonelink.FieldMAC)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(phonelink.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.PhoneLink.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *PhoneLinkUpsertBulk) Ignore() *PhoneLinkUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PhoneLinkUpsertBulk) DoNothing() *PhoneLinkUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PhoneLinkCreateBulk.OnConflict
-// documentation for more info.
-func (u *PhoneLinkUpsertBulk) Update(set func(*PhoneLinkUpsert)) *PhoneLinkUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PhoneLinkUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetExpiresAt sets the "expires_at" field.
-func (u *PhoneLinkUpsertBulk) SetExpiresAt(v time.Time) *PhoneLinkUpsertBulk {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.SetExpiresAt(v)
-	})
-}
-
-// UpdateExpiresAt sets the "expires_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsertBulk) UpdateExpiresAt() *PhoneLinkUpsertBulk {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.UpdateExpiresAt()
-	})
-}
-
-// SetUsedAt sets the "used_at" field.
-func (u *PhoneLinkUpsertBulk) SetUsedAt(v time.Time) *PhoneLinkUpsertBulk {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.SetUsedAt(v)
-	})
-}
-
-// UpdateUsedAt sets the "used_at" field to the value that was provided on create.
-func (u *PhoneLinkUpsertBulk) UpdateUsedAt() *PhoneLinkUpsertBulk {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.UpdateUsedAt()
-	})
-}
-
-// ClearUsedAt clears the value of the "used_at" field.
-func (u *PhoneLinkUpsertBulk) ClearUsedAt() *PhoneLinkUpsertBulk {
-	return u.Update(func(s *PhoneLinkUpsert) {
-		s.ClearUsedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *PhoneLinkUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the PhoneLinkCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PhoneLinkCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PhoneLinkUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/pin"
@@ -20,7 +18,6 @@ type PinCreate struct {
 	config
 	mutation *PinMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -218,7 +215,6 @@ func (_c *PinCreate) createSpec() (*Pin, *sqlgraph.CreateSpec) {
 		_node = &Pin{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(pin.Table, sqlgraph.NewFieldSpec(pin.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -254,191 +250,11 @@ func (_c *PinCreate) createSpec() (*Pin, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Pin.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PinUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PinCreate) OnConflict(opts ...sql.ConflictOption) *PinUpsertOne {
-	_c.conflict = opts
-	return &PinUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PinCreate) OnConflictColumns(columns ...string) *PinUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PinUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// PinUpsertOne is the builder for "upsert"-ing
-	//  one Pin node.
-	PinUpsertOne struct {
-		create *PinCreate
-	}
-
-	// PinUpsert is the "OnConflict" setter.
-	PinUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetRetired sets the "retired" field.
-func (u *PinUpsert) SetRetired(v bool) *PinUpsert {
-	u.Set(pin.FieldRetired, v)
-	return u
-}
-
-// UpdateRetired sets the "retired" field to the value that was provided on create.
-func (u *PinUpsert) UpdateRetired() *PinUpsert {
-	u.SetExcluded(pin.FieldRetired)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(pin.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PinUpsertOne) UpdateNewValues() *PinUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(pin.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(pin.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.GrantID(); exists {
-			s.SetIgnore(pin.FieldGrantID)
-		}
-		if _, exists := u.create.mutation.DoorID(); exists {
-			s.SetIgnore(pin.FieldDoorID)
-		}
-		if _, exists := u.create.mutation.MAC(); exists {
-			s.SetIgnore(pin.FieldMAC)
-		}
-		if _, exists := u.create.mutation.Sealed(); exists {
-			s.SetIgnore(pin.FieldSealed)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(pin.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *PinUpsertOne) Ignore() *PinUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PinUpsertOne) DoNothing() *PinUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PinCreate.OnConflict
-// documentation for more info.
-func (u *PinUpsertOne) Update(set func(*PinUpsert)) *PinUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PinUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetRetired sets the "retired" field.
-func (u *PinUpsertOne) SetRetired(v bool) *PinUpsertOne {
-	return u.Update(func(s *PinUpsert) {
-		s.SetRetired(v)
-	})
-}
-
-// UpdateRetired sets the "retired" field to the value that was provided on create.
-func (u *PinUpsertOne) UpdateRetired() *PinUpsertOne {
-	return u.Update(func(s *PinUpsert) {
-		s.UpdateRetired()
-	})
-}
-
-// Exec executes the query.
-func (u *PinUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PinCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PinUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *PinUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: PinUpsertOne.ID is not supported by MySQL driver. Use PinUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *PinUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // PinCreateBulk is the builder for creating many Pin entities in bulk.
 type PinCreateBulk struct {
 	config
 	err      error
 	builders []*PinCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Pin entities in the database.
@@ -468,7 +284,6 @@ func (_c *PinCreateBulk) Save(ctx context.Context) ([]*Pin, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -515,152 +330,6 @@ func (_c *PinCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *PinCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Pin.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PinUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PinCreateBulk) OnConflict(opts ...sql.ConflictOption) *PinUpsertBulk {
-	_c.conflict = opts
-	return &PinUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PinCreateBulk) OnConflictColumns(columns ...string) *PinUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PinUpsertBulk{
-		create: _c,
-	}
-}
-
-// PinUpsertBulk is the builder for "upsert"-ing
-// a bulk of Pin nodes.
-type PinUpsertBulk struct {
-	create *PinCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(pin.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PinUpsertBulk) UpdateNewValues() *PinUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(pin.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(pin.FieldPropertyID)
-			}
-			if _, exists := b.mutation.GrantID(); exists {
-				s.SetIgnore(pin.FieldGrantID)
-			}
-			if _, exists := b.mutation.DoorID(); exists {
-				s.SetIgnore(pin.FieldDoorID)
-			}
-			if _, exists := b.mutation.MAC(); exists {
-				s.SetIgnore(pin.FieldMAC)
-			}
-			if _, exists := b.mutation.Sealed(); exists {
-				s.SetIgnore(pin.FieldSealed)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(pin.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Pin.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *PinUpsertBulk) Ignore() *PinUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PinUpsertBulk) DoNothing() *PinUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PinCreateBulk.OnConflict
-// documentation for more info.
-func (u *PinUpsertBulk) Update(set func(*PinUpsert)) *PinUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PinUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetRetired sets the "retired" field.
-func (u *PinUpsertBulk) SetRetired(v bool) *PinUpsertBulk {
-	return u.Update(func(s *PinUpsert) {
-		s.SetRetired(v)
-	})
-}
-
-// UpdateRetired sets the "retired" field to the value that was provided on create.
-func (u *PinUpsertBulk) UpdateRetired() *PinUpsertBulk {
-	return u.Update(func(s *PinUpsert) {
-		s.UpdateRetired()
-	})
-}
-
-// Exec executes the query.
-func (u *PinUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the PinCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PinCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PinUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/propertykey"
@@ -20,7 +18,6 @@ type PropertyKeyCreate struct {
 	config
 	mutation *PropertyKeyMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetSealed sets the "sealed" field.
@@ -134,7 +131,6 @@ func (_c *PropertyKeyCreate) createSpec() (*PropertyKey, *sqlgraph.CreateSpec) {
 		_node = &PropertyKey{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(propertykey.Table, sqlgraph.NewFieldSpec(propertykey.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -150,176 +146,11 @@ func (_c *PropertyKeyCreate) createSpec() (*PropertyKey, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.PropertyKey.Create().
-//		SetSealed(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PropertyKeyUpsert) {
-//			SetSealed(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PropertyKeyCreate) OnConflict(opts ...sql.ConflictOption) *PropertyKeyUpsertOne {
-	_c.conflict = opts
-	return &PropertyKeyUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PropertyKeyCreate) OnConflictColumns(columns ...string) *PropertyKeyUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PropertyKeyUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// PropertyKeyUpsertOne is the builder for "upsert"-ing
-	//  one PropertyKey node.
-	PropertyKeyUpsertOne struct {
-		create *PropertyKeyCreate
-	}
-
-	// PropertyKeyUpsert is the "OnConflict" setter.
-	PropertyKeyUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetSealed sets the "sealed" field.
-func (u *PropertyKeyUpsert) SetSealed(v []byte) *PropertyKeyUpsert {
-	u.Set(propertykey.FieldSealed, v)
-	return u
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *PropertyKeyUpsert) UpdateSealed() *PropertyKeyUpsert {
-	u.SetExcluded(propertykey.FieldSealed)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(propertykey.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PropertyKeyUpsertOne) UpdateNewValues() *PropertyKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(propertykey.FieldID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(propertykey.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *PropertyKeyUpsertOne) Ignore() *PropertyKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PropertyKeyUpsertOne) DoNothing() *PropertyKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PropertyKeyCreate.OnConflict
-// documentation for more info.
-func (u *PropertyKeyUpsertOne) Update(set func(*PropertyKeyUpsert)) *PropertyKeyUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PropertyKeyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *PropertyKeyUpsertOne) SetSealed(v []byte) *PropertyKeyUpsertOne {
-	return u.Update(func(s *PropertyKeyUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *PropertyKeyUpsertOne) UpdateSealed() *PropertyKeyUpsertOne {
-	return u.Update(func(s *PropertyKeyUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *PropertyKeyUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PropertyKeyCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PropertyKeyUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *PropertyKeyUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: PropertyKeyUpsertOne.ID is not supported by MySQL driver. Use PropertyKeyUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *PropertyKeyUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // PropertyKeyCreateBulk is the builder for creating many PropertyKey entities in bulk.
 type PropertyKeyCreateBulk struct {
 	config
 	err      error
 	builders []*PropertyKeyCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the PropertyKey entities in the database.
@@ -349,7 +180,6 @@ func (_c *PropertyKeyCreateBulk) Save(ctx context.Context) ([]*PropertyKey, erro
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -396,137 +226,6 @@ func (_c *PropertyKeyCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *PropertyKeyCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.PropertyKey.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.PropertyKeyUpsert) {
-//			SetSealed(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *PropertyKeyCreateBulk) OnConflict(opts ...sql.ConflictOption) *PropertyKeyUpsertBulk {
-	_c.conflict = opts
-	return &PropertyKeyUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *PropertyKeyCreateBulk) OnConflictColumns(columns ...string) *PropertyKeyUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &PropertyKeyUpsertBulk{
-		create: _c,
-	}
-}
-
-// PropertyKeyUpsertBulk is the builder for "upsert"-ing
-// a bulk of PropertyKey nodes.
-type PropertyKeyUpsertBulk struct {
-	create *PropertyKeyCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(propertykey.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *PropertyKeyUpsertBulk) UpdateNewValues() *PropertyKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(propertykey.FieldID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(propertykey.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.PropertyKey.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *PropertyKeyUpsertBulk) Ignore() *PropertyKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *PropertyKeyUpsertBulk) DoNothing() *PropertyKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the PropertyKeyCreateBulk.OnConflict
-// documentation for more info.
-func (u *PropertyKeyUpsertBulk) Update(set func(*PropertyKeyUpsert)) *PropertyKeyUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&PropertyKeyUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *PropertyKeyUpsertBulk) SetSealed(v []byte) *PropertyKeyUpsertBulk {
-	return u.Update(func(s *PropertyKeyUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *PropertyKeyUpsertBulk) UpdateSealed() *PropertyKeyUpsertBulk {
-	return u.Update(func(s *PropertyKeyUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *PropertyKeyUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the PropertyKeyCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for PropertyKeyCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *PropertyKeyUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

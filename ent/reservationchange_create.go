@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/reservationchange"
@@ -19,7 +18,6 @@ type ReservationChangeCreate struct {
 	config
 	mutation *ReservationChangeMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetPropertyID sets the "property_id" field.
@@ -141,7 +139,6 @@ func (_c *ReservationChangeCreate) createSpec() (*ReservationChange, *sqlgraph.C
 		_node = &ReservationChange{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(reservationchange.Table, sqlgraph.NewFieldSpec(reservationchange.FieldID, field.TypeInt64))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -165,177 +162,11 @@ func (_c *ReservationChangeCreate) createSpec() (*ReservationChange, *sqlgraph.C
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.ReservationChange.Create().
-//		SetPropertyID(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.ReservationChangeUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *ReservationChangeCreate) OnConflict(opts ...sql.ConflictOption) *ReservationChangeUpsertOne {
-	_c.conflict = opts
-	return &ReservationChangeUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *ReservationChangeCreate) OnConflictColumns(columns ...string) *ReservationChangeUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &ReservationChangeUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// ReservationChangeUpsertOne is the builder for "upsert"-ing
-	//  one ReservationChange node.
-	ReservationChangeUpsertOne struct {
-		create *ReservationChangeCreate
-	}
-
-	// ReservationChangeUpsert is the "OnConflict" setter.
-	ReservationChangeUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetChangedAt sets the "changed_at" field.
-func (u *ReservationChangeUpsert) SetChangedAt(v time.Time) *ReservationChangeUpsert {
-	u.Set(reservationchange.FieldChangedAt, v)
-	return u
-}
-
-// UpdateChangedAt sets the "changed_at" field to the value that was provided on create.
-func (u *ReservationChangeUpsert) UpdateChangedAt() *ReservationChangeUpsert {
-	u.SetExcluded(reservationchange.FieldChangedAt)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(reservationchange.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *ReservationChangeUpsertOne) UpdateNewValues() *ReservationChangeUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(reservationchange.FieldID)
-		}
-		if _, exists := u.create.mutation.PropertyID(); exists {
-			s.SetIgnore(reservationchange.FieldPropertyID)
-		}
-		if _, exists := u.create.mutation.IntegrationID(); exists {
-			s.SetIgnore(reservationchange.FieldIntegrationID)
-		}
-		if _, exists := u.create.mutation.ReservationID(); exists {
-			s.SetIgnore(reservationchange.FieldReservationID)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *ReservationChangeUpsertOne) Ignore() *ReservationChangeUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *ReservationChangeUpsertOne) DoNothing() *ReservationChangeUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the ReservationChangeCreate.OnConflict
-// documentation for more info.
-func (u *ReservationChangeUpsertOne) Update(set func(*ReservationChangeUpsert)) *ReservationChangeUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&ReservationChangeUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetChangedAt sets the "changed_at" field.
-func (u *ReservationChangeUpsertOne) SetChangedAt(v time.Time) *ReservationChangeUpsertOne {
-	return u.Update(func(s *ReservationChangeUpsert) {
-		s.SetChangedAt(v)
-	})
-}
-
-// UpdateChangedAt sets the "changed_at" field to the value that was provided on create.
-func (u *ReservationChangeUpsertOne) UpdateChangedAt() *ReservationChangeUpsertOne {
-	return u.Update(func(s *ReservationChangeUpsert) {
-		s.UpdateChangedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *ReservationChangeUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for ReservationChangeCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *ReservationChangeUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *ReservationChangeUpsertOne) ID(ctx context.Context) (id int64, err error) {
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *ReservationChangeUpsertOne) IDX(ctx context.Context) int64 {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // ReservationChangeCreateBulk is the builder for creating many ReservationChange entities in bulk.
 type ReservationChangeCreateBulk struct {
 	config
 	err      error
 	builders []*ReservationChangeCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the ReservationChange entities in the database.
@@ -364,7 +195,6 @@ func (_c *ReservationChangeCreateBulk) Save(ctx context.Context) ([]*Reservation
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -415,143 +245,6 @@ func (_c *ReservationChangeCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *ReservationChangeCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.ReservationChange.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.ReservationChangeUpsert) {
-//			SetPropertyID(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *ReservationChangeCreateBulk) OnConflict(opts ...sql.ConflictOption) *ReservationChangeUpsertBulk {
-	_c.conflict = opts
-	return &ReservationChangeUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *ReservationChangeCreateBulk) OnConflictColumns(columns ...string) *ReservationChangeUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &ReservationChangeUpsertBulk{
-		create: _c,
-	}
-}
-
-// ReservationChangeUpsertBulk is the builder for "upsert"-ing
-// a bulk of ReservationChange nodes.
-type ReservationChangeUpsertBulk struct {
-	create *ReservationChangeCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(reservationchange.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *ReservationChangeUpsertBulk) UpdateNewValues() *ReservationChangeUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(reservationchange.FieldID)
-			}
-			if _, exists := b.mutation.PropertyID(); exists {
-				s.SetIgnore(reservationchange.FieldPropertyID)
-			}
-			if _, exists := b.mutation.IntegrationID(); exists {
-				s.SetIgnore(reservationchange.FieldIntegrationID)
-			}
-			if _, exists := b.mutation.ReservationID(); exists {
-				s.SetIgnore(reservationchange.FieldReservationID)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.ReservationChange.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *ReservationChangeUpsertBulk) Ignore() *ReservationChangeUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *ReservationChangeUpsertBulk) DoNothing() *ReservationChangeUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the ReservationChangeCreateBulk.OnConflict
-// documentation for more info.
-func (u *ReservationChangeUpsertBulk) Update(set func(*ReservationChangeUpsert)) *ReservationChangeUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&ReservationChangeUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetChangedAt sets the "changed_at" field.
-func (u *ReservationChangeUpsertBulk) SetChangedAt(v time.Time) *ReservationChangeUpsertBulk {
-	return u.Update(func(s *ReservationChangeUpsert) {
-		s.SetChangedAt(v)
-	})
-}
-
-// UpdateChangedAt sets the "changed_at" field to the value that was provided on create.
-func (u *ReservationChangeUpsertBulk) UpdateChangedAt() *ReservationChangeUpsertBulk {
-	return u.Update(func(s *ReservationChangeUpsert) {
-		s.UpdateChangedAt()
-	})
-}
-
-// Exec executes the query.
-func (u *ReservationChangeUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the ReservationChangeCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for ReservationChangeCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *ReservationChangeUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

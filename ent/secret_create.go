@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect"
-	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/secret"
@@ -20,7 +18,6 @@ type SecretCreate struct {
 	config
 	mutation *SecretMutation
 	hooks    []Hook
-	conflict []sql.ConflictOption
 }
 
 // SetSealed sets the "sealed" field.
@@ -134,7 +131,6 @@ func (_c *SecretCreate) createSpec() (*Secret, *sqlgraph.CreateSpec) {
 		_node = &Secret{config: _c.config}
 		_spec = sqlgraph.NewCreateSpec(secret.Table, sqlgraph.NewFieldSpec(secret.FieldID, field.TypeString))
 	)
-	_spec.OnConflict = _c.conflict
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
@@ -150,176 +146,11 @@ func (_c *SecretCreate) createSpec() (*Secret, *sqlgraph.CreateSpec) {
 	return _node, _spec
 }
 
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Secret.Create().
-//		SetSealed(v).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.SecretUpsert) {
-//			SetSealed(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *SecretCreate) OnConflict(opts ...sql.ConflictOption) *SecretUpsertOne {
-	_c.conflict = opts
-	return &SecretUpsertOne{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *SecretCreate) OnConflictColumns(columns ...string) *SecretUpsertOne {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &SecretUpsertOne{
-		create: _c,
-	}
-}
-
-type (
-	// SecretUpsertOne is the builder for "upsert"-ing
-	//  one Secret node.
-	SecretUpsertOne struct {
-		create *SecretCreate
-	}
-
-	// SecretUpsert is the "OnConflict" setter.
-	SecretUpsert struct {
-		*sql.UpdateSet
-	}
-)
-
-// SetSealed sets the "sealed" field.
-func (u *SecretUpsert) SetSealed(v []byte) *SecretUpsert {
-	u.Set(secret.FieldSealed, v)
-	return u
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *SecretUpsert) UpdateSealed() *SecretUpsert {
-	u.SetExcluded(secret.FieldSealed)
-	return u
-}
-
-// UpdateNewValues updates the mutable fields using the new values that were set on create except the ID field.
-// Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(secret.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *SecretUpsertOne) UpdateNewValues() *SecretUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		if _, exists := u.create.mutation.ID(); exists {
-			s.SetIgnore(secret.FieldID)
-		}
-		if _, exists := u.create.mutation.CreatedAt(); exists {
-			s.SetIgnore(secret.FieldCreatedAt)
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//	    OnConflict(sql.ResolveWithIgnore()).
-//	    Exec(ctx)
-func (u *SecretUpsertOne) Ignore() *SecretUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *SecretUpsertOne) DoNothing() *SecretUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the SecretCreate.OnConflict
-// documentation for more info.
-func (u *SecretUpsertOne) Update(set func(*SecretUpsert)) *SecretUpsertOne {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&SecretUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *SecretUpsertOne) SetSealed(v []byte) *SecretUpsertOne {
-	return u.Update(func(s *SecretUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *SecretUpsertOne) UpdateSealed() *SecretUpsertOne {
-	return u.Update(func(s *SecretUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *SecretUpsertOne) Exec(ctx context.Context) error {
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for SecretCreate.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *SecretUpsertOne) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// Exec executes the UPSERT query and returns the inserted/updated ID.
-func (u *SecretUpsertOne) ID(ctx context.Context) (id string, err error) {
-	if u.create.driver.Dialect() == dialect.MySQL {
-		// In case of "ON CONFLICT", there is no way to get back non-numeric ID
-		// fields from the database since MySQL does not support the RETURNING clause.
-		return id, errors.New("ent: SecretUpsertOne.ID is not supported by MySQL driver. Use SecretUpsertOne.Exec instead")
-	}
-	node, err := u.create.Save(ctx)
-	if err != nil {
-		return id, err
-	}
-	return node.ID, nil
-}
-
-// IDX is like ID, but panics if an error occurs.
-func (u *SecretUpsertOne) IDX(ctx context.Context) string {
-	id, err := u.ID(ctx)
-	if err != nil {
-		panic(err)
-	}
-	return id
-}
-
 // SecretCreateBulk is the builder for creating many Secret entities in bulk.
 type SecretCreateBulk struct {
 	config
 	err      error
 	builders []*SecretCreate
-	conflict []sql.ConflictOption
 }
 
 // Save creates the Secret entities in the database.
@@ -349,7 +180,6 @@ func (_c *SecretCreateBulk) Save(ctx context.Context) ([]*Secret, error) {
 					_, err = mutators[i+1].Mutate(root, _c.builders[i+1].mutation)
 				} else {
 					spec := &sqlgraph.BatchCreateSpec{Nodes: specs}
-					spec.OnConflict = _c.conflict
 					// Invoke the actual operation on the latest mutation in the chain.
 					if err = sqlgraph.BatchCreate(ctx, _c.driver, spec); err != nil {
 						if sqlgraph.IsConstraintError(err) {
@@ -396,137 +226,6 @@ func (_c *SecretCreateBulk) Exec(ctx context.Context) error {
 // ExecX is like Exec, but panics if an error occurs.
 func (_c *SecretCreateBulk) ExecX(ctx context.Context) {
 	if err := _c.Exec(ctx); err != nil {
-		panic(err)
-	}
-}
-
-// OnConflict allows configuring the `ON CONFLICT` / `ON DUPLICATE KEY` clause
-// of the `INSERT` statement. For example:
-//
-//	client.Secret.CreateBulk(builders...).
-//		OnConflict(
-//			// Update the row with the new values
-//			// the was proposed for insertion.
-//			sql.ResolveWithNewValues(),
-//		).
-//		// Override some of the fields with custom
-//		// update values.
-//		Update(func(u *ent.SecretUpsert) {
-//			SetSealed(v+v).
-//		}).
-//		Exec(ctx)
-func (_c *SecretCreateBulk) OnConflict(opts ...sql.ConflictOption) *SecretUpsertBulk {
-	_c.conflict = opts
-	return &SecretUpsertBulk{
-		create: _c,
-	}
-}
-
-// OnConflictColumns calls `OnConflict` and configures the columns
-// as conflict target. Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//		OnConflict(sql.ConflictColumns(columns...)).
-//		Exec(ctx)
-func (_c *SecretCreateBulk) OnConflictColumns(columns ...string) *SecretUpsertBulk {
-	_c.conflict = append(_c.conflict, sql.ConflictColumns(columns...))
-	return &SecretUpsertBulk{
-		create: _c,
-	}
-}
-
-// SecretUpsertBulk is the builder for "upsert"-ing
-// a bulk of Secret nodes.
-type SecretUpsertBulk struct {
-	create *SecretCreateBulk
-}
-
-// UpdateNewValues updates the mutable fields using the new values that
-// were set on create. Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//		OnConflict(
-//			sql.ResolveWithNewValues(),
-//			sql.ResolveWith(func(u *sql.UpdateSet) {
-//				u.SetIgnore(secret.FieldID)
-//			}),
-//		).
-//		Exec(ctx)
-func (u *SecretUpsertBulk) UpdateNewValues() *SecretUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithNewValues())
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(s *sql.UpdateSet) {
-		for _, b := range u.create.builders {
-			if _, exists := b.mutation.ID(); exists {
-				s.SetIgnore(secret.FieldID)
-			}
-			if _, exists := b.mutation.CreatedAt(); exists {
-				s.SetIgnore(secret.FieldCreatedAt)
-			}
-		}
-	}))
-	return u
-}
-
-// Ignore sets each column to itself in case of conflict.
-// Using this option is equivalent to using:
-//
-//	client.Secret.Create().
-//		OnConflict(sql.ResolveWithIgnore()).
-//		Exec(ctx)
-func (u *SecretUpsertBulk) Ignore() *SecretUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWithIgnore())
-	return u
-}
-
-// DoNothing configures the conflict_action to `DO NOTHING`.
-// Supported only by SQLite and PostgreSQL.
-func (u *SecretUpsertBulk) DoNothing() *SecretUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.DoNothing())
-	return u
-}
-
-// Update allows overriding fields `UPDATE` values. See the SecretCreateBulk.OnConflict
-// documentation for more info.
-func (u *SecretUpsertBulk) Update(set func(*SecretUpsert)) *SecretUpsertBulk {
-	u.create.conflict = append(u.create.conflict, sql.ResolveWith(func(update *sql.UpdateSet) {
-		set(&SecretUpsert{UpdateSet: update})
-	}))
-	return u
-}
-
-// SetSealed sets the "sealed" field.
-func (u *SecretUpsertBulk) SetSealed(v []byte) *SecretUpsertBulk {
-	return u.Update(func(s *SecretUpsert) {
-		s.SetSealed(v)
-	})
-}
-
-// UpdateSealed sets the "sealed" field to the value that was provided on create.
-func (u *SecretUpsertBulk) UpdateSealed() *SecretUpsertBulk {
-	return u.Update(func(s *SecretUpsert) {
-		s.UpdateSealed()
-	})
-}
-
-// Exec executes the query.
-func (u *SecretUpsertBulk) Exec(ctx context.Context) error {
-	if u.create.err != nil {
-		return u.create.err
-	}
-	for i, b := range u.create.builders {
-		if len(b.conflict) != 0 {
-			return fmt.Errorf("ent: OnConflict was set for builder %d. Set it on the SecretCreateBulk instead", i)
-		}
-	}
-	if len(u.create.conflict) == 0 {
-		return errors.New("ent: missing options for SecretCreateBulk.OnConflict")
-	}
-	return u.create.Exec(ctx)
-}
-
-// ExecX is like Exec, but panics if an error occurs.
-func (u *SecretUpsertBulk) ExecX(ctx context.Context) {
-	if err := u.create.Exec(ctx); err != nil {
 		panic(err)
 	}
 }

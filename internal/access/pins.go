@@ -1,7 +1,6 @@
 package access
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -157,16 +156,14 @@ func (c *codes) taken(p *ent.Pin, code string) (bool, error) {
 		return false, fmt.Errorf("seal a PIN: %w", err)
 	}
 	p.MAC, p.Sealed = c.mac(code), sealed
-	err = c.tx.Pin.Create().SetID(p.ID).SetPropertyID(p.PropertyID).SetGrantID(p.GrantID).SetDoorID(p.DoorID).
-		SetMAC(p.MAC).SetSealed(p.Sealed).SetCreatedAt(p.CreatedAt).
-		OnConflict(entsql.ConflictColumns(entpin.FieldPropertyID, entpin.FieldMAC), entsql.DoNothing()).Exec(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return true, nil
-	}
+	stored, err := c.tx.Insert(entsql.Insert(entpin.Table).
+		Columns(entpin.FieldID, entpin.FieldPropertyID, entpin.FieldGrantID, entpin.FieldDoorID, entpin.FieldMAC, entpin.FieldSealed, entpin.FieldCreatedAt).
+		Values(p.ID, p.PropertyID, p.GrantID, p.DoorID, p.MAC, p.Sealed, p.CreatedAt).
+		OnConflict(entsql.ConflictColumns(entpin.FieldPropertyID, entpin.FieldMAC), entsql.DoNothing()))
 	if err != nil {
 		return false, fmt.Errorf("store a PIN: %w", err)
 	}
-	return false, nil
+	return stored == 0, nil
 }
 
 func purpose(pinID string) string { return "pin/" + pinID }

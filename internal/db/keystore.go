@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/propertykey"
 )
@@ -28,8 +30,8 @@ func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	var stored []byte
 	err := s.DB.Write(ctx, func(tx *Tx) error {
-		err := tx.PropertyKey.Create().SetID(id).SetSealed(sealed).SetCreatedAt(tx.Now()).
-			OnConflictColumns(propertykey.FieldID).Ignore().Exec(tx.Context())
+		_, err := tx.Insert(entsql.Insert(propertykey.Table).Columns(propertykey.FieldID, propertykey.FieldSealed, propertykey.FieldCreatedAt).
+			Values(id, sealed, tx.Now()).OnConflict(entsql.ConflictColumns(propertykey.FieldID), entsql.DoNothing()))
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 	_ "github.com/mattn/go-sqlite3"
 
 	"latchkey.dev/ent/migrate"
+	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
 )
@@ -68,13 +69,13 @@ func TestMigrationsMakeTheSchemaThatEntWants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := m.Create(t.Context(), migrate.Tables...); err != nil {
+			if err := m.Create(t.Context(), tables.Tables...); err != nil {
 				t.Fatal(err)
 			}
 			driver, have := inspect(t, name, migrated)
 			_, want := inspect(t, name, created)
-			if len(want.Tables) != len(migrate.Tables) {
-				t.Fatalf("inspected %d tables, ent has %d", len(want.Tables), len(migrate.Tables))
+			if len(want.Tables) != len(tables.Tables) {
+				t.Fatalf("inspected %d tables, ent has %d", len(want.Tables), len(tables.Tables))
 			}
 			changes, err := driver.SchemaDiff(have, want)
 			if err != nil {

@@ -118,8 +118,8 @@ func guessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) erro
 // count adds a guess to what is counted under an id, and says whether that spends the budget.
 func count(tx *db.Tx, propertyID, subject string, at time.Time, b Budget) (spent bool, err error) {
 	ctx := tx.Context()
-	err = tx.Guesses.Create().SetID(subject).SetPropertyID(propertyID).SetBeganAt(at).
-		OnConflict(sql.ConflictColumns(entguesses.FieldID), sql.ResolveWithIgnore()).Exec(ctx)
+	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).
+		Values(subject, propertyID, at).OnConflict(sql.ConflictColumns(entguesses.FieldID), sql.DoNothing()))
 	if err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}

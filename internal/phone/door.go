@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entdoorrule "latchkey.dev/ent/doorrule"
 	entlock "latchkey.dev/ent/lock"
@@ -25,9 +27,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	if i.row, err = tx.Issuer.UpdateOne(i.row).AddGeneration(1).Save(tx.Context()); err != nil {
 		return 0, fmt.Errorf("raise the generation of an issuer: %w", err)
 	}
-	err = tx.DoorRule.Create().SetID(lockID).SetPropertyID(propertyID).SetFloor(i.row.Generation).SetCreatedAt(tx.Now()).
-		OnConflictColumns(entdoorrule.FieldID).Update(func(u *ent.DoorRuleUpsert) { u.SetFloor(i.row.Generation) }).Exec(tx.Context())
-	if err != nil {
+	if err := setRule(tx, propertyID, lockID, entdoorrule.FieldFloor, i.row.Generation); err != nil {
 		return 0, fmt.Errorf("store the floor of a door: %w", err)
 	}
 	if _, err := i.publish(true); err != nil {
@@ -45,16 +45,22 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	if err != nil {
 		return err
 	}
-	seconds := int(age / time.Second)
-	err = tx.DoorRule.Create().SetID(lockID).SetPropertyID(propertyID).SetListAgeSeconds(seconds).SetCreatedAt(tx.Now()).
-		OnConflictColumns(entdoorrule.FieldID).Update(func(u *ent.DoorRuleUpsert) { u.SetListAgeSeconds(seconds) }).Exec(tx.Context())
-	if err != nil {
+	if err := setRule(tx, propertyID, lockID, entdoorrule.FieldListAgeSeconds, int(age/time.Second)); err != nil {
 		return fmt.Errorf("store the rule of a door: %w", err)
 	}
 	if _, err := i.publish(false); err != nil {
 		return err
 	}
 	return lock.WakeKeys(tx, propertyID)
+}
+
+// setRule stores one field of the rule of a lock, which may not have one yet.
+func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
+	_, err := tx.Insert(entsql.Insert(entdoorrule.Table).
+		Columns(entdoorrule.FieldID, entdoorrule.FieldPropertyID, entdoorrule.FieldCreatedAt, field).
+		Values(lockID, propertyID, tx.Now(), value).
+		OnConflict(entsql.ConflictColumns(entdoorrule.FieldID), entsql.ResolveWith(func(u *entsql.UpdateSet) { u.SetExcluded(field) })))
+	return err
 }
 
 // Rule is what one lock of a bridge asks of the status list.

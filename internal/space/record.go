@@ -133,6 +133,12 @@ func listedOf(row *ent.PartnerSpace) Listed {
 	}
 }
 
+// listedColumns are what a reading may change of a space that was listed before.
+var listedColumns = []string{
+	partnerspace.FieldType, partnerspace.FieldName, partnerspace.FieldParentExternalID, partnerspace.FieldFloor,
+	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
+}
+
 // store brings the listing in the database to the reading.
 func (s *stored) store(tx *db.Tx, out Outcome) error {
 	for part := range slices.Chunk(out.Gone, chunk) {
@@ -143,18 +149,18 @@ func (s *stored) store(tx *db.Tx, out Outcome) error {
 		}
 	}
 	for part := range slices.Chunk(out.Upsert, chunk) {
-		rows := make([]*ent.PartnerSpaceCreate, len(part))
-		for i, u := range part {
-			rows[i] = tx.PartnerSpace.Create().SetPropertyID(s.propertyID).SetIntegrationID(s.integrationID).SetExternalID(u.ExternalID).
-				SetType(u.Type).SetName(u.Name).SetParentExternalID(u.ParentExternalID).SetFloor(u.Floor).
-				SetIsPrivate(u.IsPrivate).SetIsActive(u.IsActive).SetSeenAt(tx.Now())
+		insert := sql.Insert(partnerspace.Table).Columns(slices.Concat(listedColumns, []string{partnerspace.FieldPropertyID, partnerspace.FieldIntegrationID,
+			partnerspace.FieldExternalID, partnerspace.FieldSeenAt})...)
+		for _, u := range part {
+			insert.Values(u.Type, u.Name, u.ParentExternalID, u.Floor, u.IsPrivate, u.IsActive, s.propertyID, s.integrationID, u.ExternalID, tx.Now())
 		}
-		err := tx.PartnerSpace.CreateBulk(rows...).
-			OnConflict(sql.ConflictColumns(partnerspace.FieldIntegrationID, partnerspace.FieldExternalID)).
-			Update(func(u *ent.PartnerSpaceUpsert) {
-				u.UpdateType().UpdateName().UpdateParentExternalID().UpdateFloor().UpdateIsPrivate().UpdateIsActive().ClearGoneAt()
-			}).Exec(tx.Context())
-		if err != nil {
+		insert.OnConflict(sql.ConflictColumns(partnerspace.FieldIntegrationID, partnerspace.FieldExternalID), sql.ResolveWith(func(u *sql.UpdateSet) {
+			for _, column := range listedColumns {
+				u.SetExcluded(column)
+			}
+			u.SetNull(partnerspace.FieldGoneAt)
+		}))
+		if _, err := tx.Insert(insert); err != nil {
 			return fmt.Errorf("store a partner's listing: %w", err)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	_ "github.com/mattn/go-sqlite3"
 
-	"latchkey.dev/ent/migrate"
+	"latchkey.dev/ent/migrate/tables"
 	"latchkey.dev/internal/db/pgtemp"
 )
 
@@ -121,7 +121,7 @@ func difference(ctx context.Context, engine string, open func() (*sql.DB, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.NamedDiff(ctx, "next", migrate.Tables...); err != nil && !errors.Is(err, atlas.ErrNoPlan) {
+	if err := m.NamedDiff(ctx, "next", tables.Tables...); err != nil && !errors.Is(err, atlas.ErrNoPlan) {
 		return nil, err
 	}
 	return out.Bytes(), nil
