@@ -71,8 +71,8 @@ func TestAListUpToItsLimitIsRead(t *testing.T) {
 func TestListsInAQueryAreBounded(t *testing.T) {
 	r, got := &Report{}, &partnerv1.GetReservationRequest{}
 	Query("extend="+strings.Repeat("pin,", 1000), got.ProtoReflect(), nil, r)
-	if len(got.GetExtend()) != 8 || len(r.errors) != 1 || r.errors[0].Reason != fault.TooMany {
-		t.Errorf("%d entries, %v", len(got.GetExtend()), r.errors)
+	if len(got.GetExtend()) != 8 || len(r.query) != 1 || r.query[0].Reason != fault.TooMany {
+		t.Errorf("%d entries, %v", len(got.GetExtend()), r.query)
 	}
 }
 
