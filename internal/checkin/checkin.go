@@ -24,6 +24,10 @@ const (
 const (
 	MetaReason  = "partnerReason"
 	MetaMessage = "partnerMessage"
+	// MetaNotCalled marks the error of a call that was not made: it says nothing new about the partner.
+	MetaNotCalled = "notCalled"
+	// MetaStatus is the HTTP status that the partner answered with.
+	MetaStatus = "partnerStatus"
 )
 
 // ErrNotRegistered is the answer of a [PMS] that has no endpoint for the call.

@@ -11,6 +11,7 @@ type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`
 	Later         bool   `json:"later,omitempty"` // asked for although it was read a moment ago
+	First         bool   `json:"first,omitempty"` // of an endpoint that was registered a moment ago
 	Round         int    `json:"round,omitempty"` // of those asked for while the ones before were under way
 }
 

@@ -3,6 +3,7 @@ package partner
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -144,7 +145,8 @@ func TestSigningSecretRotates(t *testing.T) {
 	})
 }
 
-func TestRecordCallTellsStaffOnceUntilItGoesWell(t *testing.T) {
+// An endpoint that fails and recovers in turns makes one notice and one event. An hour without failures ends the episode.
+func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
 		call := func(failure string) {
@@ -178,15 +180,26 @@ func TestRecordCallTellsStaffOnceUntilItGoesWell(t *testing.T) {
 		if notices() != 1 {
 			t.Errorf("after seven failures: %d notices", notices())
 		}
-		call("")
-		if state() != "ok" {
-			t.Errorf("after a success: %s", state())
+		for range 10 {
+			call("")
+			if state() != "ok" {
+				t.Errorf("after a success: %s", state())
+			}
+			x.clock.Advance(15 * time.Minute)
+			for range 4 {
+				call("timeout")
+			}
 		}
+		if notices() != 1 {
+			t.Errorf("after ten recoveries: %d notices, want 1", notices())
+		}
+		call("")
+		x.clock.Advance(2 * time.Hour)
 		for range 3 {
 			call("timeout")
 		}
 		if notices() != 2 {
-			t.Errorf("failing anew: %d notices", notices())
+			t.Errorf("failing again two hours later: %d notices, want 2", notices())
 		}
 		if n := x.d.Read().Event.Query().CountX(x.Context()); n != 2 {
 			t.Errorf("%d events, want 2", n)
@@ -251,5 +264,24 @@ func TestUnregister(t *testing.T) {
 			return err
 		})
 		x.fails(fault.EndpointNotFound, func(tx *db.Tx) error { _, err := x.r.Unregister(tx, x.p1, x.int1, GetSpaces); return err })
+	})
+}
+
+// A partner who tries out wrong answers does not make its endpoint fail.
+func TestAFailedTestIsShownAndDoesNotCount(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		for range 5 {
+			x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
+		}
+		e, err := x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces)
+		if err != nil || e.Health.Failures != 0 || e.Health.LastError != "HTTP 500" || e.Health.State() != Unknown {
+			t.Errorf("after failed tests: %+v, %v", e.Health, err)
+		}
+		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
+		x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "") })
+		if e, err = x.r.Endpoint(x.Context(), x.d.Read(), x.p1, x.int1, GetSpaces); err != nil || e.Health.State() != OK {
+			t.Errorf("after a good test: %+v, %v", e.Health, err)
+		}
 	})
 }

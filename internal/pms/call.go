@@ -99,7 +99,7 @@ func (c *Client) do(ctx context.Context, t Target, what call) (*answer, error) {
 	defer c.leave(n)
 	req.breaker = c.breakerFor(n, t)
 	if !req.breaker.TryAcquirePermit() && !what.urgent {
-		return nil, &CallError{Action: what.action, Cause: CauseOpen, RetryAfter: req.breaker.RemainingDelay()}
+		return nil, c.paused(n, req)
 	}
 	if !what.repeat {
 		a, failure := c.attempt(ctx, limited, n, req)
@@ -245,10 +245,13 @@ func (c *Client) attempt(ctx, limited context.Context, n *line, req *request) (*
 			req.breaker.RecordFailure()
 		}
 	case failure != nil && failure.failing():
+		n.last.Store(failure)
 		req.breaker.RecordFailure()
 	case req.breaker.IsOpen():
+		n.last.Store(nil)
 		req.breaker.Close()
 	default:
+		n.last.Store(nil)
 		req.breaker.RecordSuccess()
 	}
 	c.note(ctx, req, a, failure, latency)

@@ -41,7 +41,7 @@ type Target struct {
 	Token          string // empty: none is sent
 	TokenIn        string
 	SigningSecrets []string // one, or two while it is rotated; "whsec_" and base64 of 24 to 64 bytes
-	Uncalled       bool     // since it was registered: an open breaker says nothing about it, and does not hold a call back
+	Urgent         bool     // of getSpaces: an open breaker does not hold the call back
 }
 
 // Limits bound every call. All are settings; see [DefaultLimits].
@@ -130,7 +130,7 @@ func New(o Options) (*Client, error) {
 // Spaces reads the partner's rooms and beds. Ids may repeat and beds may lack their room:
 // what that means is for the mapping to say.
 func (c *Client) Spaces(ctx context.Context, t Target) ([]Space, error) {
-	a, err := c.do(ctx, t, call{action: GetSpaces, repeat: true, urgent: t.Uncalled})
+	a, err := c.do(ctx, t, call{action: GetSpaces, repeat: true, urgent: t.Urgent})
 	if err != nil {
 		return nil, err
 	}

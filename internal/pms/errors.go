@@ -34,11 +34,8 @@ const (
 	CauseCanceled Cause = "canceled" // our caller went away
 )
 
-// Meta keys of the fault inside a [CallError], besides those of package checkin.
-const (
-	metaCause  = "cause"
-	metaStatus = "partnerStatus"
-)
+// metaCause is a key of the Meta of the fault inside a [CallError], besides those of package checkin.
+const metaCause = "cause"
 
 // CallError is how every method of [Client] fails. It unwraps to a *fault.Fault, whose
 // reason is checkin.PartnerError where the partner answered and checkin.PartnerUnavailable
@@ -77,7 +74,10 @@ func (e *CallError) Unwrap() error {
 		}
 	}
 	if e.Status != 0 {
-		f = f.Put(metaStatus, strconv.Itoa(e.Status))
+		f = f.Put(checkin.MetaStatus, strconv.Itoa(e.Status))
+	}
+	if e.Cause == CauseOpen || e.Cause == CauseBusy {
+		f = f.Put(checkin.MetaNotCalled, "true")
 	}
 	return f
 }
@@ -109,8 +109,8 @@ var causeText = map[Cause]string{
 	CauseError:    "answered with an error",
 	CauseTooLarge: "answered with more than is allowed",
 	CauseContract: "answered outside the contract",
-	CauseBusy:     "is busy with earlier calls of ours",
-	CauseOpen:     "has failed too often and is left alone for a while",
+	CauseBusy:     "was not called: too many calls to this partner are under way",
+	CauseOpen:     "is not called for now",
 	CauseCanceled: "call was given up by its caller",
 }
 

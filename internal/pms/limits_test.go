@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/fault"
 )
 
 // pipes is a listener whose connections are pipes, so that a client and a server live
@@ -214,8 +217,16 @@ func TestTheBreakerLeavesABadPartnerAloneButNotAWaitingGuest(t *testing.T) {
 			t.Errorf("the breaker opened after %d failures, want 5", calls)
 		}
 		err := read()
-		if e, ok := errors.AsType[*CallError](err); !ok || e.Cause != CauseOpen || e.RetryAfter <= 0 || calls != 5 {
+		e, ok := errors.AsType[*CallError](err)
+		if !ok || e.Cause != CauseOpen || e.RetryAfter <= 0 || calls != 5 {
 			t.Errorf("open breaker: %v after %d calls", err, calls)
+		}
+		const says = "the partner's getSpaces is not called for now: its calls failed 5 times in a row (last: getSpaces answered with an error (HTTP 500)); next try at "
+		if next := time.Now().Add(e.RetryAfter).UTC().Format("15:04:05") + " UTC"; err.Error() != says+next {
+			t.Errorf("open breaker: %q, want %q", err, says+next)
+		}
+		if f, _ := fault.Of(err); f.Meta[checkin.MetaNotCalled] == "" {
+			t.Error("the failure of a call that was not made looks like one of the partner's")
 		}
 		if _, err := c.Spaces(t.Context(), inBubble("http", "int_2", GetSpaces)); err == nil || calls != 8 {
 			t.Errorf("another integration was held back: %v, %d calls", err, calls)
@@ -249,9 +260,9 @@ func TestTheBreakerLeavesABadPartnerAloneButNotAWaitingGuest(t *testing.T) {
 // What an endpoint was is not held against what was registered in its place, nor against one registered once more.
 func TestTheBreakerIsFreshForWhatWasRegisteredAnew(t *testing.T) {
 	for name, mend := range map[string]func(t *Target){
-		"another address":            func(t *Target) { t.URL += "v2" },
-		"another token":              func(t *Target) { t.Token = "another" },
-		"registered, and not called": func(t *Target) { t.Uncalled = true },
+		"another address": func(t *Target) { t.URL += "v2" },
+		"another token":   func(t *Target) { t.Token = "another" },
+		"urgent":          func(t *Target) { t.Urgent = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -277,7 +288,7 @@ func TestTheBreakerIsFreshForWhatWasRegisteredAnew(t *testing.T) {
 				if _, err := c.Spaces(t.Context(), target); err != nil || calls != 1 {
 					t.Errorf("%v after %d calls, want one that goes well", err, calls)
 				}
-				target.Uncalled = false
+				target.Urgent = false
 				if _, err := c.Spaces(t.Context(), target); err != nil || calls != 2 {
 					t.Errorf("the next: %v after %d calls", err, calls)
 				}

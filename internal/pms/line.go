@@ -3,8 +3,10 @@ package pms
 import (
 	"crypto/sha256"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/failsafe-go/failsafe-go/bulkhead"
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
@@ -15,6 +17,7 @@ type line struct {
 	transport *http.Transport
 	places    bulkhead.Bulkhead[*answer]
 	breaker   breaker
+	last      atomic.Pointer[CallError]    // the last failure that the breaker counted; nil: none since the last success
 	called    map[string][sha256.Size]byte // for each action, what was called last
 	users     int                          // calls under way
 	used      uint64                       // order of the last use
@@ -61,9 +64,21 @@ func (c *Client) breakerFor(n *line, t Target) breaker {
 	defer c.lines.mu.Unlock()
 	if was, ok := n.called[t.Action]; ok && was != is {
 		n.breaker = c.newBreaker()
+		n.last.Store(nil)
 	}
 	n.called[t.Action] = is
 	return n.breaker
+}
+
+// paused is the error of a call that an open breaker holds back. It says what failed last and when the next call is made.
+func (c *Client) paused(n *line, req *request) *CallError {
+	e := &CallError{Action: req.call.action, Cause: CauseOpen, RetryAfter: req.breaker.RemainingDelay()}
+	e.detail = "its calls failed " + strconv.Itoa(int(c.limits.BreakerFailures)) + " times in a row"
+	if last := n.last.Load(); last != nil {
+		e.detail += " (last: " + strings.TrimPrefix(last.text(), "the partner's ") + ")"
+	}
+	e.detail += "; next try at " + c.clock.Now().Add(e.RetryAfter).UTC().Format("15:04:05") + " UTC"
+	return e
 }
 
 // lines holds the lines of the integrations called last.

@@ -69,7 +69,7 @@ func (p *Report) read(body []byte) {
 		_, p.Violations = DecodeStatus(body)
 	}
 	if len(p.Violations) > 0 {
-		p.Cause, p.Message = CauseContract, "the answer is not what the contract says"
+		p.Cause, p.Message = CauseContract, "the answer breaks the contract"
 	}
 }
 

@@ -31,6 +31,7 @@ type PMS struct {
 	spaces       []Space
 	reservations map[string]map[string]any
 	calls        []Call
+	broken       int
 }
 
 // Space is one entry of getSpaces.
@@ -75,6 +76,13 @@ func (p *PMS) SetSpaces(spaces []Space) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.spaces = slices.Clone(spaces)
+}
+
+// Break has the PMS answer every call of the service with an HTTP status; 0 mends it.
+func (p *PMS) Break(status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.broken = status
 }
 
 // Calls lists the calls of the service so far.

@@ -49,6 +49,13 @@ func (p *PMS) asked(action string, next func(http.ResponseWriter, *http.Request,
 			reply(w, http.StatusUnauthorized, failure("wrongToken", "the token is not the one that was registered"))
 			return
 		}
+		p.mu.Lock()
+		broken := p.broken
+		p.mu.Unlock()
+		if broken != 0 {
+			reply(w, broken, failure("broken", "the PMS is out of order"))
+			return
+		}
 		next(w, r, body)
 	}
 }

@@ -164,15 +164,12 @@ func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
 }
 
-// mapSpaces waits for the first reading of getSpaces and maps what it lists by name.
+// mapSpaces has getSpaces read and maps what it lists by name.
 func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	mappings := propertyv1.NewMappingServiceClient(w.public)
-	err := w.Await(ctx, "getSpaces is read", func(ctx context.Context) (bool, error) {
-		l, err := mappings.ListPartnerSpaces(w.Staff(ctx), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.IntegrationID, PageSize: 200})
-		return len(l.GetData().GetList()) == len(Listing()), err
-	})
-	if err != nil {
-		return err
+	read := &propertyv1.ReadSpacesRequest{Id: w.IntegrationID}
+	if _, err := propertyv1.NewIntegrationServiceClient(w.public).ReadSpaces(w.Staff(ctx), read); err != nil {
+		return fmt.Errorf("read the PMS's spaces: %w", err)
 	}
 	m, err := mappings.ApplySuggestions(w.Staff(ctx), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.IntegrationID})
 	if err != nil {

@@ -131,9 +131,11 @@ func (s *Server) wirePartners(p *parts) error {
 	s.closers = append(s.closers, func() error { p.pms.Close(); return nil })
 	p.spaces = &worker.Spaces{
 		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.keeper.Replan, Log: s.log,
-		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, urgent bool) ([]space.Listed, error) {
 			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
-			all, err := fetch(ctx, p.pms, e, secrets)
+			t := target(e, secrets)
+			t.Urgent = urgent || e.Health.State() == partner.Unknown
+			all, err := fetch(ctx, p.pms, t)
 			end(err)
 			return all, err
 		},
@@ -148,13 +150,12 @@ func (s *Server) wirePartners(p *parts) error {
 func target(e partner.Endpoint, secrets []string) pms.Target {
 	return pms.Target{
 		IntegrationID: e.IntegrationID, Action: e.Action, URL: e.URL, Method: e.Method, Token: e.Token, TokenIn: e.TokenIn, SigningSecrets: secrets,
-		Uncalled: e.Health.State() == partner.Unknown,
 	}
 }
 
 // fetch calls getSpaces.
-func fetch(ctx context.Context, c *pms.Client, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
-	all, err := c.Spaces(ctx, target(e, secrets))
+func fetch(ctx context.Context, c *pms.Client, t pms.Target) ([]space.Listed, error) {
+	all, err := c.Spaces(ctx, t)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +263,8 @@ func (s *Server) inner(p *parts) grpc.UnaryServerInterceptor {
 
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	api := &partnerapi.Service{
-		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe, ReadSpaces: p.readings.Soon,
+		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Probe: s.probe,
+		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First,
 	}
 	partnerv1.RegisterReservationServiceServer(to, api)
 	partnerv1.RegisterEndpointServiceServer(to, api)
@@ -278,8 +280,11 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	deps := propertyapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Stays: stays,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
-			_, err := p.spaces.Read(ctx, propertyID, integrationID)
-			return err
+			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
+			if err != nil {
+				return err
+			}
+			return fault.Err(out.Failure)
 		},
 		Unsent: p.node.Unsent,
 		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {

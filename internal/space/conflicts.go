@@ -69,33 +69,49 @@ func (m Mappings) apply(tx *db.Tx, s *stored, out Outcome) error {
 			return err
 		}
 	}
+	opened := map[Kind][]*ent.Conflict{}
 	for _, f := range out.Opened {
-		if err := m.open(tx, s, f); err != nil {
+		row, err := m.open(tx, s, f)
+		if err != nil {
+			return err
+		}
+		opened[f.Kind] = append(opened[f.Kind], row)
+	}
+	for _, kind := range Kinds {
+		if err := notifyOpened(tx, opened[kind]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m Mappings) open(tx *db.Tx, s *stored, f Finding) error {
+func (m Mappings) open(tx *db.Tx, s *stored, f Finding) (*ent.Conflict, error) {
 	affected, err := m.affected(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	key := openKey(s.integrationID, f)
 	row, err := tx.Conflict.Create().SetID(id.New(id.Conflict)).SetPropertyID(s.propertyID).SetIntegrationID(s.integrationID).
 		SetKind(string(f.Kind)).SetExternalID(f.ExternalID).SetDetail(f.Detail).SetReservationIds(affected).
-		SetOpenedAt(tx.Now()).SetOpenKey(key).Save(tx.Context())
+		SetOpenedAt(tx.Now()).SetOpenKey(openKey(s.integrationID, f)).Save(tx.Context())
 	if err != nil {
-		return fmt.Errorf("store a conflict: %w", err)
+		return nil, fmt.Errorf("store a conflict: %w", err)
 	}
-	err = staff.Notify(tx, staff.Notice{
-		PropertyID: s.propertyID, Kind: noticeKind(f.Kind), Subject: row.ID, Text: notice(f, len(affected)), OnceKey: key,
-	})
-	if err != nil {
-		return err
+	return row, appendEvent(tx, event.ConflictOpened, row)
+}
+
+// notifyOpened notifies staff of the conflicts of one kind that a reading opened, with one notice.
+func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
+	if len(rows) == 0 {
+		return nil
 	}
-	return appendEvent(tx, event.ConflictOpened, row)
+	first := rows[0]
+	n := staff.Notice{
+		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Text: notice(rows), OnceKey: *first.OpenKey,
+	}
+	if len(rows) > 1 {
+		n.Subject = first.IntegrationID
+	}
+	return staff.Notify(tx, n)
 }
 
 // refresh keeps an open conflict true, and tells nobody.
@@ -171,7 +187,7 @@ func noticeKind(k Kind) string {
 
 // advice says what staff can do about each kind of conflict.
 var advice = map[Kind]string{
-	Missing:        "Access stays as it is. Map the space anew or unmap it.",
+	Missing:        "Access stays as it is. Map the space again, or unmap it.",
 	Inactive:       "Access stays as it is. Unmap the space if it is no longer let.",
 	Renamed:        "Map the space again to accept the new name, or correct the mapping.",
 	Retyped:        "Map the space again to accept the new type, or correct the mapping.",
@@ -181,10 +197,31 @@ var advice = map[Kind]string{
 	Unreadable:     "The last good listing and all access stay as they are. Ask the partner to repair the endpoint.",
 }
 
-func notice(f Finding, affected int) string {
-	text := strings.TrimSuffix(clip(f.Detail, maxDetail/2), ".") + ". " + advice[f.Kind]
-	if affected > 0 {
-		text += fmt.Sprintf(" Reservations affected: %d.", affected)
+// listedInNotice is how many of several conflicts a notice names.
+const listedInNotice = 3
+
+// notice is the text of conflicts of one kind: the detail of one, or how many there are and some of them.
+func notice(rows []*ent.Conflict) string {
+	affected := map[string]bool{}
+	details := make([]string, 0, listedInNotice)
+	for _, row := range rows {
+		for _, id := range row.ReservationIds {
+			affected[id] = true
+		}
+		if len(details) < listedInNotice {
+			details = append(details, strings.TrimSuffix(clip(row.Detail, maxDetail/2/min(len(rows), listedInNotice)), "."))
+		}
+	}
+	text := strings.Join(details, ". ") + ". "
+	if len(rows) > 1 {
+		text = fmt.Sprintf("%d new conflicts of this kind: %s", len(rows), text)
+		if more := len(rows) - len(details); more > 0 {
+			text += fmt.Sprintf("And %d more. ", more)
+		}
+	}
+	text += advice[Kind(rows[0].Kind)]
+	if len(affected) > 0 {
+		text += fmt.Sprintf(" Reservations affected: %d.", len(affected))
 	}
 	return text
 }

@@ -341,3 +341,27 @@ func id(s *ent.Space) string {
 	}
 	return s.ID
 }
+
+func TestManyNewSpacesMakeOneNotice(t *testing.T) {
+	each(t, func(h house) {
+		h.read(space.Listed{ExternalID: "old", Type: space.Room, Name: "Old", IsActive: true})
+		all := []space.Listed{{ExternalID: "old", Type: space.Room, Name: "Old", IsActive: true}}
+		for i := range 41 {
+			all = append(all, space.Listed{ExternalID: fmt.Sprintf("R%02d", i), Type: space.Room, Name: fmt.Sprintf("Room %02d", i), IsActive: true})
+		}
+		h.read(all...)
+		h.read(all...)
+		rows := h.d.Read().Notice.Query().AllX(h.ctx())
+		if len(rows) != 1 {
+			h.t.Fatalf("%d notices of 41 new spaces, want 1", len(rows))
+		}
+		for _, want := range []string{"41 new conflicts", "Room 00", "And 38 more.", "Reservations affected: 41."} {
+			if !strings.Contains(rows[0].Text, want) {
+				h.t.Errorf("the notice lacks %q: %s", want, rows[0].Text)
+			}
+		}
+		if n := h.d.Read().Conflict.Query().CountX(h.ctx()); n != 41 {
+			h.t.Errorf("%d conflicts, want 41", n)
+		}
+	})
+}

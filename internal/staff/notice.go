@@ -34,12 +34,8 @@ const maxText = 1024
 func Notify(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if n.OnceKey != "" {
-		told, err := tx.Notice.Query().Where(notice.OnceKey(n.OnceKey)).Exist(ctx)
-		if err != nil {
-			return fmt.Errorf("look for a notice: %w", err)
-		}
-		if told {
-			return nil
+		if told, err := Notified(tx, n.OnceKey); err != nil || told {
+			return err
 		}
 	}
 	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(n.Kind).
@@ -51,6 +47,15 @@ func Notify(tx *db.Tx, n Notice) error {
 		return fmt.Errorf("store a notice: %w", err)
 	}
 	return nil
+}
+
+// Notified reports whether staff were notified of a condition that has not been settled since.
+func Notified(tx *db.Tx, onceKey string) (bool, error) {
+	told, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("look for a notice: %w", err)
+	}
+	return told, nil
 }
 
 // Settle says that a condition no longer stands: should it come back, it is told again.

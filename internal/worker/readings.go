@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/integration"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/jobs"
@@ -25,6 +26,15 @@ type Readings struct {
 
 // apart bounds how often a partner is asked because its reservations name rooms that its listing does not have.
 const apart = 5 * time.Second
+
+// firstAfter is how long a partner gets to store the signing secret before the first signed call.
+const firstAfter = 5 * time.Second
+
+// First has a listing read for the first time, some seconds after the answer that shows the signing secret.
+func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
+	args := jobs.ReadSpaces{PropertyID: propertyID, IntegrationID: integrationID, First: true}
+	return r.Jobs.InsertAt(tx, args, time.Now().Add(firstAfter))
+}
 
 // Soon has a listing read once the transaction is stored; one that was read a moment ago, a moment later. Without a
 // registered getSpaces there is nothing to read.
@@ -76,24 +86,76 @@ func (r Readings) Periodic(interval time.Duration) Sweep {
 
 // AddTo has the jobs done.
 func (r Readings) AddTo(workers *river.Workers) {
-	river.AddWorker(workers, &spacesJob{spaces: r.Spaces})
+	river.AddWorker(workers, &spacesJob{readings: r})
 }
 
 type spacesJob struct {
 	river.WorkerDefaults[jobs.ReadSpaces]
-	spaces *Spaces
+	readings Readings
 }
 
 // Timeout is that of a reading, and of the one before it that may have to be waited for.
 func (w *spacesJob) Timeout(*river.Job[jobs.ReadSpaces]) time.Duration {
-	return 2*w.spaces.timeout() + 10*time.Second
+	return 2*w.readings.Spaces.timeout() + 10*time.Second
 }
 
 // Work reads. That the partner failed is recorded where staff see it, and is no failure of the job.
 func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) error {
-	_, err := w.spaces.ReadAnew(ctx, job.Args.PropertyID, job.Args.IntegrationID)
+	if job.Args.First {
+		if read, err := w.readSince(ctx, job); read || err != nil {
+			return err
+		}
+	}
+	out, err := w.readings.Spaces.ReadAgain(ctx, job.Args.PropertyID, job.Args.IntegrationID)
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if out.refusesUs() {
+		return w.askAgain(ctx, job.Args)
+	}
+	return nil
+}
+
+// readSince reports whether the listing was read well since the job was stored.
+func (w *spacesJob) readSince(ctx context.Context, job *river.Job[jobs.ReadSpaces]) (bool, error) {
+	row, err := w.readings.Spaces.DB.Read().Integration.Query().
+		Where(integration.PropertyID(job.Args.PropertyID), integration.ID(job.Args.IntegrationID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, wrong(err)
+	}
+	read, _ := space.SpacesReadAt(row)
+	return read.After(job.CreatedAt), nil
+}
+
+// An endpoint that answers 401 before it ever answered well is asked again after askAgainAfter, so many times: its
+// partner may not have stored the signing secret yet.
+const (
+	askAgainAfter = 30 * time.Second
+	askAgainTimes = 10
+)
+
+// refusesUs reports whether a reading failed because the partner does not accept its signature or token.
+func (o Outcome) refusesUs() bool {
+	return o.Failure != nil && o.Failure.Meta[checkin.MetaStatus] == "401"
+}
+
+func (w *spacesJob) askAgain(ctx context.Context, args jobs.ReadSpaces) error {
+	s := w.readings.Spaces
+	e, err := s.Directory.Endpoint(ctx, s.DB.Read(), args.PropertyID, args.IntegrationID, partner.GetSpaces)
+	if fault.Has(err, fault.EndpointNotFound) {
+		return nil
+	}
+	if err != nil {
+		return wrong(err)
+	}
+	if e.Health.LastSuccessAt != nil || e.Health.Failures > askAgainTimes {
+		return nil
+	}
+	return river.JobSnooze(askAgainAfter)
 }

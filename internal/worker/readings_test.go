@@ -2,16 +2,20 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
@@ -60,7 +64,7 @@ func TestReadingIsRepeatedWhenAskedMeanwhile(t *testing.T) {
 		house(t, d)
 		var under atomic.Int32
 		entered, answer := make(chan struct{}), make(chan struct{})
-		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string) ([]space.Listed, error) {
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
 			if under.Add(1) > 1 {
 				t.Error("two readings of the same at once")
 			}
@@ -90,7 +94,7 @@ func TestReadingsKeepApart(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
 		read := make(chan struct{}, 10)
-		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
 			return listing, nil
 		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
@@ -136,7 +140,7 @@ func TestReadingsGoOnBesideASlowPartner(t *testing.T) {
 			SetURL("https://slow.example/").SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").Exec(tx.Context())
 	})
 	slow, quick := make(chan struct{}), make(chan struct{})
-	r := readings(t, &Spaces{DB: d, Directory: everyone{}, Log: quiet, Fetch: func(ctx context.Context, e partner.Endpoint, _ []string) ([]space.Listed, error) {
+	r := readings(t, &Spaces{DB: d, Directory: everyone{}, Log: quiet, Fetch: func(ctx context.Context, e partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
 		if e.IntegrationID == "int_slow" {
 			close(slow)
 			<-ctx.Done()
@@ -162,7 +166,7 @@ func TestPeriodicReadings(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
 		read := make(chan struct{}, 10)
-		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Clock: at, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+		r := readings(t, &Spaces{DB: d, Directory: directory{}, Log: quiet, Clock: at, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 			read <- struct{}{}
 			return listing, nil
 		}, Replan: func(*db.Tx, string, space.Touched) error { return nil }})
@@ -192,4 +196,95 @@ func TestPeriodicReadings(t *testing.T) {
 		sweep()
 		<-read
 	}, dbtest.Clock(at))
+}
+
+// A partner that does not have the signing secret yet answers 401. It is asked again, until it has answered well once.
+func TestAnEndpointThatAnswers401AtFirstIsAskedAgain(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	refused := fault.New(fault.Precondition, fault.PartnerError, "HTTP 401").Put(checkin.MetaStatus, "401")
+	var err error = refused
+	s := &Spaces{DB: d, Directory: rowHealth{d: d}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
+		return listing, err
+	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	defer s.Close()
+	w := &spacesJob{readings: Readings{Spaces: s}}
+	work := func() error {
+		args := jobs.ReadSpaces{PropertyID: "prp_one", IntegrationID: "int_one", First: true}
+		return w.Work(t.Context(), &river.Job[jobs.ReadSpaces]{JobRow: &rivertype.JobRow{CreatedAt: time.Now()}, Args: args})
+	}
+	snoozed := func(err error) bool {
+		s, ok := errors.AsType[*river.JobSnoozeError](err)
+		return ok && s.Duration <= time.Minute
+	}
+	for range askAgainTimes {
+		if got := work(); !snoozed(got) {
+			t.Fatalf("after a 401: %v, want another call within a minute", got)
+		}
+	}
+	if got := work(); got != nil {
+		t.Errorf("after %d times: %v", askAgainTimes+1, got)
+	}
+	err = fault.New(fault.Precondition, fault.PartnerError, "HTTP 500").Put(checkin.MetaStatus, "500")
+	if got := work(); got != nil {
+		t.Errorf("after a 500: %v", got)
+	}
+	err = nil
+	if got := work(); got != nil {
+		t.Errorf("after a good answer: %v", got)
+	}
+	err = refused
+	if got := work(); got != nil {
+		t.Errorf("a 401 after a good answer: %v", got)
+	}
+}
+
+// rowHealth is a registry that shows the health of its one endpoint as it is stored.
+type rowHealth struct {
+	directory
+	d *db.DB
+}
+
+func (r rowHealth) Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	row, err := r.d.Read().Endpoint.Query().Only(ctx)
+	if err != nil {
+		return partner.Endpoint{}, err
+	}
+	e, err := r.directory.Endpoint(ctx, c, propertyID, integrationID, action)
+	e.Health = partner.Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt}
+	return e, err
+}
+
+// The first reading waits some seconds, and is left out if somebody has asked for one meanwhile.
+func TestTheFirstReadingGivesThePartnerTime(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	calls := 0
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
+		calls++
+		return listing, nil
+	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	defer s.Close()
+	q, err := jobs.Open(d, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Readings{Spaces: s, Jobs: q}
+	before := time.Now()
+	write(t, d, func(tx *db.Tx) error { return r.First(tx, "prp_one", "int_one") })
+	var at, created time.Time
+	write(t, d, func(tx *db.Tx) error {
+		return tx.SQL().QueryRowContext(tx.Context(), "SELECT scheduled_at, created_at FROM river_job WHERE state = 'scheduled'").Scan(&at, &created)
+	})
+	if wait := at.Sub(before); wait < firstAfter || wait > time.Minute {
+		t.Errorf("the first reading begins after %v", wait)
+	}
+	w := &spacesJob{readings: r}
+	job := &river.Job[jobs.ReadSpaces]{JobRow: &rivertype.JobRow{CreatedAt: created}, Args: jobs.ReadSpaces{PropertyID: "prp_one", IntegrationID: "int_one", First: true}}
+	if _, err := s.ReadNow(t.Context(), "prp_one", "int_one"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Work(t.Context(), job); err != nil || calls != 1 {
+		t.Errorf("read since: %d calls, %v; want the 1 there was", calls, err)
+	}
 }

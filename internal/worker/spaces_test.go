@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/event"
@@ -52,7 +53,7 @@ func TestReadSpaces(t *testing.T) {
 		replanned := 0
 		s := &Spaces{
 			DB: d, Directory: directory{}, Log: quiet,
-			Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string) ([]space.Listed, error) {
+			Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, _ bool) ([]space.Listed, error) {
 				// Inside a transaction of ours this one would be refused, or wait for ever.
 				if err := d.Write(ctx, func(*db.Tx) error { return nil }); err != nil {
 					t.Errorf("called within a transaction: %v", err)
@@ -62,7 +63,7 @@ func TestReadSpaces(t *testing.T) {
 			Replan: func(_ *db.Tx, _ string, touched space.Touched) error { replanned += len(touched.Externals); return nil },
 		}
 		defer s.Close()
-		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failed != "" {
+		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failure != nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if replanned != 1 {
@@ -71,13 +72,20 @@ func TestReadSpaces(t *testing.T) {
 		failure = fault.New(fault.Unavailable, "partnerUnavailable", "the partner's getSpaces did not answer in time")
 		for i := range 4 {
 			r, err := s.Read(t.Context(), "prp_one", "int_one")
-			if err != nil || r.Failures != i+1 || r.Failed != "the partner's getSpaces did not answer in time" {
+			if err != nil || r.Failures != i+1 || !fault.Has(fault.Err(r.Failure), "partnerUnavailable") || r.Failed != "the partner's getSpaces did not answer in time" {
 				t.Errorf("failure %d: %+v, %v", i+1, r, err)
 			}
+		}
+		failure = fault.New(fault.Unavailable, "partnerUnavailable", "paused").Put(checkin.MetaNotCalled, "true")
+		if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || !fault.Has(fault.Err(r.Failure), "partnerUnavailable") {
+			t.Errorf("not called: %+v, %v", r, err)
 		}
 		failing := d.Read().Event.Query().Where(entevent.Kind(string(event.EndpointFailing))).CountX(t.Context())
 		if e := d.Read().Endpoint.Query().OnlyX(t.Context()); e.Failures != 4 || failing != 1 {
 			t.Errorf("%d failures, %d events of it, want 4 and 1", e.Failures, failing)
+		}
+		if in := d.Read().Integration.Query().OnlyX(t.Context()); in.SpacesFailures != 4 {
+			t.Errorf("%d failures in a row, want the 4 calls that were made", in.SpacesFailures)
 		}
 		if n := d.Read().PartnerSpace.Query().CountX(t.Context()); n != 1 {
 			t.Errorf("%d spaces listed after failures, want the 1 there was", n)
@@ -88,11 +96,54 @@ func TestReadSpaces(t *testing.T) {
 	})
 }
 
+// A suddenly empty listing is a failure of the partner, and says so.
+func TestAnEmptyListingIsAFailure(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	answers := [][]space.Listed{listing, {}}
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
+		next := answers[0]
+		answers = answers[1:]
+		return next, nil
+	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	defer s.Close()
+	for _, want := range []fault.Reason{"", fault.PartnerError} {
+		r, err := s.Read(t.Context(), "prp_one", "int_one")
+		if err != nil || want == "" && r.Failure != nil || want != "" && !fault.Has(fault.Err(r.Failure), want) {
+			t.Errorf("%+v, %v; want %q", r, err, want)
+		}
+	}
+}
+
+// A person's reading is made although a reading under way found the partner's calls paused.
+func TestReadNowIsNotAnsweredByACallThatWasNotMade(t *testing.T) {
+	d := dbtest.Open(t, "sqlite")
+	house(t, d)
+	entered, answer := make(chan struct{}), make(chan struct{})
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(_ context.Context, _ partner.Endpoint, _ []string, urgent bool) ([]space.Listed, error) {
+		if urgent {
+			return listing, nil
+		}
+		close(entered)
+		<-answer
+		return nil, fault.New(fault.Unavailable, fault.PartnerUnavailable, "paused").Put(checkin.MetaNotCalled, "true")
+	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
+	defer s.Close()
+	if _, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	close(answer)
+	if r, err := s.ReadNow(t.Context(), "prp_one", "int_one"); err != nil || r.Failure != nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 func TestReadSpacesTogether(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	calls, entered, answer := 0, make(chan struct{}), make(chan struct{})
-	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string) ([]space.Listed, error) {
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(context.Context, partner.Endpoint, []string, bool) ([]space.Listed, error) {
 		calls++
 		close(entered)
 		<-answer
@@ -100,12 +151,12 @@ func TestReadSpacesTogether(t *testing.T) {
 	}}
 	defer s.Close()
 	impatient, leave := context.WithCancel(t.Context())
-	first, err := s.join(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	first, err := s.join(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-entered
-	second, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"})
+	second, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, true)
 	if err != nil || second != first {
 		t.Fatalf("a second reading of the same began: %v", err)
 	}
@@ -121,7 +172,7 @@ func TestReadSpacesStops(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	entered := make(chan struct{})
-	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string) ([]space.Listed, error) {
+	s := &Spaces{DB: d, Directory: directory{}, Log: quiet, Fetch: func(ctx context.Context, _ partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
 		close(entered)
 		<-ctx.Done()
 		return nil, fault.New(fault.Canceled, fault.CanceledReason, "given up").With(ctx.Err())
@@ -144,7 +195,7 @@ func TestReadSpacesStops(t *testing.T) {
 	}
 }
 
-func TestExplain(t *testing.T) {
+func TestFailureOf(t *testing.T) {
 	tests := map[string]struct {
 		err  error
 		want string
@@ -156,7 +207,7 @@ func TestExplain(t *testing.T) {
 		"deadline":      {context.DeadlineExceeded, "the partner did not answer in time"},
 	}
 	for name, tt := range tests {
-		if got := explain(tt.err); got != tt.want {
+		if got := failureOf(tt.err).Message; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

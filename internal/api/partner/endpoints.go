@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read at once.
+// UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read soon.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -31,8 +31,8 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 		if err != nil {
 			return nil, err
 		}
-		if e.Action == partner.GetSpaces && s.ReadSpaces != nil {
-			if err := s.ReadSpaces(tx, a.PropertyID, a.IntegrationID); err != nil {
+		if e.Action == partner.GetSpaces {
+			if err := s.readRegistered(tx, a, secret != ""); err != nil {
 				return nil, err
 			}
 		}
@@ -42,6 +42,18 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 		}
 		return out, nil
 	})
+}
+
+// readRegistered has a getSpaces that was registered read; with a new signing secret, some seconds later.
+func (s *Service) readRegistered(tx *db.Tx, a actor.Actor, newSecret bool) error {
+	read := s.ReadSpaces
+	if newSecret {
+		read = s.FirstSpaces
+	}
+	if read == nil {
+		return nil
+	}
+	return read(tx, a.PropertyID, a.IntegrationID)
 }
 
 func asSent(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
@@ -127,7 +139,7 @@ func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, 
 		failure = t.GetViolations()[0]
 	}
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		return partner.RecordCall(tx, a.PropertyID, a.IntegrationID, action, failure)
+		return partner.RecordTest(tx, a.PropertyID, a.IntegrationID, action, failure)
 	})
 }
 

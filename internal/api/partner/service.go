@@ -32,6 +32,8 @@ type Service struct {
 	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
 	// ReadSpaces has getSpaces of an integration read soon, from within the transaction that made it worth it.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
+	// FirstSpaces has getSpaces read for the first time, once the partner has had time to store its signing secret.
+	FirstSpaces func(tx *db.Tx, propertyID, integrationID string) error
 }
 
 // Probed is what one call of an endpoint showed.

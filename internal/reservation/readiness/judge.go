@@ -110,11 +110,22 @@ func Judge(f Facts) Verdict {
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
-	v := Verdict{Word: Ready, Fixes: j.fixes}
-	if len(v.Fixes) > 0 {
-		v.Word = map[Severity]Word{Blocks: NotReady, Risks: AtRisk, Note: Ready}[v.Fixes[0].Severity]
+	return Verdict{Word: wordOf(j.fixes), Fixes: j.fixes}
+}
+
+// wordOf sums fixes up that are sorted, the worst first.
+func wordOf(fixes []Fix) Word {
+	if len(fixes) == 0 {
+		return Ready
 	}
-	return v
+	return map[Severity]Word{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
+}
+
+// own is the verdict without what concerns every arrival of the PMS alike: staff get one notice of that, not one for each
+// arrival.
+func (v Verdict) own() Verdict {
+	fixes := slices.DeleteFunc(slices.Clone(v.Fixes), func(f Fix) bool { return f.Reason == EndpointFailing })
+	return Verdict{Word: wordOf(fixes), Fixes: fixes}
 }
 
 type judge struct {

@@ -113,10 +113,11 @@ func (l *Look) waited() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// tell tells staff if the verdict has turned.
+// tell notifies staff once of what is wrong with this arrival, and settles what no longer is.
 func (l *Look) tell(tx *db.Tx) error {
-	word := l.verdict.Word
-	if Word(l.before.Verdict) == word {
+	own := l.verdict.own()
+	word := own.Word
+	if word == Ready && Word(l.before.Verdict) == Ready {
 		return nil
 	}
 	if err := settle(tx, l.row.ID, word); err != nil || word == Ready {
@@ -128,7 +129,7 @@ func (l *Look) tell(tx *db.Tx) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: l.row.PropertyID, Kind: kinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),
-		Text: notice(l.row.PmsNumber, l.row.FromAt, zone, l.verdict),
+		Text: notice(l.row.PmsNumber, l.row.FromAt, zone, own),
 	})
 }
 

@@ -220,6 +220,28 @@ func TestStaffAreToldWhenItTurnsBad(t *testing.T) {
 	})
 }
 
+// An endpoint that fails puts every arrival of its PMS at risk. Staff have one notice of the endpoint, and get none for each
+// arrival; what is wrong with one arrival alone is told besides.
+func TestAFailingEndpointMakesNoNoticeOfArrivals(t *testing.T) {
+	each(t, func(h *house) {
+		h.write(func(tx *db.Tx) error {
+			return tx.Endpoint.Create().SetID("end_1").SetPropertyID("prp_1").SetIntegrationID("int_1").SetAction("getSpaces").SetURL("https://pms.example/").
+				SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").SetFailures(3).Exec(tx.Context())
+		})
+		h.at(20 * time.Hour)
+		h.is(1440, "atRisk", "", 0)
+		h.setOnline(false)
+		h.at(19 * time.Hour)
+		h.is(1440, "atRisk", "arrivalAtRisk", 1)
+		h.setOnline(true)
+		h.at(18 * time.Hour)
+		h.is(1440, "atRisk", "", 1)
+		h.setOnline(false)
+		h.at(17 * time.Hour)
+		h.is(1440, "atRisk", "arrivalAtRisk", 2)
+	})
+}
+
 func TestWhatThePMSChangesIsSeenAtOnce(t *testing.T) {
 	each(t, func(h *house) {
 		h.at(20 * time.Hour)

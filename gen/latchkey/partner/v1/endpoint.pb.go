@@ -30,7 +30,7 @@ type Endpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// HTTPS, port 443 or 8443, a public address.
+	// HTTPS, port 443 or 8443, a public address. The operator can allow others: --partner-allow HOST:PORT.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// GET or POST.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
@@ -136,7 +136,7 @@ type EndpointHealth struct {
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed call.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
-	// Why the last failed call failed.
+	// Why the last failed call, or test, failed.
 	LastError     *string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -56,7 +56,8 @@ type IntegrationServiceClient interface {
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(ctx context.Context, in *RotateSigningSecretRequest, opts ...grpc.CallOption) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
+	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
+	// answer. The message says the cause.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
 }
 
@@ -184,7 +185,8 @@ type IntegrationServiceServer interface {
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *RotateSigningSecretRequest) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
+	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
+	// answer. The message says the cause.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)
 	mustEmbedUnimplementedIntegrationServiceServer()
 }

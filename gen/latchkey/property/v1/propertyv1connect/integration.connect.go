@@ -84,7 +84,8 @@ type IntegrationServiceClient interface {
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
+	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
+	// answer. The message says the cause.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 
@@ -273,7 +274,8 @@ type IntegrationServiceHandler interface {
 	// it, so that the partner can change over at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses or answers what breaks the contract, 503 partnerUnavailable where it does not answer.
+	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
+	// answer. The message says the cause.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 
