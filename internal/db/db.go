@@ -46,6 +46,8 @@ type DB struct {
 	read   *ent.Client
 	cfg    Config
 	log    *slog.Logger
+
+	trouble trouble
 }
 
 // engine is what the two databases do differently.
@@ -53,6 +55,7 @@ type engine interface {
 	dialect() string
 	write(ctx context.Context, fn func(*Tx) error) error
 	reader() *sql.DB
+	check(ctx context.Context) error
 	pools() (*sql.DB, *pgxpool.Pool)
 	alter(ctx context.Context, fn func(*sql.Tx) error) error
 	migrateJobs(ctx context.Context, log *slog.Logger) error
@@ -155,9 +158,15 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		return err
 	}
 	if d.cfg.Around == nil {
-		return d.engine.write(ctx, fn)
+		return d.store(ctx, fn)
 	}
-	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.engine.write(ctx, fn) })
+	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.store(ctx, fn) })
+}
+
+func (d *DB) store(ctx context.Context, fn func(tx *Tx) error) error {
+	err := Explain(d.engine.write(ctx, fn))
+	d.trouble.note(err)
+	return err
 }
 
 // Dialect is dialect.SQLite or dialect.Postgres.
@@ -170,12 +179,6 @@ func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 // one connection, so that jobs and Write queue up for it fairly, on PostgreSQL the
 // pool. One of the two is nil. Nothing else may use them.
 func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
-
-// Ping checks that the database answers.
-func (d *DB) Ping(ctx context.Context) error {
-	_, err := d.engine.reader().ExecContext(ctx, "SELECT 1")
-	return err
-}
 
 // InUse is how many connections are in use now; on SQLite, without the writer's.
 func (d *DB) InUse() int {

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -28,4 +29,24 @@ func LogLength(t *testing.T, d *DB) (pages int) {
 		t.Fatal(err)
 	}
 	return pages
+}
+
+// ProbeNow lets the next Check probe, however short ago the last probe was.
+func ProbeNow(d *DB) { d.trouble.probed = time.Time{} }
+
+// URL is the address that a database was opened at.
+func URL(d *DB) string { return d.cfg.URL }
+
+// FillDisk lets SQLite's file grow no more, as a full disk does.
+func FillDisk(t *testing.T, d *DB) { limitPages(t, d, 1) }
+
+// MakeRoom takes the limit of FillDisk away.
+func MakeRoom(t *testing.T, d *DB) { limitPages(t, d, 1<<30) }
+
+// limitPages limits the size of SQLite's file. It never becomes smaller than what is used.
+func limitPages(t *testing.T, d *DB, pages int) {
+	t.Helper()
+	if _, err := d.engine.(*sqlite).writer.ExecContext(t.Context(), fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -72,6 +72,18 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 func (p *postgres) dialect() string { return dialect.Postgres }
 func (p *postgres) reader() *sql.DB { return p.sql }
 
+// check asks the server whether it takes changes. Connections to a server that does not are closed, because new ones
+// may lead to another server: to the next host of the URL, or to the address that the host's name has by now.
+func (p *postgres) check(ctx context.Context) error {
+	var readOnly string
+	err := p.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')").Scan(&readOnly)
+	if err == nil && readOnly == "on" {
+		err = errStandby
+		p.pool.Reset()
+	}
+	return err
+}
+
 func (p *postgres) pools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn serializable, so that closures mean the same as on SQLite, where
@@ -135,12 +147,12 @@ func pause(ctx, ours context.Context, attempt int) bool {
 func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again bool, err error) {
 	raw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
-		return nil, false, orAway(err, errAway)
+		return nil, false, Explain(err)
 	}
 	tx = newTx(ctx, p.client, raw, raw, p.clock.Now(), nil)
 	defer raw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
-		err = orAway(raw.Commit(), errUnknown)
+		err = explain(raw.Commit(), errUnknown)
 	}
 	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }

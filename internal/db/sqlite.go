@@ -102,6 +102,12 @@ func openPool(ctx context.Context, path string, conns int, more url.Values, chan
 func (s *sqlite) dialect() string { return dialect.SQLite }
 func (s *sqlite) reader() *sql.DB { return s.readers }
 
+// check reads the database.
+func (s *sqlite) check(ctx context.Context) error {
+	_, err := s.readers.ExecContext(ctx, "SELECT 1 FROM sqlite_master LIMIT 1")
+	return err
+}
+
 func (s *sqlite) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 
 func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s.group.write(ctx, fn) }

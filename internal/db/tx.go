@@ -286,12 +286,12 @@ func verb(query string) string {
 	return word
 }
 
-// conn is ent's connection over q with times as both databases keep them, and errors that say when one is away.
+// conn is ent's connection over q, with times as both databases keep them and with faults for errors of the storage.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	if name == dialect.SQLite {
-		return entsql.Conn{ExecQuerier: utcArgs{q}}
+		q = utcArgs{q}
 	}
-	return entsql.Conn{ExecQuerier: away{q}}
+	return entsql.Conn{ExecQuerier: explained{q}}
 }
 
 // utcArgs binds times in UTC with microseconds. SQLite compares them as text, which

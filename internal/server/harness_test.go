@@ -81,6 +81,20 @@ func run(t *testing.T, s *server.Server) *node {
 	return n
 }
 
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	tick, late := time.NewTicker(20*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
 // world starts a server with a property, a PMS and a bridge with locks.
 func world(t *testing.T, c sandbox.Config) *sandbox.World {
 	t.Helper()

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	"latchkey.dev/internal/fault"
 )
 
 // setServing says of every gRPC service whether it serves; "" is the server as a whole.
@@ -75,7 +77,10 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if s.db.Ping(ctx) != nil {
+	err := s.db.Check(ctx)
+	if f, ok := fault.Of(err); ok {
+		c.unready = append(c.unready, f.Message)
+	} else if err != nil {
 		c.unready = append(c.unready, "the database does not answer")
 	}
 	if !s.bus.Connected() {

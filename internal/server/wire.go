@@ -194,6 +194,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Own:            ownValidation(),
 		Static:         p.staticValidation(),
 		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
+		Explain:        db.Explain,
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
 		Limits: chain.Limits{PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute},

@@ -58,6 +58,8 @@ type Config struct {
 	// Exact names the proto packages whose JSON callers may send fields alone: a name that is none is refused. Elsewhere it
 	// is ignored.
 	Exact []string
+	// Explain gives a fault to errors of the storage that reach the chain without one; nil for none.
+	Explain func(error) error
 	// Inner runs last, right around the handler of a unary call; nil for none.
 	Inner grpc.UnaryServerInterceptor
 	// TrustedProxies may say in X-Forwarded-For who called them.
@@ -76,6 +78,7 @@ type Chain struct {
 	own      map[string]string
 	static   map[string]func(proto.Message) []fault.Field
 	exact    []string
+	storage  func(error) error
 	inner    grpc.UnaryServerInterceptor
 	proxies  []netip.Prefix
 	deadline time.Duration
@@ -101,7 +104,7 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, static: cfg.Static, exact: cfg.Exact, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, static: cfg.Static, exact: cfg.Exact, storage: cfg.Explain, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m, rules: rules,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:   newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),

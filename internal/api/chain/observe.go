@@ -78,6 +78,9 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 // explain finds the fault in an error. An error that has none is logged and stays inside; so does what a fault is because of,
 // where that is about the service and not about the caller.
 func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault {
+	if c.storage != nil {
+		err = c.storage(err)
+	}
 	f, ok := fault.Of(err)
 	if !ok {
 		f = foreign(ctx, call, err)

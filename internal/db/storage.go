@@ -1,0 +1,135 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	entsql "entgo.io/ent/dialect/sql"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/mattn/go-sqlite3"
+
+	"latchkey.dev/internal/fault"
+)
+
+// The faults of the storage itself. Callers get them as "unavailable" with a time to retry, because the same request
+// succeeds once the storage works again.
+var (
+	errAway    = unavailable(time.Second, "the database cannot be reached now; try again shortly")
+	errUnknown = unavailable(time.Second, "the connection to the database was lost while the change was being stored, and it may be stored: read it back, or try again under the same Idempotency-Key")
+	errStandby = unavailable(5*time.Second, "the database is read-only now, because it is a standby or is recovering; try again shortly")
+	errFull    = unavailable(15*time.Second, "the database has no space left on its disk; the operator of this service must make room")
+	errCrowded = unavailable(2*time.Second, "the database accepts no more connections now; try again shortly")
+	errSlow    = unavailable(2*time.Second, "the database took too long for this and gave it up; try again shortly")
+	errDisk    = unavailable(15*time.Second, "the database cannot read or write its files; the operator of this service must look at its disk")
+)
+
+func unavailable(retry time.Duration, message string) *fault.Fault {
+	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
+}
+
+// Explain gives an error of the storage the fault that callers get. It leaves any other error, and one that has a fault
+// already, as it is.
+func Explain(err error) error { return explain(err, errAway) }
+
+// explain is Explain, with another fault for a lost connection.
+func explain(err error, lost *fault.Fault) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := fault.Of(err); ok {
+		return err
+	}
+	f := storageFault(err)
+	switch f {
+	case nil:
+		return err
+	case errAway:
+		f = lost
+	}
+	return f.With(err)
+}
+
+// storageFault classifies an error of the storage; nil: it is another kind of error.
+func storageFault(err error) *fault.Fault {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return postgresFault(pg.Code)
+	}
+	var lite sqlite3.Error
+	if errors.As(err, &lite) {
+		return sqliteFault(lite.Code, lite.SystemErrno)
+	}
+	if isDisconnected(err) {
+		return errAway
+	}
+	return nil
+}
+
+// postgresFault classifies the SQLSTATE codes that are about the server and not about the statement.
+func postgresFault(code string) *fault.Fault {
+	switch code {
+	case "53300":
+		return errCrowded
+	case "53100":
+		return errFull
+	case "58030":
+		return errDisk
+	case "25006":
+		return errStandby
+	case "57014", "55P03": // statement_timeout or a cancel by the administrator; lock_timeout
+		return errSlow
+	case "57P01", "57P02", "57P03", "57P05", "25P03", "25P04": // the server starts, stops or ended the session
+		return errAway
+	}
+	if strings.HasPrefix(code, "08") {
+		return errAway
+	}
+	return nil
+}
+
+// sqliteFault classifies SQLite's result codes that are about its file and not about the statement.
+func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
+	switch {
+	case code == sqlite3.ErrFull, errno == syscall.ENOSPC, errno == syscall.EDQUOT:
+		return errFull
+	case code == sqlite3.ErrIoErr, code == sqlite3.ErrCantOpen, code == sqlite3.ErrReadonly:
+		return errDisk
+	case code == sqlite3.ErrBusy, code == sqlite3.ErrLocked:
+		return errSlow
+	}
+	return nil
+}
+
+// isDisconnected recognises a failed or lost connection to PostgreSQL about which the server sent no error.
+func isDisconnected(err error) bool {
+	if errors.Is(err, context.Canceled) {
+		return false
+	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return true
+	}
+	var network *net.OpError
+	return !errors.Is(err, context.DeadlineExceeded) && (errors.As(err, &network) || pgconn.SafeToRetry(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn))
+}
+
+// explained gives errors of statements their faults.
+type explained struct{ entsql.ExecQuerier }
+
+func (e explained) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	res, err := e.ExecQuerier.ExecContext(ctx, query, args...)
+	return res, Explain(err)
+}
+
+func (e explained) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := e.ExecQuerier.QueryContext(ctx, query, args...)
+	return rows, Explain(err)
+}
