@@ -33,6 +33,8 @@ type Config struct {
 	QueueSize int
 	// MaxConns bounds PostgreSQL connections. Default 16. SQLite has one writer and four readers.
 	MaxConns int
+	// CheckEvery is how often PostgreSQL is pinged, to leave a host that hangs. Default 2 s.
+	CheckEvery time.Duration
 	// Around runs around every call of Write, and calls write once. The context it hands on carries what belongs to every
 	// change and must not be forgotten in one: who is told of it after the commit, where its time is noted. Default: nothing.
 	Around func(ctx context.Context, write func(ctx context.Context) error) error
@@ -112,6 +114,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxConns <= 0 {
 		c.MaxConns = 16
+	}
+	if c.CheckEvery <= 0 {
+		c.CheckEvery = checkEvery
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -12,7 +13,6 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -33,10 +33,19 @@ type postgres struct {
 	client  *ent.Client
 	timeout time.Duration
 	clock   clock.Clock
+	log     *slog.Logger
 
 	limit   int64
 	waiting atomic.Int64
 	slots   chan struct{} // changes under way: fewer than connections, so that a closure may read beside
+
+	config      *pgx.ConnConfig // of connections outside of the pool
+	hosts       []host
+	first       atomic.Pointer[host] // the host to try first: the one that answered last
+	connections *tracker             // of the pool
+	every       time.Duration        // between two pings of the server
+	unwatch     func()
+	watched     chan struct{}
 
 	mu     sync.Mutex
 	closed bool
@@ -49,24 +58,32 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 		return nil, err
 	}
 	pc.MaxConns = int32(min(cfg.MaxConns, 1000))
-	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		c.TypeMap().RegisterType(&pgtype.Type{
-			Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
-		})
+	prepare(pc.ConnConfig)
+	p := &postgres{
+		client: newTxClient(dialect.Postgres), timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
+		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watched: make(chan struct{}),
+		connections: &tracker{dial: pc.ConnConfig.DialFunc, open: map[*tracked]struct{}{}},
+	}
+	p.first.Store(&p.hosts[0])
+	pc.ConnConfig.DialFunc = p.connections.dialTracked
+	pc.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		tryHosts(c, preferring(*p.first.Load(), p.hosts)...)
 		return nil
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, pc)
-	if err != nil {
+	pc.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return afterConnect(ctx, c, p.timeout) }
+	if p.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
 		return nil, err
 	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
+	if err := p.pool.Ping(ctx); err != nil {
+		p.pool.Close()
 		return nil, err
 	}
-	return &postgres{
-		pool: pool, sql: stdlib.OpenDBFromPool(pool), client: newTxClient(dialect.Postgres), timeout: cfg.WriteTimeout, clock: cfg.Clock,
-		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
-	}, nil
+	p.sql = stdlib.OpenDBFromPool(p.pool)
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.unwatch = stop
+	go p.watch(watching)
+	return p, nil
 }
 
 func (p *postgres) dialect() string { return dialect.Postgres }
@@ -203,6 +220,8 @@ func (p *postgres) close() error {
 	p.closed = true
 	p.mu.Unlock()
 	p.active.Wait()
+	p.unwatch()
+	<-p.watched
 	err := p.sql.Close()
 	p.pool.Close()
 	return err

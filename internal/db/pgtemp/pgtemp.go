@@ -36,11 +36,18 @@ var ErrMissing = errors.New("PostgreSQL server programs (initdb, postgres) not f
 const watch = `trap "" INT TERM HUP
 "$1" -D "$2/data" &
 read -r _
-kill -QUIT $! && wait $!
+kill -QUIT $!; kill -CONT $! && wait $!
 rm -rf "$2"`
 
 // Start makes a cluster and waits until it answers.
 func Start(ctx context.Context) (*Cluster, error) {
+	return begin(ctx, func(bin, data string) []string {
+		return []string{filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"}
+	}, "fsync = off", "synchronous_commit = off", "full_page_writes = off", "max_connections = 300", "shared_buffers = 64MB", "log_min_messages = fatal")
+}
+
+// begin makes the directory of a cluster, fills it by a program, and starts a server on it.
+func begin(ctx context.Context, fill func(bin, data string) []string, settings ...string) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -54,11 +61,13 @@ func Start(ctx context.Context) (*Cluster, error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c := &Cluster{dir: dir}
-	if err := c.start(ctx, bin, attr); err != nil {
+	if err := c.start(ctx, bin, attr, fill(bin, c.data()), settings); err != nil {
 		return nil, errors.Join(err, c.Stop(), os.RemoveAll(dir))
 	}
 	return c, nil
 }
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // programs is the directory of the newest installed server.
 func programs() (string, error) {
@@ -109,18 +118,14 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-func (c *Cluster) start(ctx context.Context, bin string, attr *syscall.SysProcAttr) error {
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
-		"-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	initdb.Dir, initdb.SysProcAttr = c.dir, attr
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+func (c *Cluster) start(ctx context.Context, bin string, attr *syscall.SysProcAttr, fill, settings []string) error {
+	command := exec.CommandContext(ctx, fill[0], fill[1:]...)
+	command.Dir, command.SysProcAttr = c.dir, attr
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(fill[0]), err, out)
 	}
-	conf := strings.Join([]string{
-		"listen_addresses = ''", "unix_socket_directories = '" + c.dir + "'", "fsync = off", "synchronous_commit = off",
-		"full_page_writes = off", "max_connections = 300", "shared_buffers = 64MB", "log_min_messages = fatal", "",
-	}, "\n")
-	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	conf := strings.Join(append(settings, "listen_addresses = ''", "unix_socket_directories = '"+c.dir+"'", ""), "\n")
+	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -178,9 +183,14 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// URL is the address of one of the cluster's databases; "postgres" is always there.
-func (c *Cluster) URL(database string) string {
-	return "postgres://postgres@/" + url.PathEscape(database) + "?host=" + url.QueryEscape(c.dir) + "&sslmode=disable"
+// URL is the address of one of the cluster's databases, and of the same database on other clusters, such as its standby;
+// "postgres" is always there.
+func (c *Cluster) URL(database string, others ...*Cluster) string {
+	hosts := c.dir
+	for _, o := range others {
+		hosts += "," + o.dir
+	}
+	return "postgres://postgres@/" + url.PathEscape(database) + "?host=" + url.QueryEscape(hosts) + "&sslmode=disable"
 }
 
 // Exec runs one statement in the database "postgres", such as CREATE DATABASE.
@@ -198,7 +208,7 @@ func (c *Cluster) Stop() error {
 	if c.lifeline == nil {
 		return nil
 	}
-	err := c.lifeline.Close()
+	err := errors.Join(c.Thaw(), c.lifeline.Close())
 	c.lifeline = nil
 	return errors.Join(err, c.watcher.Wait())
 }

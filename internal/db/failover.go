@@ -1,0 +1,103 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// checkEvery is how often the server is pinged where the configuration says nothing else. It has twice as long to answer.
+const checkEvery = 2 * time.Second
+
+// connect opens a connection outside of the pool, and has the pool prefer the host that it leads to.
+func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
+	var failed error
+	for _, h := range preferring(*p.first.Load(), p.hosts) {
+		c := p.config.Copy()
+		tryHosts(c, h)
+		conn, err := pgx.ConnectConfig(ctx, c)
+		if err == nil {
+			if err = afterConnect(ctx, conn, p.timeout); err == nil {
+				p.first.Store(&h)
+				return conn, h, nil
+			}
+			closeSoon(ctx, conn)
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, host{}, failed
+}
+
+// closeSoon closes a connection whose server may not answer.
+func closeSoon(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx)
+}
+
+// watch pings the server on a connection of its own until ctx ends. A host that hangs or vanished sends no error: queries
+// on its connections wait for their own deadlines, and the pool hands these connections out again and again.
+func (p *postgres) watch(ctx context.Context) {
+	defer close(p.watched)
+	for sleep(ctx, p.every) {
+		conn, at, err := p.connect(ctx)
+		for err == nil && p.pingUntilSilent(ctx, conn) {
+			var now host
+			if conn, now, err = p.connect(ctx); err == nil && now.is(at) {
+				p.log.Warn("a connection to the database went silent; idle connections are replaced", "host", at.name)
+				p.pool.Reset()
+				continue
+			}
+			if ctx.Err() != nil {
+				break
+			}
+			p.log.Error("the database hangs; all connections to it are closed", "host", at.name, "error", err)
+			p.pool.Reset()
+			p.connections.closeAll()
+			at = now
+		}
+		if conn != nil {
+			closeSoon(ctx, conn)
+		}
+	}
+}
+
+// pingUntilSilent pings until the connection fails, and says whether the server did not answer in time. A connection
+// that the server has ended is no sign of a host that hangs: each of the pool's learns the same by itself.
+func (p *postgres) pingUntilSilent(ctx context.Context, conn *pgx.Conn) (silent bool) {
+	for sleep(ctx, p.every) {
+		bounded, cancel := context.WithTimeout(ctx, 2*p.every)
+		err := conn.Ping(bounded)
+		cancel()
+		if err != nil {
+			return ctx.Err() == nil && (pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded))
+		}
+	}
+	return false
+}
+
+// sleep waits and reports whether ctx lives on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// Connect opens a connection to PostgreSQL outside of the pool, as what lasts as long as a session needs it: a lock of the
+// session. The caller closes it.
+func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
+	p, ok := d.engine.(*postgres)
+	if !ok {
+		return nil, errors.New("db: an embedded database has no sessions")
+	}
+	conn, _, err := p.connect(ctx)
+	return conn, Explain(err)
+}

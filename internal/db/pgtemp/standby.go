@@ -1,0 +1,101 @@
+package pgtemp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Standby starts a standby of the cluster, which from then on stores no change before the standby has it.
+func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
+	s, err := begin(ctx, func(bin, data string) []string {
+		return []string{filepath.Join(bin, "pg_basebackup"), "-D", data, "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync"}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, statement := range []string{
+		"ALTER SYSTEM SET synchronous_standby_names = '*'", "ALTER SYSTEM SET synchronous_commit = on", "SELECT pg_reload_conf()",
+	} {
+		if err := c.Exec(ctx, statement); err != nil {
+			return nil, errors.Join(err, s.Stop())
+		}
+	}
+	return s, nil
+}
+
+// Promote makes a standby a primary, and waits until it is one. It has no standby of its own to wait for.
+func (c *Cluster) Promote(ctx context.Context) error {
+	return errors.Join(
+		c.Exec(ctx, "ALTER SYSTEM SET synchronous_standby_names = ''"),
+		c.Exec(ctx, "SELECT pg_promote(true, 60)"),
+	)
+}
+
+// Freeze stops every process of the server, as a host that hangs: connections stay open, new ones are accepted by the
+// kernel, and nothing is answered.
+func (c *Cluster) Freeze() error { return c.signal(syscall.SIGSTOP) }
+
+// Thaw lets a frozen server go on.
+func (c *Cluster) Thaw() error { return c.signal(syscall.SIGCONT) }
+
+// signal reaches the server and every process that it has started. The server comes first, so that a stop leaves nothing
+// that starts more.
+func (c *Cluster) signal(s syscall.Signal) error {
+	pid, err := c.pid()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it does not run
+	}
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("signal PostgreSQL: %w", err)
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return err
+	}
+	for _, path := range stats {
+		child, parent := parentage(path)
+		if parent != pid {
+			continue
+		}
+		if err := syscall.Kill(child, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal a process of PostgreSQL: %w", err)
+		}
+	}
+	return nil
+}
+
+// pid is the server's process.
+func (c *Cluster) pid() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
+}
+
+// parentage reads a process and its parent from a file like /proc/1/stat; zeros if the process has ended.
+func parentage(path string) (pid, parent int) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, 0
+	}
+	head, tail, _ := strings.Cut(string(text), ") ") // the name between may hold spaces
+	first, _, _ := strings.Cut(head, " ")
+	fields := strings.Fields(tail)
+	if len(fields) < 2 {
+		return 0, 0
+	}
+	pid, _ = strconv.Atoi(first)
+	parent, _ = strconv.Atoi(fields[1])
+	return pid, parent
+}
