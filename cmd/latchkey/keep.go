@@ -103,8 +103,8 @@ func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	return nil
 }
 
-// idle is how long a PostgreSQL database must be left alone by servers.
-const idle = 10 * time.Second
+// idle is how long to wait for the lease of a server that has stopped. A server that lost power holds it for 15 s.
+const idle = 20 * time.Second
 
 // alone runs f while no server works on a database. On PostgreSQL it holds the lease that one of the nodes otherwise has.
 func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
@@ -119,7 +119,7 @@ func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) er
 	defer cancel()
 	late := time.AfterFunc(idle, cancel)
 	err := errors.New("a server works on this database: stop every node first")
-	held := worker.PostgresLease{URL: url, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
+	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
 		if late.Stop() {
 			err = f(ctx)
 		}

@@ -169,7 +169,7 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 func (d *DB) store(ctx context.Context, fn func(tx *Tx) error) error {
-	err := Explain(d.engine.write(ctx, fn))
+	err := Explain(d.engine.write(ctx, fenced(ctx, fn)))
 	d.trouble.note(err)
 	return err
 }

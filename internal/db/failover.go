@@ -40,43 +40,47 @@ func closeSoon(ctx context.Context, conn *pgx.Conn) {
 
 // watch pings the server on a connection of its own until ctx ends. A host that hangs or vanished sends no error: queries
 // on its connections wait for their own deadlines, and the pool hands these connections out again and again.
-func (p *postgres) watch(ctx context.Context) {
+func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watched)
 	for sleep(ctx, p.every) {
-		conn, at, err := p.connect(ctx)
-		for err == nil && p.pingUntilSilent(ctx, conn) {
-			var now host
-			if conn, now, err = p.connect(ctx); err == nil && now.is(at) {
-				p.log.Warn("a connection to the database went silent; idle connections are replaced", "host", at.name)
-				p.pool.Reset()
+		var err error
+		if conn != nil {
+			if err = p.ping(ctx, conn); err == nil {
 				continue
 			}
-			if ctx.Err() != nil {
-				break
-			}
-			p.log.Error("the database hangs; all connections to it are closed", "host", at.name, "error", err)
-			p.pool.Reset()
-			p.connections.closeAll()
-			at = now
-		}
-		if conn != nil {
 			closeSoon(ctx, conn)
 		}
+		silent := isTimeout(err)
+		var now host
+		if conn, now, err = p.connect(ctx); ctx.Err() != nil {
+			break
+		}
+		switch {
+		case err == nil && now.is(at) && silent:
+			p.log.Warn("a connection to the database went silent; idle connections are replaced", "host", at.name)
+			p.pool.Reset()
+		case err == nil && !now.is(at), isTimeout(err):
+			p.log.Error("the database moved or hangs; all connections to it are closed", "from", at.name, "to", now.name, "error", err)
+			p.pool.Reset()
+			p.connections.closeAll()
+		}
+		if err == nil {
+			at = now
+		}
+	}
+	if conn != nil {
+		closeSoon(ctx, conn)
 	}
 }
 
-// pingUntilSilent pings until the connection fails, and says whether the server did not answer in time. A connection
-// that the server has ended is no sign of a host that hangs: each of the pool's learns the same by itself.
-func (p *postgres) pingUntilSilent(ctx context.Context, conn *pgx.Conn) (silent bool) {
-	for sleep(ctx, p.every) {
-		bounded, cancel := context.WithTimeout(ctx, 2*p.every)
-		err := conn.Ping(bounded)
-		cancel()
-		if err != nil {
-			return ctx.Err() == nil && (pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded))
-		}
-	}
-	return false
+func (p *postgres) ping(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*p.every)
+	defer cancel()
+	return conn.Ping(ctx)
+}
+
+func isTimeout(err error) bool {
+	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // sleep waits and reports whether ctx lives on.

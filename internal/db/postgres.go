@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -72,18 +73,36 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 		return nil
 	}
 	pc.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return afterConnect(ctx, c, p.timeout) }
-	if p.pool, err = pgxpool.NewWithConfig(ctx, pc); err != nil {
+	conn, at, err := p.connect(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.pool.Ping(ctx); err != nil {
-		p.pool.Close()
+	if err = checkVersion(ctx, conn); err == nil {
+		p.pool, err = pgxpool.NewWithConfig(ctx, pc)
+	}
+	if err != nil {
+		closeSoon(ctx, conn)
 		return nil, err
 	}
 	p.sql = stdlib.OpenDBFromPool(p.pool)
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.unwatch = stop
-	go p.watch(watching)
+	go p.watch(watching, conn, at)
 	return p, nil
+}
+
+// oldest is the oldest PostgreSQL that has what is used: idle_session_timeout came with 14.
+const oldest = 14
+
+func checkVersion(ctx context.Context, conn *pgx.Conn) error {
+	var number int
+	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
+		return err
+	}
+	if number/10000 < oldest {
+		return fmt.Errorf("PostgreSQL %d is too old: %d or newer is needed", number/10000, oldest)
+	}
+	return nil
 }
 
 func (p *postgres) dialect() string { return dialect.Postgres }

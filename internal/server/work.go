@@ -43,7 +43,7 @@ func (s *Server) lease() worker.Lease {
 	if s.db.SQLite() {
 		return worker.Alone{}
 	}
-	return worker.PostgresLease{URL: s.cfg.DatabaseURL(), Name: worker.LeaseName, Log: s.log}
+	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
 }
 
 func (s *Server) sweeps(p *parts) []worker.Sweep {

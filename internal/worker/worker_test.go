@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -21,7 +22,13 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(holderURL); url != "" {
+		actUnderLease(url)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -266,7 +273,12 @@ func TestExpireIdempotencyKeys(t *testing.T) {
 
 func TestPostgresLease(t *testing.T) {
 	url := dbtest.URL(t, "postgres")
-	lease := PostgresLease{URL: url, Name: "dispatcher", Log: quiet, Check: 5 * time.Millisecond}
+	d, err := db.Open(t.Context(), db.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	lease := PostgresLease{DB: d, Name: "dispatcher", Log: quiet, Check: 5 * time.Millisecond}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
