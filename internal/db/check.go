@@ -25,6 +25,7 @@ type trouble struct {
 	fault  atomic.Pointer[fault.Fault]
 	mu     sync.Mutex // held during a probe
 	probed time.Time
+	row    string // the id of what a probe stores
 }
 
 // probesApart is the least time between two probes, however often Check is called.
@@ -70,21 +71,22 @@ func isTrouble(f *fault.Fault) bool {
 	return false
 }
 
-// probeID names the row that a probe stores and deletes.
-const probeID = "probe of the storage"
-
-// probe stores 64 KiB, so that the database needs room for it, and deletes it.
+// probe stores 64 KiB, so that the database needs room for it, and deletes it. Each process has a row of its own.
 func (d *DB) probe(ctx context.Context) error {
 	filler := make([]byte, 64<<10)
 	_, _ = rand.Read(filler) // random, because PostgreSQL compresses; it never fails
+	remove := func(tx *Tx) error {
+		_, err := tx.Secret.Delete().Where(secret.ID(d.trouble.row)).Exec(tx.Context())
+		return err
+	}
 	err := d.engine.write(ctx, func(tx *Tx) error {
-		return tx.Secret.Create().SetID(probeID).SetSealed(filler).OnConflictColumns(secret.FieldID).UpdateNewValues().Exec(tx.Context())
+		if err := remove(tx); err != nil { // of a probe that could not
+			return err
+		}
+		return tx.Secret.Create().SetID(d.trouble.row).SetSealed(filler).Exec(tx.Context())
 	})
 	if err == nil {
-		err = d.engine.write(ctx, func(tx *Tx) error {
-			_, err := tx.Secret.Delete().Where(secret.ID(probeID)).Exec(tx.Context())
-			return err
-		})
+		err = d.engine.write(ctx, remove)
 	}
 	return Explain(err)
 }

@@ -5,6 +5,7 @@ package db
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database %s: %w", Redact(cfg.URL), err)
 	}
 	read := ent.NewClient(ent.Driver(readDriver{conn(e.dialect(), e.reader()), e.dialect()}))
-	return &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger}, nil
+	return &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, trouble: trouble{row: "probe-" + rand.Text()}}, nil
 }
 
 // Missing tells whether an embedded database was not made yet, which Open would do.
