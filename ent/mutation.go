@@ -27202,6 +27202,7 @@ type SlotMutation struct {
 	once               *string
 	claimant           *string
 	inherited          *bool
+	former             *bool
 	foreign            *bool
 	evidence           *string
 	result             *string
@@ -27214,6 +27215,7 @@ type SlotMutation struct {
 	seen_window        *int
 	addseen_window     *int
 	seen_used          *bool
+	seen_cleared       *bool
 	seen_at            *time.Time
 	used_at            *time.Time
 	changed_at         *time.Time
@@ -28067,6 +28069,42 @@ func (m *SlotMutation) ResetInherited() {
 	m.inherited = nil
 }
 
+// SetFormer sets the "former" field.
+func (m *SlotMutation) SetFormer(b bool) {
+	m.former = &b
+}
+
+// Former returns the value of the "former" field in the mutation.
+func (m *SlotMutation) Former() (r bool, exists bool) {
+	v := m.former
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldFormer returns the old "former" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldFormer(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldFormer is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldFormer requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldFormer: %w", err)
+	}
+	return oldValue.Former, nil
+}
+
+// ResetFormer resets all changes to the "former" field.
+func (m *SlotMutation) ResetFormer() {
+	m.former = nil
+}
+
 // SetForeign sets the "foreign" field.
 func (m *SlotMutation) SetForeign(b bool) {
 	m.foreign = &b
@@ -28467,6 +28505,42 @@ func (m *SlotMutation) ResetSeenUsed() {
 	m.seen_used = nil
 }
 
+// SetSeenCleared sets the "seen_cleared" field.
+func (m *SlotMutation) SetSeenCleared(b bool) {
+	m.seen_cleared = &b
+}
+
+// SeenCleared returns the value of the "seen_cleared" field in the mutation.
+func (m *SlotMutation) SeenCleared() (r bool, exists bool) {
+	v := m.seen_cleared
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldSeenCleared returns the old "seen_cleared" field's value of the Slot entity.
+// If the Slot object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *SlotMutation) OldSeenCleared(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldSeenCleared is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldSeenCleared requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldSeenCleared: %w", err)
+	}
+	return oldValue.SeenCleared, nil
+}
+
+// ResetSeenCleared resets all changes to the "seen_cleared" field.
+func (m *SlotMutation) ResetSeenCleared() {
+	m.seen_cleared = nil
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (m *SlotMutation) SetSeenAt(t time.Time) {
 	m.seen_at = &t
@@ -28635,7 +28709,7 @@ func (m *SlotMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *SlotMutation) Fields() []string {
-	fields := make([]string, 0, 30)
+	fields := make([]string, 0, 32)
 	if m.property_id != nil {
 		fields = append(fields, entslot.FieldPropertyID)
 	}
@@ -28687,6 +28761,9 @@ func (m *SlotMutation) Fields() []string {
 	if m.inherited != nil {
 		fields = append(fields, entslot.FieldInherited)
 	}
+	if m.former != nil {
+		fields = append(fields, entslot.FieldFormer)
+	}
 	if m.foreign != nil {
 		fields = append(fields, entslot.FieldForeign)
 	}
@@ -28716,6 +28793,9 @@ func (m *SlotMutation) Fields() []string {
 	}
 	if m.seen_used != nil {
 		fields = append(fields, entslot.FieldSeenUsed)
+	}
+	if m.seen_cleared != nil {
+		fields = append(fields, entslot.FieldSeenCleared)
 	}
 	if m.seen_at != nil {
 		fields = append(fields, entslot.FieldSeenAt)
@@ -28768,6 +28848,8 @@ func (m *SlotMutation) Field(name string) (ent.Value, bool) {
 		return m.Claimant()
 	case entslot.FieldInherited:
 		return m.Inherited()
+	case entslot.FieldFormer:
+		return m.Former()
 	case entslot.FieldForeign:
 		return m.Foreign()
 	case entslot.FieldEvidence:
@@ -28788,6 +28870,8 @@ func (m *SlotMutation) Field(name string) (ent.Value, bool) {
 		return m.SeenWindow()
 	case entslot.FieldSeenUsed:
 		return m.SeenUsed()
+	case entslot.FieldSeenCleared:
+		return m.SeenCleared()
 	case entslot.FieldSeenAt:
 		return m.SeenAt()
 	case entslot.FieldUsedAt:
@@ -28837,6 +28921,8 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldClaimant(ctx)
 	case entslot.FieldInherited:
 		return m.OldInherited(ctx)
+	case entslot.FieldFormer:
+		return m.OldFormer(ctx)
 	case entslot.FieldForeign:
 		return m.OldForeign(ctx)
 	case entslot.FieldEvidence:
@@ -28857,6 +28943,8 @@ func (m *SlotMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldSeenWindow(ctx)
 	case entslot.FieldSeenUsed:
 		return m.OldSeenUsed(ctx)
+	case entslot.FieldSeenCleared:
+		return m.OldSeenCleared(ctx)
 	case entslot.FieldSeenAt:
 		return m.OldSeenAt(ctx)
 	case entslot.FieldUsedAt:
@@ -28991,6 +29079,13 @@ func (m *SlotMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetInherited(v)
 		return nil
+	case entslot.FieldFormer:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetFormer(v)
+		return nil
 	case entslot.FieldForeign:
 		v, ok := value.(bool)
 		if !ok {
@@ -29060,6 +29155,13 @@ func (m *SlotMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSeenUsed(v)
+		return nil
+	case entslot.FieldSeenCleared:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetSeenCleared(v)
 		return nil
 	case entslot.FieldSeenAt:
 		v, ok := value.(time.Time)
@@ -29284,6 +29386,9 @@ func (m *SlotMutation) ResetField(name string) error {
 	case entslot.FieldInherited:
 		m.ResetInherited()
 		return nil
+	case entslot.FieldFormer:
+		m.ResetFormer()
+		return nil
 	case entslot.FieldForeign:
 		m.ResetForeign()
 		return nil
@@ -29313,6 +29418,9 @@ func (m *SlotMutation) ResetField(name string) error {
 		return nil
 	case entslot.FieldSeenUsed:
 		m.ResetSeenUsed()
+		return nil
+	case entslot.FieldSeenCleared:
+		m.ResetSeenCleared()
 		return nil
 	case entslot.FieldSeenAt:
 		m.ResetSeenAt()

@@ -1067,54 +1067,62 @@ func init() {
 	entslotDescInherited := entslotFields[17].Descriptor()
 	// entslot.DefaultInherited holds the default value on creation for the inherited field.
 	entslot.DefaultInherited = entslotDescInherited.Default.(bool)
+	// entslotDescFormer is the schema descriptor for former field.
+	entslotDescFormer := entslotFields[18].Descriptor()
+	// entslot.DefaultFormer holds the default value on creation for the former field.
+	entslot.DefaultFormer = entslotDescFormer.Default.(bool)
 	// entslotDescForeign is the schema descriptor for foreign field.
-	entslotDescForeign := entslotFields[18].Descriptor()
+	entslotDescForeign := entslotFields[19].Descriptor()
 	// entslot.DefaultForeign holds the default value on creation for the foreign field.
 	entslot.DefaultForeign = entslotDescForeign.Default.(bool)
 	// entslotDescEvidence is the schema descriptor for evidence field.
-	entslotDescEvidence := entslotFields[19].Descriptor()
+	entslotDescEvidence := entslotFields[20].Descriptor()
 	// entslot.EvidenceValidator is a validator for the "evidence" field. It is called by the builders before save.
 	entslot.EvidenceValidator = entslotDescEvidence.Validators[0].(func(string) error)
 	// entslotDescResult is the schema descriptor for result field.
-	entslotDescResult := entslotFields[20].Descriptor()
+	entslotDescResult := entslotFields[21].Descriptor()
 	// entslot.DefaultResult holds the default value on creation for the result field.
 	entslot.DefaultResult = entslotDescResult.Default.(string)
 	// entslot.ResultValidator is a validator for the "result" field. It is called by the builders before save.
 	entslot.ResultValidator = entslotDescResult.Validators[0].(func(string) error)
 	// entslotDescRule is the schema descriptor for rule field.
-	entslotDescRule := entslotFields[21].Descriptor()
+	entslotDescRule := entslotFields[22].Descriptor()
 	// entslot.DefaultRule holds the default value on creation for the rule field.
 	entslot.DefaultRule = entslotDescRule.Default.(string)
 	// entslot.RuleValidator is a validator for the "rule" field. It is called by the builders before save.
 	entslot.RuleValidator = entslotDescRule.Validators[0].(func(string) error)
 	// entslotDescSeenGeneration is the schema descriptor for seen_generation field.
-	entslotDescSeenGeneration := entslotFields[22].Descriptor()
+	entslotDescSeenGeneration := entslotFields[23].Descriptor()
 	// entslot.DefaultSeenGeneration holds the default value on creation for the seen_generation field.
 	entslot.DefaultSeenGeneration = entslotDescSeenGeneration.Default.(int64)
 	// entslotDescSeenPresent is the schema descriptor for seen_present field.
-	entslotDescSeenPresent := entslotFields[23].Descriptor()
+	entslotDescSeenPresent := entslotFields[24].Descriptor()
 	// entslot.DefaultSeenPresent holds the default value on creation for the seen_present field.
 	entslot.DefaultSeenPresent = entslotDescSeenPresent.Default.(bool)
 	// entslotDescSeenEvidence is the schema descriptor for seen_evidence field.
-	entslotDescSeenEvidence := entslotFields[24].Descriptor()
+	entslotDescSeenEvidence := entslotFields[25].Descriptor()
 	// entslot.DefaultSeenEvidence holds the default value on creation for the seen_evidence field.
 	entslot.DefaultSeenEvidence = entslotDescSeenEvidence.Default.(string)
 	// entslot.SeenEvidenceValidator is a validator for the "seen_evidence" field. It is called by the builders before save.
 	entslot.SeenEvidenceValidator = entslotDescSeenEvidence.Validators[0].(func(string) error)
 	// entslotDescSeenResult is the schema descriptor for seen_result field.
-	entslotDescSeenResult := entslotFields[25].Descriptor()
+	entslotDescSeenResult := entslotFields[26].Descriptor()
 	// entslot.DefaultSeenResult holds the default value on creation for the seen_result field.
 	entslot.DefaultSeenResult = entslotDescSeenResult.Default.(string)
 	// entslot.SeenResultValidator is a validator for the "seen_result" field. It is called by the builders before save.
 	entslot.SeenResultValidator = entslotDescSeenResult.Validators[0].(func(string) error)
 	// entslotDescSeenWindow is the schema descriptor for seen_window field.
-	entslotDescSeenWindow := entslotFields[26].Descriptor()
+	entslotDescSeenWindow := entslotFields[27].Descriptor()
 	// entslot.DefaultSeenWindow holds the default value on creation for the seen_window field.
 	entslot.DefaultSeenWindow = entslotDescSeenWindow.Default.(int)
 	// entslotDescSeenUsed is the schema descriptor for seen_used field.
-	entslotDescSeenUsed := entslotFields[27].Descriptor()
+	entslotDescSeenUsed := entslotFields[28].Descriptor()
 	// entslot.DefaultSeenUsed holds the default value on creation for the seen_used field.
 	entslot.DefaultSeenUsed = entslotDescSeenUsed.Default.(bool)
+	// entslotDescSeenCleared is the schema descriptor for seen_cleared field.
+	entslotDescSeenCleared := entslotFields[29].Descriptor()
+	// entslot.DefaultSeenCleared holds the default value on creation for the seen_cleared field.
+	entslot.DefaultSeenCleared = entslotDescSeenCleared.Default.(bool)
 	// entslotDescID is the schema descriptor for id field.
 	entslotDescID := entslotFields[0].Descriptor()
 	// entslot.IDValidator is a validator for the "id" field. It is called by the builders before save.

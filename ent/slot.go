@@ -53,6 +53,8 @@ type Slot struct {
 	Claimant string `json:"claimant,omitempty"`
 	// An earlier claimant's code may still be there.
 	Inherited bool `json:"inherited,omitempty"`
+	// The lock may still hold the code of an older generation.
+	Former bool `json:"former,omitempty"`
 	// The lock holds a code there that is not ours.
 	Foreign bool `json:"foreign,omitempty"`
 	// Evidence holds the value of the "evidence" field.
@@ -73,6 +75,8 @@ type Slot struct {
 	SeenWindow int `json:"seen_window,omitempty"`
 	// SeenUsed holds the value of the "seen_used" field.
 	SeenUsed bool `json:"seen_used,omitempty"`
+	// SeenCleared holds the value of the "seen_cleared" field.
+	SeenCleared bool `json:"seen_cleared,omitempty"`
 	// SeenAt holds the value of the "seen_at" field.
 	SeenAt *time.Time `json:"seen_at,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
@@ -89,7 +93,7 @@ func (*Slot) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case entslot.FieldPin, entslot.FieldLater:
 			values[i] = new([]byte)
-		case entslot.FieldPresent, entslot.FieldInherited, entslot.FieldForeign, entslot.FieldSeenPresent, entslot.FieldSeenUsed:
+		case entslot.FieldPresent, entslot.FieldInherited, entslot.FieldFormer, entslot.FieldForeign, entslot.FieldSeenPresent, entslot.FieldSeenUsed, entslot.FieldSeenCleared:
 			values[i] = new(sql.NullBool)
 		case entslot.FieldNumber, entslot.FieldGeneration, entslot.FieldSince, entslot.FieldSeenGeneration, entslot.FieldSeenWindow:
 			values[i] = new(sql.NullInt64)
@@ -224,6 +228,12 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.Inherited = value.Bool
 			}
+		case entslot.FieldFormer:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field former", values[i])
+			} else if value.Valid {
+				_m.Former = value.Bool
+			}
 		case entslot.FieldForeign:
 			if value, ok := values[i].(*sql.NullBool); !ok {
 				return fmt.Errorf("unexpected type %T for field foreign", values[i])
@@ -283,6 +293,12 @@ func (_m *Slot) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field seen_used", values[i])
 			} else if value.Valid {
 				_m.SeenUsed = value.Bool
+			}
+		case entslot.FieldSeenCleared:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field seen_cleared", values[i])
+			} else if value.Valid {
+				_m.SeenCleared = value.Bool
 			}
 		case entslot.FieldSeenAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
@@ -395,6 +411,9 @@ func (_m *Slot) String() string {
 	builder.WriteString("inherited=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Inherited))
 	builder.WriteString(", ")
+	builder.WriteString("former=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Former))
+	builder.WriteString(", ")
 	builder.WriteString("foreign=")
 	builder.WriteString(fmt.Sprintf("%v", _m.Foreign))
 	builder.WriteString(", ")
@@ -424,6 +443,9 @@ func (_m *Slot) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("seen_used=")
 	builder.WriteString(fmt.Sprintf("%v", _m.SeenUsed))
+	builder.WriteString(", ")
+	builder.WriteString("seen_cleared=")
+	builder.WriteString(fmt.Sprintf("%v", _m.SeenCleared))
 	builder.WriteString(", ")
 	if v := _m.SeenAt; v != nil {
 		builder.WriteString("seen_at=")

@@ -203,6 +203,20 @@ func (_c *SlotCreate) SetNillableInherited(v *bool) *SlotCreate {
 	return _c
 }
 
+// SetFormer sets the "former" field.
+func (_c *SlotCreate) SetFormer(v bool) *SlotCreate {
+	_c.mutation.SetFormer(v)
+	return _c
+}
+
+// SetNillableFormer sets the "former" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableFormer(v *bool) *SlotCreate {
+	if v != nil {
+		_c.SetFormer(*v)
+	}
+	return _c
+}
+
 // SetForeign sets the "foreign" field.
 func (_c *SlotCreate) SetForeign(v bool) *SlotCreate {
 	_c.mutation.SetForeign(v)
@@ -335,6 +349,20 @@ func (_c *SlotCreate) SetNillableSeenUsed(v *bool) *SlotCreate {
 	return _c
 }
 
+// SetSeenCleared sets the "seen_cleared" field.
+func (_c *SlotCreate) SetSeenCleared(v bool) *SlotCreate {
+	_c.mutation.SetSeenCleared(v)
+	return _c
+}
+
+// SetNillableSeenCleared sets the "seen_cleared" field if the given value is not nil.
+func (_c *SlotCreate) SetNillableSeenCleared(v *bool) *SlotCreate {
+	if v != nil {
+		_c.SetSeenCleared(*v)
+	}
+	return _c
+}
+
 // SetSeenAt sets the "seen_at" field.
 func (_c *SlotCreate) SetSeenAt(v time.Time) *SlotCreate {
 	_c.mutation.SetSeenAt(v)
@@ -442,6 +470,10 @@ func (_c *SlotCreate) defaults() {
 		v := entslot.DefaultInherited
 		_c.mutation.SetInherited(v)
 	}
+	if _, ok := _c.mutation.Former(); !ok {
+		v := entslot.DefaultFormer
+		_c.mutation.SetFormer(v)
+	}
 	if _, ok := _c.mutation.Foreign(); !ok {
 		v := entslot.DefaultForeign
 		_c.mutation.SetForeign(v)
@@ -477,6 +509,10 @@ func (_c *SlotCreate) defaults() {
 	if _, ok := _c.mutation.SeenUsed(); !ok {
 		v := entslot.DefaultSeenUsed
 		_c.mutation.SetSeenUsed(v)
+	}
+	if _, ok := _c.mutation.SeenCleared(); !ok {
+		v := entslot.DefaultSeenCleared
+		_c.mutation.SetSeenCleared(v)
 	}
 }
 
@@ -561,6 +597,9 @@ func (_c *SlotCreate) check() error {
 	if _, ok := _c.mutation.Inherited(); !ok {
 		return &ValidationError{Name: "inherited", err: errors.New(`ent: missing required field "Slot.inherited"`)}
 	}
+	if _, ok := _c.mutation.Former(); !ok {
+		return &ValidationError{Name: "former", err: errors.New(`ent: missing required field "Slot.former"`)}
+	}
 	if _, ok := _c.mutation.Foreign(); !ok {
 		return &ValidationError{Name: "foreign", err: errors.New(`ent: missing required field "Slot.foreign"`)}
 	}
@@ -615,6 +654,9 @@ func (_c *SlotCreate) check() error {
 	}
 	if _, ok := _c.mutation.SeenUsed(); !ok {
 		return &ValidationError{Name: "seen_used", err: errors.New(`ent: missing required field "Slot.seen_used"`)}
+	}
+	if _, ok := _c.mutation.SeenCleared(); !ok {
+		return &ValidationError{Name: "seen_cleared", err: errors.New(`ent: missing required field "Slot.seen_cleared"`)}
 	}
 	if _, ok := _c.mutation.ChangedAt(); !ok {
 		return &ValidationError{Name: "changed_at", err: errors.New(`ent: missing required field "Slot.changed_at"`)}
@@ -727,6 +769,10 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 		_spec.SetField(entslot.FieldInherited, field.TypeBool, value)
 		_node.Inherited = value
 	}
+	if value, ok := _c.mutation.Former(); ok {
+		_spec.SetField(entslot.FieldFormer, field.TypeBool, value)
+		_node.Former = value
+	}
 	if value, ok := _c.mutation.Foreign(); ok {
 		_spec.SetField(entslot.FieldForeign, field.TypeBool, value)
 		_node.Foreign = value
@@ -766,6 +812,10 @@ func (_c *SlotCreate) createSpec() (*Slot, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.SeenUsed(); ok {
 		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
 		_node.SeenUsed = value
+	}
+	if value, ok := _c.mutation.SeenCleared(); ok {
+		_spec.SetField(entslot.FieldSeenCleared, field.TypeBool, value)
+		_node.SeenCleared = value
 	}
 	if value, ok := _c.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)

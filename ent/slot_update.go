@@ -255,6 +255,20 @@ func (_u *SlotUpdate) SetNillableInherited(v *bool) *SlotUpdate {
 	return _u
 }
 
+// SetFormer sets the "former" field.
+func (_u *SlotUpdate) SetFormer(v bool) *SlotUpdate {
+	_u.mutation.SetFormer(v)
+	return _u
+}
+
+// SetNillableFormer sets the "former" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableFormer(v *bool) *SlotUpdate {
+	if v != nil {
+		_u.SetFormer(*v)
+	}
+	return _u
+}
+
 // SetForeign sets the "foreign" field.
 func (_u *SlotUpdate) SetForeign(v bool) *SlotUpdate {
 	_u.mutation.SetForeign(v)
@@ -405,6 +419,20 @@ func (_u *SlotUpdate) SetSeenUsed(v bool) *SlotUpdate {
 func (_u *SlotUpdate) SetNillableSeenUsed(v *bool) *SlotUpdate {
 	if v != nil {
 		_u.SetSeenUsed(*v)
+	}
+	return _u
+}
+
+// SetSeenCleared sets the "seen_cleared" field.
+func (_u *SlotUpdate) SetSeenCleared(v bool) *SlotUpdate {
+	_u.mutation.SetSeenCleared(v)
+	return _u
+}
+
+// SetNillableSeenCleared sets the "seen_cleared" field if the given value is not nil.
+func (_u *SlotUpdate) SetNillableSeenCleared(v *bool) *SlotUpdate {
+	if v != nil {
+		_u.SetSeenCleared(*v)
 	}
 	return _u
 }
@@ -638,6 +666,9 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Inherited(); ok {
 		_spec.SetField(entslot.FieldInherited, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.Former(); ok {
+		_spec.SetField(entslot.FieldFormer, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Foreign(); ok {
 		_spec.SetField(entslot.FieldForeign, field.TypeBool, value)
 	}
@@ -673,6 +704,9 @@ func (_u *SlotUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.SeenUsed(); ok {
 		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.SeenCleared(); ok {
+		_spec.SetField(entslot.FieldSeenCleared, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)
@@ -935,6 +969,20 @@ func (_u *SlotUpdateOne) SetNillableInherited(v *bool) *SlotUpdateOne {
 	return _u
 }
 
+// SetFormer sets the "former" field.
+func (_u *SlotUpdateOne) SetFormer(v bool) *SlotUpdateOne {
+	_u.mutation.SetFormer(v)
+	return _u
+}
+
+// SetNillableFormer sets the "former" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableFormer(v *bool) *SlotUpdateOne {
+	if v != nil {
+		_u.SetFormer(*v)
+	}
+	return _u
+}
+
 // SetForeign sets the "foreign" field.
 func (_u *SlotUpdateOne) SetForeign(v bool) *SlotUpdateOne {
 	_u.mutation.SetForeign(v)
@@ -1085,6 +1133,20 @@ func (_u *SlotUpdateOne) SetSeenUsed(v bool) *SlotUpdateOne {
 func (_u *SlotUpdateOne) SetNillableSeenUsed(v *bool) *SlotUpdateOne {
 	if v != nil {
 		_u.SetSeenUsed(*v)
+	}
+	return _u
+}
+
+// SetSeenCleared sets the "seen_cleared" field.
+func (_u *SlotUpdateOne) SetSeenCleared(v bool) *SlotUpdateOne {
+	_u.mutation.SetSeenCleared(v)
+	return _u
+}
+
+// SetNillableSeenCleared sets the "seen_cleared" field if the given value is not nil.
+func (_u *SlotUpdateOne) SetNillableSeenCleared(v *bool) *SlotUpdateOne {
+	if v != nil {
+		_u.SetSeenCleared(*v)
 	}
 	return _u
 }
@@ -1348,6 +1410,9 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 	if value, ok := _u.mutation.Inherited(); ok {
 		_spec.SetField(entslot.FieldInherited, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.Former(); ok {
+		_spec.SetField(entslot.FieldFormer, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Foreign(); ok {
 		_spec.SetField(entslot.FieldForeign, field.TypeBool, value)
 	}
@@ -1383,6 +1448,9 @@ func (_u *SlotUpdateOne) sqlSave(ctx context.Context) (_node *Slot, err error) {
 	}
 	if value, ok := _u.mutation.SeenUsed(); ok {
 		_spec.SetField(entslot.FieldSeenUsed, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.SeenCleared(); ok {
+		_spec.SetField(entslot.FieldSeenCleared, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.SeenAt(); ok {
 		_spec.SetField(entslot.FieldSeenAt, field.TypeTime, value)

@@ -45,6 +45,8 @@ const (
 	FieldClaimant = "claimant"
 	// FieldInherited holds the string denoting the inherited field in the database.
 	FieldInherited = "inherited"
+	// FieldFormer holds the string denoting the former field in the database.
+	FieldFormer = "former"
 	// FieldForeign holds the string denoting the foreign field in the database.
 	FieldForeign = "foreign"
 	// FieldEvidence holds the string denoting the evidence field in the database.
@@ -65,6 +67,8 @@ const (
 	FieldSeenWindow = "seen_window"
 	// FieldSeenUsed holds the string denoting the seen_used field in the database.
 	FieldSeenUsed = "seen_used"
+	// FieldSeenCleared holds the string denoting the seen_cleared field in the database.
+	FieldSeenCleared = "seen_cleared"
 	// FieldSeenAt holds the string denoting the seen_at field in the database.
 	FieldSeenAt = "seen_at"
 	// FieldUsedAt holds the string denoting the used_at field in the database.
@@ -95,6 +99,7 @@ var Columns = []string{
 	FieldOnce,
 	FieldClaimant,
 	FieldInherited,
+	FieldFormer,
 	FieldForeign,
 	FieldEvidence,
 	FieldResult,
@@ -105,6 +110,7 @@ var Columns = []string{
 	FieldSeenResult,
 	FieldSeenWindow,
 	FieldSeenUsed,
+	FieldSeenCleared,
 	FieldSeenAt,
 	FieldUsedAt,
 	FieldChangedAt,
@@ -153,6 +159,8 @@ var (
 	ClaimantValidator func(string) error
 	// DefaultInherited holds the default value on creation for the "inherited" field.
 	DefaultInherited bool
+	// DefaultFormer holds the default value on creation for the "former" field.
+	DefaultFormer bool
 	// DefaultForeign holds the default value on creation for the "foreign" field.
 	DefaultForeign bool
 	// EvidenceValidator is a validator for the "evidence" field. It is called by the builders before save.
@@ -181,6 +189,8 @@ var (
 	DefaultSeenWindow int
 	// DefaultSeenUsed holds the default value on creation for the "seen_used" field.
 	DefaultSeenUsed bool
+	// DefaultSeenCleared holds the default value on creation for the "seen_cleared" field.
+	DefaultSeenCleared bool
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
 	IDValidator func(string) error
 )
@@ -268,6 +278,11 @@ func ByInherited(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldInherited, opts...).ToFunc()
 }
 
+// ByFormer orders the results by the former field.
+func ByFormer(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldFormer, opts...).ToFunc()
+}
+
 // ByForeign orders the results by the foreign field.
 func ByForeign(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldForeign, opts...).ToFunc()
@@ -316,6 +331,11 @@ func BySeenWindow(opts ...sql.OrderTermOption) OrderOption {
 // BySeenUsed orders the results by the seen_used field.
 func BySeenUsed(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldSeenUsed, opts...).ToFunc()
+}
+
+// BySeenCleared orders the results by the seen_cleared field.
+func BySeenCleared(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldSeenCleared, opts...).ToFunc()
 }
 
 // BySeenAt orders the results by the seen_at field.

@@ -144,6 +144,11 @@ func Inherited(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldInherited, v))
 }
 
+// Former applies equality check predicate on the "former" field. It's identical to FormerEQ.
+func Former(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldFormer, v))
+}
+
 // Foreign applies equality check predicate on the "foreign" field. It's identical to ForeignEQ.
 func Foreign(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldForeign, v))
@@ -192,6 +197,11 @@ func SeenWindow(v int) predicate.Slot {
 // SeenUsed applies equality check predicate on the "seen_used" field. It's identical to SeenUsedEQ.
 func SeenUsed(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldSeenUsed, v))
+}
+
+// SeenCleared applies equality check predicate on the "seen_cleared" field. It's identical to SeenClearedEQ.
+func SeenCleared(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenCleared, v))
 }
 
 // SeenAt applies equality check predicate on the "seen_at" field. It's identical to SeenAtEQ.
@@ -1029,6 +1039,16 @@ func InheritedNEQ(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldNEQ(FieldInherited, v))
 }
 
+// FormerEQ applies the EQ predicate on the "former" field.
+func FormerEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldFormer, v))
+}
+
+// FormerNEQ applies the NEQ predicate on the "former" field.
+func FormerNEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldFormer, v))
+}
+
 // ForeignEQ applies the EQ predicate on the "foreign" field.
 func ForeignEQ(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldEQ(FieldForeign, v))
@@ -1462,6 +1482,16 @@ func SeenUsedEQ(v bool) predicate.Slot {
 // SeenUsedNEQ applies the NEQ predicate on the "seen_used" field.
 func SeenUsedNEQ(v bool) predicate.Slot {
 	return predicate.Slot(sql.FieldNEQ(FieldSeenUsed, v))
+}
+
+// SeenClearedEQ applies the EQ predicate on the "seen_cleared" field.
+func SeenClearedEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldEQ(FieldSeenCleared, v))
+}
+
+// SeenClearedNEQ applies the NEQ predicate on the "seen_cleared" field.
+func SeenClearedNEQ(v bool) predicate.Slot {
+	return predicate.Slot(sql.FieldNEQ(FieldSeenCleared, v))
 }
 
 // SeenAtEQ applies the EQ predicate on the "seen_at" field.

@@ -101,6 +101,9 @@ func Settle(tx *db.Tx, keys *keyring.Ring, g *ent.Grant, r Rules) (Plan, error) 
 
 func (w *work) settle() (Plan, error) {
 	g := w.grant
+	if err := w.findOlder(); err != nil {
+		return Plan{}, err
+	}
 	w.right = standing(g, w.tx.Now())
 	if w.right.Open && g.SpaceID != "" {
 		place, _, err := placeOf(w.tx, space.Request{PropertyID: g.PropertyID, OwnID: g.SpaceID})
@@ -113,6 +116,19 @@ func (w *work) settle() (Plan, error) {
 		return Plan{}, err
 	}
 	return w.run()
+}
+
+// findOlder loads the earlier grants of a stay that has access, of which some lock may still hold a code.
+func (w *work) findOlder() (err error) {
+	if !live(w.grant) {
+		return nil
+	}
+	w.older, err = w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
+		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(mostGrants).All(w.ctx())
+	if err != nil {
+		return fmt.Errorf("load the earlier grants of a stay: %w", err)
+	}
+	return nil
 }
 
 // standing is the right that a grant stands for.
@@ -178,9 +194,10 @@ type work struct {
 	grant       *ent.Grant
 	older       []*ent.Grant // of the same stay, not known to be gone from all locks
 	codes       *codes
-	locks       map[string]*ent.Lock // by door
-	freed       map[string]int       // places that nothing will be heard of, by lock
-	byID        map[string]*ent.Lock // of the doors and of what is held
+	locks       map[string]*ent.Lock   // by door
+	bridges     map[string]*ent.Bridge // of these
+	freed       map[string]int         // places that nothing will be heard of, by lock
+	byID        map[string]fitted      // locks of the doors and of what is held
 
 	drew      bool // a PIN was drawn before this run
 	fresh     bool // the grant is new, and not stored yet
@@ -208,7 +225,12 @@ func (w *work) spaceID() string {
 func (w *work) facts() (Facts, error) {
 	doors, found, err := doorsOf(w.tx, w.property, w.place, w.rules.GatesAlone, w.tx.Now())
 	if w.grant != nil {
-		w.locks = byDoor(found)
+		w.locks, w.bridges = byDoor(found), map[string]*ent.Bridge{}
+		for _, f := range found {
+			if f.bridge != nil {
+				w.bridges[f.bridge.ID] = f.bridge
+			}
+		}
 	}
 	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
 }
@@ -247,8 +269,8 @@ func (w *work) pinAt(doorID string) string {
 
 // lockOf finds the lock of a held code: on a door that is left it is not among those of the doors.
 func (w *work) lockOf(h Held) (*ent.Lock, error) {
-	if l := w.byID[h.LockID]; l != nil {
-		return l, nil
+	if f := w.byID[h.LockID]; f.lock != nil {
+		return f.lock, nil
 	}
 	return lock.Get(w.ctx(), w.tx.Client, w.property, h.LockID)
 }

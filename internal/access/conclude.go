@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"latchkey.dev/ent"
@@ -31,17 +32,15 @@ func (w *work) conclude(f Facts, held []occupied) (Plan, error) {
 }
 
 func (w *work) describe(f Facts, held []occupied) (Plan, error) {
-	f.Held, f.Moved = view(held), w.moved
-	older, err := w.heldBefore()
-	if err != nil {
+	f.Held, f.Opened = view(held), w.grant.CreatedAt
+	var err error
+	if f.Older, err = w.heldBefore(); err != nil {
 		return Plan{}, err
 	}
-	if w.right.Open {
-		f.Older = older
-	} else { // only without these is the access removed
-		f.Held = append(f.Held, older...)
+	if f.Tokens, f.KeyDoors, err = w.tokens(); err != nil {
+		return Plan{}, err
 	}
-	if f.Names, err = w.names(f.Held, f.Doors); err != nil {
+	if f.Names, err = w.names(f.all(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
 		return Plan{}, err
 	}
 	if w.codes != nil {
@@ -51,9 +50,6 @@ func (w *work) describe(f Facts, held []occupied) (Plan, error) {
 		}
 	}
 	if f.Shared, err = w.shared(); err != nil {
-		return Plan{}, err
-	}
-	if f.Tokens, err = w.tokens(); err != nil {
 		return Plan{}, err
 	}
 	return Describe(f), nil
@@ -72,20 +68,27 @@ func (w *work) heldBefore() ([]Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
+	locks, err := w.locksOf(rows)
+	if err != nil {
+		return nil, err
+	}
 	held := make([]Held, 0, len(rows))
 	for _, s := range rows {
-		held = append(held, occupy(s, false).Held)
+		h := occupy(s, false).Held
+		h.place(locks[s.LockID], w.tx.Now())
+		held = append(held, h)
 	}
 	return held, nil
 }
 
-// shared says whether another stay has access to the same private space.
+// shared says whether another stay has access to the same private space at the same time.
 func (w *work) shared() (bool, error) {
 	if !live(w.grant) || !private(w.place.Space) {
 		return false, nil
 	}
 	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceID(w.spaceID()),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).Exist(w.ctx())
+		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID),
+		entgrant.NotBeforeLT(w.grant.NotAfter), entgrant.NotAfterGT(w.grant.NotBefore)).Exist(w.ctx())
 	if err != nil {
 		return false, fmt.Errorf("look for sharers of a space: %w", err)
 	}
@@ -188,7 +191,7 @@ const (
 var texts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
 	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
-	fault.FormerCode:      "A lock of this stay does not answer, and may still hold the code from before the last change: it opens to that one until the lock is back.",
+	fault.FormerCode:      "A lock may still open to a former code of this stay (another PIN, room or date): it does not answer, or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
 	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
 	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
 	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",

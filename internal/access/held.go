@@ -2,15 +2,18 @@ package access
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
 	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
 	entlock "latchkey.dev/ent/lock"
 	entslot "latchkey.dev/ent/slot"
 	entspace "latchkey.dev/ent/space"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/space"
@@ -23,7 +26,7 @@ type occupied struct {
 }
 
 func occupy(s *ent.Slot, readBack bool) occupied {
-	o := occupied{Held: Held{ReadBack: readBack}}
+	o := occupied{Held: Held{ReadBack: readBack, Opens: s.DoorID}}
 	o.becomes(s)
 	return o
 }
@@ -34,8 +37,9 @@ func (o *occupied) becomes(s *ent.Slot) {
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
 	o.Later = slot.Pack(lock.LaterOf(s)...)
-	o.Handed = s.SeenGeneration != s.Generation && (s.Claimant != "" || s.Inherited)
-	o.Former = o.Handed && s.Generation > s.Since
+	o.Changed, o.Rewritten = s.ChangedAt, s.Generation > s.Since
+	o.Handed = (s.Claimant != "" || s.Inherited) && !installed(o.Evidence)
+	o.Former = s.Present && s.Former && !installed(o.Evidence)
 }
 
 func instant(t *time.Time) time.Time {
@@ -74,9 +78,8 @@ func (w *work) held(doors []Door) ([]occupied, error) {
 	out := make([]occupied, 0, len(rows))
 	var leaving []string
 	for _, s := range rows {
-		l := locks[s.LockID]
-		h := occupy(s, l != nil && l.Capabilities.ReadBack)
-		h.Astray = l == nil || l.DoorID == nil || *l.DoorID != s.DoorID
+		h := occupy(s, false)
+		h.place(locks[s.LockID], w.tx.Now())
 		if s.Present && door(doors, s.DoorID).ID == "" {
 			leaving = append(leaving, s.DoorID)
 		}
@@ -92,19 +95,38 @@ func (w *work) held(doors []Door) ([]occupied, error) {
 	return out, nil
 }
 
-// locksOf finds the locks of slots, by id. Those of the doors of the stay are at hand.
-func (w *work) locksOf(rows []*ent.Slot) (map[string]*ent.Lock, error) {
-	out := map[string]*ent.Lock{}
-	w.byID = out
-	for _, l := range w.locks {
-		out[l.ID] = l
+// place sets where the lock of a slot is now, and how it does.
+func (h *Held) place(f fitted, now time.Time) {
+	h.Opens, h.Astray = h.DoorID, true
+	if f.lock == nil {
+		h.Away = fault.NoBridge
+		return
 	}
-	var missing []string
+	if f.lock.DoorID != nil {
+		h.Opens, h.Astray = *f.lock.DoorID, *f.lock.DoorID != h.DoorID
+	}
+	l := f.decided(now)
+	h.ReadBack, h.Away = l.ReadBack, l.away()
+}
+
+// locksOf finds the locks of slots, by id. Those of the doors of the stay are loaded already.
+func (w *work) locksOf(rows []*ent.Slot) (map[string]fitted, error) {
+	ids := make([]string, 0, len(rows))
 	for _, s := range rows {
-		if out[s.LockID] == nil {
-			missing = append(missing, s.LockID)
+		ids = append(ids, s.LockID)
+	}
+	return w.locksByID(ids)
+}
+
+func (w *work) locksByID(ids []string) (map[string]fitted, error) {
+	if w.byID == nil {
+		w.byID = map[string]fitted{}
+		for _, l := range w.locks {
+			w.byID[l.ID] = fitted{lock: l, bridge: w.bridges[l.BridgeID]}
 		}
 	}
+	out := w.byID
+	missing := slices.DeleteFunc(ids, func(id string) bool { return out[id].lock != nil })
 	if len(missing) == 0 {
 		return out, nil
 	}
@@ -112,8 +134,37 @@ func (w *work) locksOf(rows []*ent.Slot) (map[string]*ent.Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
+	bridges, err := w.bridgesOf(found)
+	if err != nil {
+		return nil, err
+	}
 	for _, l := range found {
-		out[l.ID] = l
+		out[l.ID] = fitted{lock: l, bridge: bridges[l.BridgeID]}
+	}
+	return out, nil
+}
+
+// bridgesOf finds the bridges of locks, by id. Those of the doors of the stay are loaded already.
+func (w *work) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+	out := maps.Clone(w.bridges)
+	if out == nil {
+		out = map[string]*ent.Bridge{}
+	}
+	var missing []string
+	for _, l := range locks {
+		if out[l.BridgeID] == nil {
+			missing = append(missing, l.BridgeID)
+		}
+	}
+	if len(missing) == 0 {
+		return out, nil
+	}
+	found, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.property), entbridge.IDIn(missing...)).All(w.ctx())
+	if err != nil {
+		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
+	}
+	for _, b := range found {
+		out[b.ID] = b
 	}
 	return out, nil
 }
@@ -156,14 +207,14 @@ func (w *work) leavers() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(w.spaceID())).Order(entgrant.ByID()).All(w.ctx())
 }
 
-// names finds what doors are called that are no longer the stay's.
-func (w *work) names(held []Held, doors []Door) (map[string]Door, error) {
-	var ids []string
+// names finds what doors are called that are not the stay's: those of held codes, and others.
+func (w *work) names(held []Held, others []string, doors []Door) (map[string]Door, error) {
+	ids := others
 	for _, h := range held {
-		if door(doors, h.DoorID).ID == "" {
-			ids = append(ids, h.DoorID)
-		}
+		ids = append(ids, h.DoorID, h.at())
 	}
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return door(doors, id).ID != "" })
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -183,8 +234,8 @@ func (w *work) names(held []Held, doors []Door) (map[string]Door, error) {
 		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
 	}
 	for _, h := range held {
-		if d, l := out[h.DoorID], w.byID[h.LockID]; d.ID != "" && l != nil && h.Present {
-			d.Lock = &Lock{ID: l.ID, SmartKey: l.Capabilities.RemoteUnlock}
+		if d, f := out[h.DoorID], w.byID[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
+			d.Lock = f.decided(w.tx.Now())
 			out[h.DoorID] = d
 		}
 	}

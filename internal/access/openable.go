@@ -56,13 +56,13 @@ func keeps(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := w.names(view(held), nil)
+	names, err := w.names(view(held), nil, nil)
 	if err != nil {
 		return nil, err
 	}
 	var out []Opened
 	for _, h := range held {
-		l := w.byID[h.LockID]
+		l := w.byID[h.LockID].lock
 		if !h.Present || h.Astray || h.TakenOver || l == nil {
 			continue
 		}

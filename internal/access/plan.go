@@ -1,8 +1,8 @@
 package access
 
 import (
-	"cmp"
 	"slices"
+	"time"
 
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
@@ -13,13 +13,13 @@ type Status string
 
 // What a plan can be.
 const (
-	StatusNone     Status = "none"     // no access, and none to take away
-	StatusIssued   Status = "issued"   // every door is, or is coming, open to the stay
-	StatusPartial  Status = "partial"  // some doors will not open
-	StatusUpdating Status = "updating" // a room move, new dates or another PIN are being carried out
-	StatusRemoving Status = "removing" // codes are being taken away
-	StatusRemoved  Status = "removed"  // all codes are known to be gone
-	StatusFailed   Status = "failed"   // no door will open, although the stay has a right to
+	StatusNone     Status = "none"     // no access, or no door of the stay has a lock
+	StatusIssued   Status = "issued"   // every door opens, or its first code is on its way
+	StatusPartial  Status = "partial"  // some doors do not open
+	StatusUpdating Status = "updating" // some lock is not known to have followed a change, or a former code may open a door
+	StatusRemoving Status = "removing" // no door opens by right, and a code or SmartKey may still open one
+	StatusRemoved  Status = "removed"  // all codes and SmartKeys are known to be gone
+	StatusFailed   Status = "failed"   // the stay has a right to enter, and no door opens
 )
 
 // Plan says, door by door, what will open, and why not.
@@ -37,16 +37,26 @@ type PlannedDoor struct {
 	PIN      slot.Evidence
 	SmartKey slot.Evidence
 	Reason   fault.Reason
+	Left     bool // the stay has no right to it, and a code or SmartKey of the stay is, or was, there
 	Handed   bool // see [Held]
+	former   bool // a code from before the last change may open it
+	stuck    bool // and the lock cannot be reached, or refused the present code
+	changing bool // its lock is not known to have followed a change
 }
 
-// shut says that the door will not open without somebody doing something.
+// shut says that the door does not open to the stay unless a person acts.
 func (d PlannedDoor) shut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
 		return true
 	}
-	return !d.Handed && (d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked)
+	switch d.Reason {
+	case fault.SpaceInactive:
+		return true
+	case fault.NoBridge, fault.BridgeRevoked:
+		return !d.former && !installed(d.PIN)
+	}
+	return false
 }
 
 // Facts are what a plan is described from.
@@ -55,17 +65,18 @@ type Facts struct {
 	Unplaced fault.Reason // why the stay has no space of ours, or that the space is switched off
 	Doors    []Door
 	Held     []Held // after the steps were taken
-	Older    []Held // of earlier grants of the stay, where it has a right to enter
+	Older    []Held // of earlier grants of the stay
+	Opened   time.Time
 	OwnPIN   map[string]bool
 	NoPIN    map[string]bool    // doors whose lock takes no PIN we may draw
-	Moved    bool               // dates or place changed and not every lock has followed
 	Had      bool               // there is, or was, access
-	Shared   bool               // another stay holds the same private space
+	Shared   bool               // another stay holds the same private space at the same time
 	Names    map[string]Door    // doors that are left, by id
 	Tokens   map[string][]Token // of SmartKeys, by lock
+	KeyDoors map[string]string  // the door that a lock of Tokens is on
 }
 
-// Describe writes the plan.
+// Describe writes the plan. A door that a code or SmartKey of the stay may still open is always in it.
 func Describe(f Facts) Plan {
 	p := Plan{}
 	if f.Right.Open {
@@ -75,8 +86,7 @@ func Describe(f Facts) Plan {
 	for _, d := range f.Doors {
 		p.Doors = append(p.Doors, f.door(d))
 	}
-	left := f.left()
-	p.Doors = append(p.Doors, left...)
+	p.Doors = append(p.Doors, f.left()...)
 	p.addReason(f.Unplaced)
 	p.addReason(f.Right.Reason)
 	if f.Shared {
@@ -84,14 +94,17 @@ func Describe(f Facts) Plan {
 	}
 	for _, d := range p.Doors {
 		p.addReason(d.Reason)
-		if f.former(d) {
+		if d.former && d.stuck {
 			p.addReason(fault.FormerCode)
 		}
 	}
-	p.Status = f.status(p, left)
+	p.Status = f.status(p)
 	return p
 }
 
+func (f Facts) all() []Held { return slices.Concat(f.Held, f.Older) }
+
+// door describes a door of the stay's place.
 func (f Facts) door(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
@@ -100,41 +113,41 @@ func (f Facts) door(d Door) PlannedDoor {
 	case d.Inactive:
 		out.Reason = fault.SpaceInactive
 	}
-	h, has := f.best(d)
-	switch {
-	case !f.Right.Open:
-		f.closed(&out, d, h, has)
-	case out.Reason != "":
-		if len(f.tokensAt(d)) > 0 {
-			out.SmartKey = KeyLeft(f.tokensAt(d))
+	own, has := f.own(d)
+	if f.Right.Open && out.Reason == "" {
+		f.open(&out, d, own, has)
+	} else {
+		f.closed(&out, d)
+	}
+	for _, h := range f.all() {
+		if h.at() == d.ID && h.Evidence != slot.Removed && h.SlotID != own.SlotID {
+			out.former = true
+			out.stuck = out.stuck || h.Away != "" || out.PIN == slot.Failed
 		}
-		if has {
-			out.PIN = h.Evidence
-		}
-	default:
-		f.open(&out, d, h, has && h.Present)
 	}
 	return out
 }
 
-// former says whether a door may open to the code of before the last change, and nobody is there to take it off.
-func (f Facts) former(d PlannedDoor) bool {
-	away := d.Reason == fault.LockOffline || d.Reason == fault.NoBridge || d.Reason == fault.BridgeRevoked
-	return away && (slices.ContainsFunc(f.Held, func(h Held) bool { return h.DoorID == d.ID && h.Present && h.Former }) ||
-		slices.ContainsFunc(f.Older, func(h Held) bool { return h.DoorID == d.ID && h.Evidence != slot.Removed }))
-}
-
-// closed describes a door of a stay that has no right to enter now.
-func (f Facts) closed(out *PlannedDoor, d Door, h Held, has bool) {
+// closed describes a door that the stay has no right to enter now, or that takes no code.
+func (f Facts) closed(out *PlannedDoor, d Door) {
+	h, has := f.worst(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
-	out.SmartKey = f.keyClosed(d, has, planned)
 	switch {
 	case has:
 		out.PIN = h.Evidence
 	case planned:
 		out.PIN = slot.Planned
 	}
-	if out.Reason == "" {
+	switch {
+	case !f.Right.Open:
+		out.SmartKey = f.keyClosed(d, has, planned)
+	case len(f.tokensAt(d)) > 0:
+		out.SmartKey = KeyLeft(f.tokensAt(d))
+	}
+	switch {
+	case has && h.mayOpen() && !f.Right.Open && h.Away != "":
+		out.Reason = h.Away
+	case out.Reason == "":
 		out.Reason = f.Right.Reason
 	}
 }
@@ -149,45 +162,63 @@ func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
 		out.PIN, out.Reason, out.Handed = h.Evidence, f.doorReason(d, h), h.Handed
+		out.former = h.Former
+		out.stuck = h.Former && (d.Lock.away() != "" || h.Evidence == slot.Failed)
+		out.changing = f.changing(h)
 	}
+	out.changing = out.changing || f.staleKey(d)
 }
 
-// best is the code that tells most about a door: a wanted one on its present lock, else whatever is not gone yet.
-func (f Facts) best(d Door) (Held, bool) {
-	rank := func(h Held) int {
-		n := 0
-		if h.Present {
-			n += 4
-		}
-		if d.Lock != nil && h.LockID == d.Lock.ID {
-			n += 2
-		}
-		if h.Evidence != slot.Removed {
-			n++
-		}
-		return n
+// changing says whether a lock is not known yet to hold what a change of the access asks for. A code that waits on its
+// bridge for its window to begin is where it shall be.
+func (f Facts) changing(h Held) bool {
+	if installed(h.Evidence) || h.Evidence == slot.Failed {
+		return false
 	}
-	best, found := Held{}, false
+	if f.Right.HeldBack && h.Evidence == slot.Sent {
+		return h.Former
+	}
+	return h.Former || h.Rewritten || h.Changed.After(f.Opened)
+}
+
+// own is the code that is wanted on a door, on its present lock.
+func (f Facts) own(d Door) (Held, bool) {
 	for _, h := range f.Held {
-		if h.DoorID == d.ID && (!found || rank(h) > rank(best)) {
-			best, found = h, true
+		if f.Right.Open && h.Present && d.wanted() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
+			return h, true
 		}
 	}
-	return best, found
+	return Held{}, false
+}
+
+// worst is the code that is most likely to open a door: one that is wanted there, else one that is not known to be gone.
+func (f Facts) worst(doorID string) (worst Held, found bool) {
+	rank := func(h Held) int {
+		switch {
+		case h.Present:
+			return 2
+		case h.mayOpen() && h.Away != "":
+			return 1
+		case h.mayOpen():
+			return 0
+		}
+		return -1
+	}
+	for _, h := range f.all() {
+		if h.at() == doorID && (!found || rank(h) > rank(worst)) {
+			worst, found = h, true
+		}
+	}
+	return worst, found
 }
 
 // doorReason says why a code that is wanted on a door does not open it yet, or not as one would think.
 func (f Facts) doorReason(d Door, h Held) fault.Reason {
-	settled := h.Evidence == slot.Accepted || h.Evidence == slot.Verified || h.Evidence == slot.Used
 	switch {
-	case h.LockID != d.Lock.ID: // the door has got another lock, and that one has no room yet
-		return fault.SlotsFull
 	case h.Evidence == slot.Failed:
 		return refusal(h.Result)
-	case !settled && d.Lock.Bridge != "":
-		return d.Lock.Bridge
-	case !settled && !d.Lock.Online:
-		return fault.LockOffline
+	case !installed(h.Evidence) && d.Lock.away() != "":
+		return d.Lock.away()
 	case h.Result == string(slot.ClockUntrusted):
 		return fault.ClockUntrusted
 	case f.Right.HeldBack:
@@ -210,30 +241,48 @@ func refusal(result string) fault.Reason {
 	return fault.LockRefused
 }
 
-// left lists doors that are held, or were, and are not the stay's any more, by id.
+// left lists the doors, by id, that are not the stay's and that a code or SmartKey of it may open. Of a stay that is over
+// it also lists those that are known to be closed.
 func (f Facts) left() []PlannedDoor {
-	var out []PlannedDoor
-	for _, h := range f.Held {
-		known := func(d Door) bool { return d.ID == h.DoorID }
-		listed := func(d PlannedDoor) bool { return d.ID == h.DoorID }
-		if slices.ContainsFunc(f.Doors, known) || slices.ContainsFunc(out, listed) {
-			continue
+	var ids []string
+	for _, h := range f.all() {
+		if !f.Right.Open || h.Evidence != slot.Removed {
+			ids = append(ids, h.at())
 		}
-		best, _ := f.best(Door{ID: h.DoorID})
-		if best.Evidence == slot.Removed && f.Right.Open {
-			continue
-		}
-		d := PlannedDoor{ID: h.DoorID, Name: f.Names[h.DoorID].Name, Kind: f.Names[h.DoorID].Kind, PIN: best.Evidence, SmartKey: KeyLeft(f.Tokens[best.LockID])}
-		if best.Present && f.Right.Open {
-			d.Reason = fault.MovingOut
-			if len(f.Doors) == 0 { // no place: what it has, it keeps
-				d.SmartKey = f.keyOpen(f.Names[h.DoorID])
-			}
-		}
-		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b PlannedDoor) int { return cmp.Compare(a.ID, b.ID) })
+	for lockID, tokens := range f.Tokens {
+		if id := f.KeyDoors[lockID]; id != "" && KeyLeft(tokens) == slot.Removing {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	var out []PlannedDoor
+	for _, id := range slices.Compact(ids) {
+		if !slices.ContainsFunc(f.Doors, func(d Door) bool { return d.ID == id }) {
+			out = append(out, f.leftDoor(id))
+		}
+	}
 	return out
+}
+
+func (f Facts) leftDoor(id string) PlannedDoor {
+	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.keyLeftAt(id)}
+	h, has := f.worst(id)
+	if !has {
+		return d
+	}
+	d.PIN, d.former = h.Evidence, h.Former || h.mayOpen()
+	d.stuck = d.former && h.Away != ""
+	switch {
+	case h.Present && f.Right.Open:
+		d.Reason = fault.MovingOut
+		if len(f.Doors) == 0 { // no place: what it has, it keeps
+			d.SmartKey = f.keyOpen(f.Names[id])
+		}
+	case d.stuck:
+		d.Reason = h.Away
+	}
+	return d
 }
 
 func (p *Plan) addReason(r fault.Reason) {
@@ -242,43 +291,37 @@ func (p *Plan) addReason(r fault.Reason) {
 	}
 }
 
-func (f Facts) status(p Plan, left []PlannedDoor) Status {
-	if !f.Right.Open {
-		return f.ended()
-	}
-	opens, shut, moving := 0, 0, len(left) > 0 || slices.Contains(p.Reasons, fault.FormerCode)
-	for _, d := range p.Doors[:len(f.Doors)] {
+// status sums up the doors. Doors that do not open because they have no lock count neither way.
+func (f Facts) status(p Plan) Status {
+	opens, shut, moving := 0, 0, false
+	for _, d := range p.Doors {
+		leaving := d.PIN == slot.Removing || d.SmartKey == slot.Removing
+		moving = moving || d.former || d.changing || leaving || d.Reason == fault.MovingOut
 		switch {
-		case !d.shut():
-			opens++
-			moving = moving || f.Moved && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used
-		case d.Reason != fault.NoLock:
+		case d.Left && d.Reason != fault.MovingOut, d.Reason == fault.NoLock:
+		case d.shut():
 			shut++
+		default:
+			opens++
 		}
 	}
-	locked := slices.ContainsFunc(f.Doors, func(d Door) bool { return d.Lock != nil })
 	switch {
-	case moving:
+	case !f.Right.Open && !f.Had:
+		return StatusNone
+	case !f.Right.Open && (moving || slices.ContainsFunc(f.all(), func(h Held) bool { return h.Evidence != slot.Removed })):
+		return StatusRemoving
+	case !f.Right.Open:
+		return StatusRemoved
+	case opens > 0 && moving:
 		return StatusUpdating
 	case opens > 0 && shut > 0:
 		return StatusPartial
 	case opens > 0:
 		return StatusIssued
-	case locked:
+	case shut > 0:
 		return StatusFailed
+	case moving:
+		return StatusRemoving
 	}
 	return StatusNone
-}
-
-// ended is the status of a stay without a right to enter.
-func (f Facts) ended() Status {
-	if !f.Had {
-		return StatusNone
-	}
-	for _, h := range f.Held {
-		if h.Evidence != slot.Removed {
-			return StatusRemoving
-		}
-	}
-	return StatusRemoved
 }

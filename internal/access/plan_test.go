@@ -21,6 +21,12 @@ func TestDescribe(t *testing.T) {
 		return but(code("a", e), func(h *Held) { h.Result = string(r) })
 	}
 	gone := func(h Held, e slot.Evidence) Held { return but(h, func(h *Held) { h.Present, h.Evidence = false, e }) }
+	changed := func(e slot.Evidence) Held { return but(code("a", e), func(h *Held) { h.Rewritten = true }) }
+	former := func(e slot.Evidence) Held { return but(changed(e), func(h *Held) { h.Former = true }) }
+	away := func(h Held) Held { h.Away = fault.LockOffline; return h }
+	earlier := func(door string) Held {
+		return but(gone(code(door, ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })
+	}
 	relocked := room("a")
 	relocked.Lock.ID = "l-second"
 	for _, c := range []struct {
@@ -39,12 +45,36 @@ func TestDescribe(t *testing.T) {
 
 		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Held: []Held{code("a", slot.Queued), code("g", slot.Verified)}, Had: true}, StatusIssued,
 			[]string{"a queued planned ", "g verified planned "}, nil},
-		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Used)}, Moved: true}, StatusIssued, []string{"a used planned "}, nil},
-		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}, Moved: true}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Used)}}, StatusIssued, []string{"a used planned "}, nil},
+		{"on its way for the first time", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned "}, nil},
+		{"dates moving", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Sent)}}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"dates moving, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{former(slot.Unconfirmed)}}, StatusUpdating, []string{"a unconfirmed planned "}, nil},
+		{"a door that was put in later", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{but(code("a", slot.Sent), func(h *Held) { h.Changed = present.From.Add(1) })}, Opened: present.From}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"a change that the lock refused", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{changed(slot.Failed)}}, StatusFailed, []string{"a failed planned lockRefused"}, []fault.Reason{fault.LockRefused}},
+		{"a change that the lock refused, and the former code may open", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{former(slot.Failed)}}, StatusFailed,
+			[]string{"a failed planned lockRefused"}, []fault.Reason{fault.LockRefused, fault.FormerCode}},
+		{"held back after a change, where it waits for its window", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{changed(slot.Sent)}}, StatusIssued,
+			[]string{"a sent planned windowInFuture"}, []fault.Reason{fault.WindowInFuture}},
+		{"held back, and what was there may open", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{former(slot.Sent)}}, StatusUpdating,
+			[]string{"a sent planned windowInFuture"}, []fault.Reason{fault.WindowInFuture}},
 		{"held back", Facts{Right: future, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned windowInFuture"}, []fault.Reason{fault.WindowInFuture}},
 		{"shared", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Shared: true}, StatusIssued, []string{"a verified planned "}, []fault.Reason{fault.SpaceShared}},
 		{"a lock that is away", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusIssued,
 			[]string{"a queued planned lockOffline"}, []fault.Reason{fault.LockOffline}},
+		{"a lock that is away, after a change of what it never got", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{changed(slot.Queued)}}, StatusUpdating,
+			[]string{"a queued planned lockOffline"}, []fault.Reason{fault.LockOffline}},
+		{"a lock that is away, and may hold the former code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{former(slot.Sent)}}, StatusUpdating,
+			[]string{"a sent planned lockOffline"}, []fault.Reason{fault.LockOffline, fault.FormerCode}},
+		{"a lock that is away, and may hold the code of an earlier grant", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Queued)}, Older: []Held{away(earlier("a"))}}, StatusUpdating,
+			[]string{"a queued planned lockOffline"}, []fault.Reason{fault.LockOffline, fault.FormerCode}},
+		{"an earlier grant's code is on its way out", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Verified)}, Older: []Held{earlier("a")}}, StatusUpdating, []string{"a verified planned "}, nil},
+		{"full of an earlier grant's code", Facts{Right: allowed, Doors: []Door{room("a")}, Older: []Held{earlier("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull, fault.FormerCode}},
+		{"an earlier grant's door cannot be reached", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("new", slot.Verified)}, Older: []Held{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
+			[]string{"new verified planned ", "Old removing removed lockOffline"}, []fault.Reason{fault.LockOffline, fault.FormerCode}},
+		{"an earlier grant's door is known to be closed", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("new", slot.Verified)}, Older: []Held{gone(code("old", ""), slot.Removed)}}, StatusIssued,
+			[]string{"new verified planned "}, nil},
+		{"no door of its own, and an earlier grant's opens", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Older: []Held{earlier("g")}, Names: map[string]Door{"g": gateAt("G")}}, StatusRemoving,
+			[]string{"bare none none noLock", "G removing removed "}, []fault.Reason{fault.NoLock}},
 		{"away, but it has the code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Held: []Held{code("a", slot.Verified)}}, StatusIssued, []string{"a verified planned "}, nil},
 		{"a revoked bridge", Facts{Right: allowed, Doors: []Door{revoked(room("a"))}, Held: []Held{code("a", slot.Queued)}}, StatusFailed,
 			[]string{"a queued planned bridgeRevoked"}, []fault.Reason{fault.BridgeRevoked}},
@@ -69,6 +99,16 @@ func TestDescribe(t *testing.T) {
 			[]string{"bare none none noLock", "g verified planned "}, []fault.Reason{fault.NoLock}},
 		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, Had: true}, StatusNone, []string{"bare none none noLock"}, []fault.Reason{fault.NoLock}},
 		{"switched off", Facts{Right: allowed, Unplaced: fault.SpaceInactive, Doors: []Door{off}, Had: true}, StatusFailed, []string{"a none none spaceInactive"}, []fault.Reason{fault.SpaceInactive}},
+		{"switched off, and the code is there still", Facts{Right: allowed, Unplaced: fault.SpaceInactive, Doors: []Door{off}, Had: true, Held: []Held{gone(code("a", ""), slot.Removing)}}, StatusFailed,
+			[]string{"a removing none spaceInactive"}, []fault.Reason{fault.SpaceInactive}},
+		{"switched off, and the code is gone", Facts{Right: allowed, Unplaced: fault.SpaceInactive, Doors: []Door{off}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed)}}, StatusFailed,
+			[]string{"a removed none spaceInactive"}, []fault.Reason{fault.SpaceInactive}},
+		{"the lock was taken off, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{gone(code("bare", ""), slot.Removing)}}, StatusRemoving,
+			[]string{"bare removing none noLock"}, []fault.Reason{fault.NoLock}},
+		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{gone(code("bare", ""), slot.Removed)}}, StatusNone,
+			[]string{"bare removed none noLock"}, []fault.Reason{fault.NoLock}},
+		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{but(gone(code("bare", ""), slot.Removing), func(h *Held) { h.Opens = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
+			[]string{"bare none none noLock", "B removing removed "}, []fault.Reason{fault.NoLock}},
 		{"unknown space", Facts{Right: allowed, Unplaced: fault.SpaceUnknown, Had: true}, StatusNone, nil, []fault.Reason{fault.SpaceUnknown}},
 
 		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
@@ -77,9 +117,11 @@ func TestDescribe(t *testing.T) {
 			StatusUpdating, []string{"new verified planned ", "Old removing removed "}, nil},
 		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Held: []Held{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,
 			[]string{"new verified planned "}, nil},
-		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusIssued,
-			[]string{"a verified planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
-		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{code("a", slot.Verified),
+		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Held: []Held{code("a", slot.Verified)}, Had: true}, StatusFailed,
+			[]string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull, fault.FormerCode}},
+		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{gone(code("a", ""), slot.Removing),
+			but(code("a", slot.Sent), func(h *Held) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusUpdating, []string{"a sent planned "}, nil},
+		{"two locks, the old one is known to be empty", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed),
 			but(code("a", slot.Sent), func(h *Held) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusIssued, []string{"a sent planned "}, nil},
 
 		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
@@ -95,6 +137,10 @@ func TestDescribe(t *testing.T) {
 		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Held: []Held{
 			gone(code("a", ""), slot.Removed), but(gone(code("a", ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })}}, StatusRemoving,
 			[]string{"a removing removed checkedOut"}, []fault.Reason{fault.CheckedOut}},
+		{"over, and a lock cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Held: []Held{away(gone(code("a", ""), slot.Removing))}, Had: true}, StatusRemoving,
+			[]string{"a removing removed lockOffline"}, []fault.Reason{fault.CheckedOut, fault.LockOffline, fault.FormerCode}},
+		{"over, and an earlier grant's door cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Held: []Held{gone(code("a", ""), slot.Removed)}, Older: []Held{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusRemoving,
+			[]string{"a removed removed checkedOut", "Old removing removed lockOffline"}, []fault.Reason{fault.CheckedOut, fault.LockOffline, fault.FormerCode}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := Describe(c.facts)

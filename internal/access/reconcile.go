@@ -1,6 +1,8 @@
 package access
 
 import (
+	"time"
+
 	"latchkey.dev/internal/access/pin"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
@@ -37,6 +39,17 @@ type Lock struct {
 	PIN      pin.Rules
 }
 
+// away says why the lock cannot be reached now; empty: it can.
+func (l *Lock) away() fault.Reason {
+	switch {
+	case l.Bridge != "":
+		return l.Bridge
+	case !l.Online:
+		return fault.LockOffline
+	}
+	return ""
+}
+
 // wanted says whether a stay with a right to enter gets a code on this door. One whose bridge is away, or revoked, is
 // wanted all the same: what a slot shall hold waits for the bridge that comes.
 func (d Door) wanted() bool { return d.Lock != nil && !d.Inactive }
@@ -51,15 +64,34 @@ type Held struct {
 	Later    slot.Windows
 	PIN      string // the id of its PIN
 	Evidence slot.Evidence
-	Result   string // of the lock's last answer
-	ReadBack bool   // of its lock
-	Astray   bool   // its lock is on this door no more: it may be on another
-	// A bridge was handed a code for this slot, this or one before it, and has not told of this one nor that any is gone.
-	Handed bool
-	// One before it was the stay's.
-	Former bool
+	Result   string       // of the lock's last answer
+	ReadBack bool         // of its lock
+	Astray   bool         // its lock is on this door no more: it may be on another
+	Opens    string       // the door that its lock is on now; DoorID where it is on none
+	Away     fault.Reason // why its lock cannot be reached; empty: it can
+	Changed  time.Time    // when something else was asked of the slot
+	// Something else was asked of the slot since the grant has it.
+	Rewritten bool
+	Handed    bool // a bridge was given a code for the slot, and nothing proves what the lock holds
+	Former    bool // the lock may still hold the code from before the last change
 	// Another stay has been given access to this private door.
 	TakenOver bool
+}
+
+// at is the door that the code opens, or opened.
+func (h Held) at() string {
+	if h.Opens == "" || h.Evidence == slot.Removed {
+		return h.DoorID
+	}
+	return h.Opens
+}
+
+// mayOpen says whether the lock may hold a code that is not wanted there.
+func (h Held) mayOpen() bool { return !h.Present && h.Evidence != slot.Removed }
+
+// installed says whether evidence from the lock says that it holds the code.
+func installed(e slot.Evidence) bool {
+	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }
 
 // known says whether a code is there as surely as its lock can tell.

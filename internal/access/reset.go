@@ -28,7 +28,7 @@ func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
 	if err != nil {
 		return Shown{}, err
 	}
-	left, err := run.names(view(held), run.doors)
+	left, err := run.names(view(held), nil, run.doors)
 	if err != nil {
 		return Shown{}, err
 	}

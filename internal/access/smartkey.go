@@ -19,6 +19,7 @@ type Token struct {
 	Known   bool // the lock's bridge has said that it holds the keys and the list by which it finds one good
 	Checked bool // the bridge found one good at this lock
 	Opened  bool // one opened it
+	Stale   bool // the stay's access changed since: the phone has to renew
 	Gone    bool // all are over, or the bridge has said that it holds the list that takes them back
 }
 
@@ -65,6 +66,24 @@ func (f Facts) tokensAt(d Door) []Token {
 	return f.Tokens[d.Lock.ID]
 }
 
+// keyLeftAt is KeyLeft for a door that is not the stay's: of the lock that is on it, and of those that codes of the stay
+// were on there.
+func (f Facts) keyLeftAt(doorID string) slot.Evidence {
+	var tokens []Token
+	for lockID, at := range f.Tokens {
+		held := func(h Held) bool { return h.LockID == lockID && h.at() == doorID }
+		if f.KeyDoors[lockID] == doorID || slices.ContainsFunc(f.all(), held) {
+			tokens = append(tokens, at...)
+		}
+	}
+	return KeyLeft(tokens)
+}
+
+// staleKey says whether a door may open to a SmartKey from before the last change of the stay's access.
+func (f Facts) staleKey(d Door) bool {
+	return slices.ContainsFunc(f.tokensAt(d), func(t Token) bool { return t.Stale && !t.Gone })
+}
+
 // takesKeys says whether the lock of a door opens to SmartKeys at all.
 func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
 
@@ -97,20 +116,20 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	return None
 }
 
-// tokens finds what phones hold of a stay, by lock. Without a phone nothing is asked.
-func (w *work) tokens() (map[string][]Token, error) {
+// tokens finds what phones hold of a stay, by lock, and the doors of these locks. Without a phone nothing is asked.
+func (w *work) tokens() (tokens map[string][]Token, doors map[string]string, err error) {
 	ids := keyedOf(append([]*ent.Grant{w.grant}, w.older...))
 	if len(ids) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	rows, err := w.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(w.property), entkeystatus.GrantIDIn(ids...)).
 		Order(entkeystatus.ByID()).All(w.ctx())
 	if err != nil || len(rows) == 0 {
-		return nil, err
+		return nil, nil, err
 	}
 	at, err := w.keyFacts(rows)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out := map[string][]Token{}
 	for _, s := range rows {
@@ -118,7 +137,7 @@ func (w *work) tokens() (map[string][]Token, error) {
 			out[lockID] = append(out[lockID], at.token(s, lockID))
 		}
 	}
-	return out, nil
+	return out, at.doors, nil
 }
 
 func keyedOf(grants []*ent.Grant) (ids []string) {
@@ -137,10 +156,11 @@ type keyFacts struct {
 	least   int64                  // tokens made under an older key set count for nothing
 	floors  map[string]int64       // the least generation, by lock
 	bridges map[string]*ent.Bridge // by lock
+	doors   map[string]string      // by lock, of those that are on one
 }
 
 func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
-	f := keyFacts{w: w, floors: map[string]int64{}, bridges: map[string]*ent.Bridge{}}
+	f := keyFacts{w: w, floors: map[string]int64{}, bridges: map[string]*ent.Bridge{}, doors: map[string]string{}}
 	issuer, err := w.tx.Issuer.Query().Where(entissuer.ID(w.property)).Only(w.ctx())
 	if err != nil {
 		return f, fmt.Errorf("load the issuer of SmartKeys: %w", err)
@@ -166,6 +186,9 @@ func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
 	var of []string
 	for _, l := range locks {
 		of = append(of, l.BridgeID)
+		if l.DoorID != nil {
+			f.doors[l.ID] = *l.DoorID
+		}
 	}
 	bridges, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.property), entbridge.IDIn(of...)).All(w.ctx())
 	if err != nil {
@@ -182,8 +205,10 @@ func (w *work) keyFacts(rows []*ent.KeyStatus) (keyFacts, error) {
 // token judges the tokens under one index at one lock.
 func (f keyFacts) token(s *ent.KeyStatus, lockID string) Token {
 	g, now := f.w.grant, f.w.tx.Now()
+	current := live(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil
 	t := Token{
-		Good: live(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil && s.EndsAt.After(now) &&
+		Stale: !current,
+		Good: current && s.EndsAt.After(now) &&
 			s.KeySetVersion >= f.least && s.Generation >= f.floors[lockID],
 		Checked: slices.Contains(s.CheckedIds, lockID), Opened: slices.Contains(s.OpenedIds, lockID), Gone: !s.EndsAt.After(now),
 	}

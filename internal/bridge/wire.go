@@ -65,7 +65,7 @@ func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	return &lockv1.ObservedSlot{
 		Slot: number, Generation: o.Generation, Present: o.Present, Evidence: string(o.Evidence),
 		Result: string(result), Rule: o.Rule, ObservedAt: stamp(o.At),
-		Window: uint32(o.Window), Used: o.Used,
+		Window: uint32(o.Window), Used: o.Used, Cleared: o.Cleared,
 	}
 }
 

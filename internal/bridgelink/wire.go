@@ -68,7 +68,7 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 		}
 		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
 			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
-			Window: int(o.Window), Used: o.Used,
+			Window: int(o.Window), Used: o.Used, Cleared: o.Cleared,
 		}})
 	}
 	return out

@@ -130,7 +130,7 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 		evidence = slot.Removed
 	}
 	changed, err := tx.Slot.Update().Where(unchanged(s)...).
-		SetGeneration(generation).SetPresent(false).ClearPin().SetEvidence(string(evidence)).
+		SetGeneration(generation).SetPresent(false).SetFormer(next.Former).ClearPin().SetEvidence(string(evidence)).
 		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Brief())
 	if err != nil {
 		return nil, err
@@ -168,7 +168,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 		row.Since = generation
 	}
 	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, moment(p.NotBefore), moment(p.NotAfter), laterOf(p.Later), p.Once
-	row.Claimant, row.Inherited = next.Claimant, next.Inherited
+	row.Claimant, row.Inherited, row.Former = next.Claimant, next.Inherited, next.Former
 	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
 	if s.ID == "" {
 		err = addSlot(tx, &row)
@@ -188,7 +188,7 @@ func addSlot(tx *db.Tx, row *ent.Slot) error {
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
 		SetGeneration(row.Generation).SetPresent(row.Present).SetGrantID(row.GrantID).SetSince(row.Since).SetPinID(row.PinID).SetDoorID(row.DoorID).SetStaySpaceID(row.StaySpaceID).
 		SetPin(row.Pin).SetNillableNotBefore(row.NotBefore).SetNillableNotAfter(row.NotAfter).SetLater(row.Later).SetOnce(row.Once).
-		SetClaimant(row.Claimant).SetInherited(row.Inherited).SetEvidence(row.Evidence).SetChangedAt(row.ChangedAt).Exec(tx.Brief())
+		SetClaimant(row.Claimant).SetInherited(row.Inherited).SetFormer(row.Former).SetEvidence(row.Evidence).SetChangedAt(row.ChangedAt).Exec(tx.Brief())
 	if err != nil {
 		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
 	}
@@ -202,7 +202,7 @@ func changeSlot(tx *db.Tx, was, row *ent.Slot) error {
 		return err
 	}
 	done, err := tx.ExecContext(tx.Brief(), placed, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
-		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once, row.Since,
+		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once, row.Since, row.Former,
 		was.ID, was.PropertyID, was.Generation)
 	if err != nil {
 		return fmt.Errorf("store the code of lock %s slot %d: %w", row.LockID, row.Number, err)
@@ -217,7 +217,7 @@ func changeSlot(tx *db.Tx, was, row *ent.Slot) error {
 // placed is ent's update without its second look at the row: a check-in does it for each door.
 const placed = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
 	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
-	changed_at = $12, later = $13, once = $14, since = $15 WHERE id = $16 AND property_id = $17 AND generation = $18`
+	changed_at = $12, later = $13, once = $14, since = $15, former = $16 WHERE id = $17 AND property_id = $18 AND generation = $19`
 
 // stored are windows as their column has them: JSON, or NULL for none.
 func stored(all []schema.SlotWindow) (any, error) {

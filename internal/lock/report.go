@@ -139,8 +139,8 @@ func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
 	if at.IsZero() || at.After(tx.Now()) {
 		at = tx.Now()
 	}
-	return tx.Slot.UpdateOne(row).SetSeenWindow(o.Window).SetSeenUsed(o.Used).
-		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetForeign(next.Foreign).
+	return tx.Slot.UpdateOne(row).SetSeenWindow(o.Window).SetSeenUsed(o.Used).SetSeenCleared(o.Cleared).
+		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetFormer(next.Former).SetForeign(next.Foreign).
 		SetEvidence(string(word(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
 		SetSeenGeneration(int64(o.Generation)).SetSeenPresent(o.Present).
 		SetSeenEvidence(string(o.Evidence)).SetSeenResult(string(o.Result)).SetSeenAt(at).

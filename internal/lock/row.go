@@ -68,6 +68,7 @@ func serverOf(s *ent.Slot, lk *ent.Lock) slot.Server {
 		Grant:     grant,
 		Claimant:  s.Claimant,
 		Inherited: s.Inherited,
+		Former:    s.Former,
 		Foreign:   s.Foreign,
 		ReadBack:  lk.Capabilities.ReadBack,
 	}
@@ -77,7 +78,7 @@ func observedOf(s *ent.Slot) slot.Observed {
 	return slot.Observed{
 		Generation: uint64(s.SeenGeneration), Present: s.SeenPresent,
 		Evidence: slot.Evidence(s.SeenEvidence), Result: slot.Result(s.SeenResult), At: value(s.SeenAt),
-		Window: s.SeenWindow, Used: s.SeenUsed,
+		Window: s.SeenWindow, Used: s.SeenUsed, Cleared: s.SeenCleared,
 	}
 }
 

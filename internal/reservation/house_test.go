@@ -217,6 +217,12 @@ func (h *house) grantOf(id string) *ent.Grant {
 // says has the bridge report on every slot of a door's lock, as the desired generation now is.
 func (h *house) says(door string, e slot.Evidence, r slot.Result) {
 	h.t.Helper()
+	h.reports(door, slot.Observed{Evidence: e, Result: r, Cleared: e == slot.Failed}) // what is refused takes off what was there
+}
+
+// reports is says with all that a bridge may say.
+func (h *house) reports(door string, o slot.Observed) {
+	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		rows, err := tx.Slot.Query().Where(entslot.LockID(h.at("lck-" + door))).All(tx.Context())
 		if err != nil {
@@ -227,8 +233,11 @@ func (h *house) says(door string, e slot.Evidence, r slot.Result) {
 			if s.SeenGeneration == s.Generation && s.SeenEvidence == string(slot.Verified) {
 				continue
 			}
-			on := s.Present && (e == slot.Accepted || e == slot.Verified)
-			seen = append(seen, lock.Seen{Number: s.Number, Observed: slot.Observed{Generation: uint64(s.Generation), Present: on, Evidence: e, Result: r, At: tx.Now()}})
+			if !s.Present && o.Evidence == slot.Failed {
+				continue // a removal is never given up
+			}
+			o.Generation, o.Present, o.At = uint64(s.Generation), s.Present && o.Evidence.Settled(), tx.Now()
+			seen = append(seen, lock.Seen{Number: s.Number, Observed: o})
 		}
 		return h.progress(tx, door, seen)
 	})

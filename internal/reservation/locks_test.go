@@ -44,7 +44,7 @@ func TestRoomWithoutALock(t *testing.T) {
 		h.checkIn("B", "r1", "r1", "g1")
 		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("bare")})
 		b := h.plan("B")
-		same(t, "the old door goes at once", access.StatusUpdating, b.Status)
+		same(t, "the old door goes at once", access.StatusRemoving, b.Status)
 		h.verify("r1", "g1")
 		same(t, "doors", []string{"bare none noLock"}, doorsOf(h.plan("B")))
 

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-func same(t *testing.T, what string, want, got any) {
+func same(t testing.TB, what string, want, got any) {
 	t.Helper()
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%s (-want +got):\n%s", what, d)
@@ -214,6 +214,7 @@ func TestWindowEnds(t *testing.T) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin := h.pins(s.Row.ID).PIN
 		h.clock.Set(time.Date(2026, 11, 24, 10, 30, 0, 0, time.UTC))
+		h.online(true)
 		same(t, "over and not swept yet", access.StatusRemoving, h.plan("A").Status)
 		if n := h.sweep(); n != 1 {
 			t.Errorf("%d windows ended", n)

@@ -74,6 +74,32 @@ func (w *walker) step() {
 	}
 }
 
+// mayOpen checks that each door that a code of a stay may open is in its plan, and that the plan is not said to be complete
+// while a former code may open.
+func (w *walker) mayOpen(id string, p access.Plan, its map[string]*ent.Grant, slots []*ent.Slot) {
+	w.t.Helper()
+	for _, s := range slots {
+		if its[s.GrantID] == nil || s.Evidence == string(slot.Removed) {
+			continue
+		}
+		i := slices.IndexFunc(p.Doors, func(d access.PlannedDoor) bool { return d.ID == s.DoorID })
+		if i < 0 {
+			w.t.Errorf("%s: its code may open %s, which is not in the plan", id, s.DoorID)
+			continue
+		}
+		if e := p.Doors[i].PIN; e == access.None || e == slot.Planned || e == slot.Removed {
+			w.t.Errorf("%s: its code may open %s, and the plan says %s", id, s.DoorID, e)
+		}
+		former := !s.Present || s.Former && s.SeenGeneration != s.Generation
+		switch p.Status {
+		case access.StatusNone, access.StatusIssued, access.StatusPartial, access.StatusRemoved:
+			if former {
+				w.t.Errorf("%s: a former code may open %s, and the plan is %s", id, s.DoorID, p.Status)
+			}
+		}
+	}
+}
+
 // check looks at what must hold at any moment.
 func (w *walker) check() {
 	w.t.Helper()
@@ -106,6 +132,7 @@ func (w *walker) check() {
 			}
 		}
 		p := w.plan(id)
+		w.mayOpen(id, p, its, slots)
 		if open > 1 || open == 0 && held > 0 {
 			w.t.Errorf("%s: %d grants are open, and %d codes are wanted", id, open, held)
 		}

@@ -41,6 +41,9 @@ func LockDigest(rows []Row) Digest {
 			b = binary.BigEndian.AppendUint32(b, uint32(r.Observed.Window))
 			b = strconv.AppendBool(b, r.Observed.Used)
 		}
+		if r.Observed.Cleared {
+			b = append(b, 1)
+		}
 		h.Write(b)
 	}
 	return truncate(h.Sum(nil))

@@ -107,7 +107,7 @@ func (e *encoder) desired(d Desired) {
 //go:norace
 func (e *encoder) observed(o Observed) {
 	e.num(o.Generation)
-	e.flag(o.Present, o.Used)
+	e.flag(o.Present, o.Used, o.Cleared)
 	e.num(uint64(o.Window))
 	e.text(string(o.Evidence))
 	e.text(string(o.Result))
@@ -118,7 +118,7 @@ func (e *encoder) server(s Server) {
 	e.desired(s.Desired)
 	e.observed(s.Observed)
 	e.text(s.Grant + "/" + s.Claimant)
-	e.flag(s.Inherited, s.Foreign)
+	e.flag(s.Inherited, s.Foreign, s.Former)
 }
 
 //go:norace

@@ -138,7 +138,23 @@ func (m *machine) observed(s *Slot) Observed {
 		o.Evidence, o.Result = Sent, s.Code
 		o.Present = t.waiting && s.Held.Is == Ours // the window before left it there, also one of an older generation
 	}
+	o.Cleared = !o.Evidence.Settled() && m.cleared(s)
 	return o
+}
+
+// cleared reports whether a slot that shall hold a credential is known to hold none of an older generation. A slot that is
+// Unknown was never written by this bridge.
+func (m *machine) cleared(s *Slot) bool {
+	if s.Desired.Intent != Present || m.writing(s) && m.lock.Op.Generation != s.Desired.Generation {
+		return false
+	}
+	switch s.Held.Is {
+	case Empty:
+		return s.Held.Evidence == Verified || !m.lock.Caps.ReadBack
+	case Unknown:
+		return !s.Desired.Claimed
+	}
+	return s.Held.Is == Foreign
 }
 
 // start picks the next operation.

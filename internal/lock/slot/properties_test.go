@@ -10,7 +10,7 @@ type property struct {
 	broken func(c *scenario, w *world, i int) string // of slot i; "" is well
 }
 
-// properties 1 to 12. Number 10 is checked over all worlds at once (explore), number 11 has a world
+// properties 1 to 13. Number 10 is checked over all worlds at once (explore), number 11 has a world
 // of its own (act_test.go), 2 and 5 to 9 are broken by transitions.
 var properties = []property{
 	{1, "no false convergence", falseConvergence},
@@ -25,6 +25,7 @@ var properties = []property{
 	{10, "it converges", nil},
 	{11, "an act at most once and never late", nil},
 	{12, "one audit entry per change", entries},
+	{13, "a former code that may open is known", formerCode},
 }
 
 // wrong names the first property that a world breaks, or 0.
@@ -164,6 +165,15 @@ func otherOwner(_ *scenario, w *world, i int) string {
 	in := w.cell[i]
 	if in.ours() && w.srv[i].Grant != string(w.who[i][min(in.gen, 7)]) {
 		return "a code is in a slot that is free or another's"
+	}
+	return ""
+}
+
+// formerCode is property 13. A code of an older generation that is on the lock opens it, whatever is desired by now.
+func formerCode(_ *scenario, w *world, i int) string {
+	in, s := w.cell[i], w.srv[i]
+	if in.ours() && in.gen < s.Desired.Generation && in.pin != s.Desired.PIN && !s.Former && !w.touched[i] {
+		return "a former code is on the lock and the server believes that it is not"
 	}
 	return ""
 }

@@ -20,6 +20,7 @@ const (
 	copies                           // a bridge that lost its memory learns what it told before
 	endedWindow                      // a window that has ended is not called active
 	ownWindow                        // what was seen in one window says nothing of the next
+	formerKept                       // a former code may open until evidence says that it does not
 
 	// Of the bridge.
 	olderIgnored  // an older desired generation has no effect

@@ -12,6 +12,9 @@ type Server struct {
 	Claimant string
 	// Inherited: an earlier claimant's credential may still be on the lock.
 	Inherited bool
+	// Former: the lock may still hold the credential of an older generation. It ends with evidence that the lock holds the
+	// present one, or nothing.
+	Former bool
 	// Foreign: the lock holds a credential here that is not ours.
 	Foreign bool
 	// ReadBack: the lock can be read, so only a read-back proves removal.
@@ -46,8 +49,12 @@ func assign(s Server, grant string, d Desired, rule rules) (Server, bool) {
 		d.Intent, d.PIN = Absent, ""
 	}
 	s.Desired, s.Grant = d, grant
+	s.Former = s.handed()
 	return s, true
 }
+
+// handed reports whether a bridge was given a credential for the slot that may be on the lock.
+func (s Server) handed() bool { return s.Claimant != "" || s.Inherited }
 
 // Send marks the desired state as handed to a bridge, named by its enrolment: a bridge that lost
 // its store has to enrol anew. It returns the record to store before the message leaves, and the
@@ -96,7 +103,16 @@ func observe(s Server, epoch uint64, r Report, rule rules) (Server, bool) {
 	if s.Desired.Intent == Absent && removed(s, rule) {
 		s.Grant, s.Claimant, s.Inherited = "", "", false
 	}
+	s.Former = s.Former && s.handed() && !replaced(s, rule)
 	return s, true
+}
+
+// replaced reports whether the last report proves that no older credential is on the lock.
+func replaced(s Server, rule rules) bool {
+	if !rule.keeps(formerKept) {
+		return true
+	}
+	return s.Desired.Intent == Present && (s.Observed.Evidence.Settled() || s.Observed.Cleared)
 }
 
 // Converged reports whether the lock is known to hold exactly what is desired.

@@ -108,8 +108,10 @@ type Observed struct {
 	Present    bool // the credential of Generation is on the lock
 	// Window counts the window that is spoken of, from 0: the present one, else the next. Present before it, and not
 	// settled, says that a code of ours should be off, and is not yet: this one, or that of an older generation.
-	Window   int
-	Used     bool // the code was for one use, and was used
+	Window int
+	Used   bool // the code was for one use, and was used
+	// Cleared says, where the evidence is not settled, that no credential of an older generation is on the lock.
+	Cleared  bool
 	Evidence Evidence
 	Result   Result // why, when the evidence is not settled; empty otherwise
 	Rule     string // the lock's rule that an InvalidFormat broke
@@ -122,5 +124,5 @@ func (o Observed) gone() bool { return !o.Present && o.Evidence.Settled() }
 // same ignores when: two observations that say the same are one report.
 func (o Observed) same(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
-		o.Window == p.Window && o.Used == p.Used
+		o.Window == p.Window && o.Used == p.Used && o.Cleared == p.Cleared
 }

@@ -163,7 +163,8 @@ const (
 	Reason_REASON_NO_BRIDGE Reason = 59
 	// The space is switched off at the property.
 	Reason_REASON_SPACE_INACTIVE Reason = 60
-	// A lock that does not answer may still hold the code from before the last change, and open to it.
+	// A lock that does not answer, or refused the present code, may still open to the code from before the last change: other
+	// dates, another room or PIN, a check-out.
 	Reason_REASON_FORMER_CODE Reason = 61
 	// 409. The lock cannot be opened from afar.
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70

@@ -451,7 +451,9 @@ type ObservedSlot struct {
 	// Which window of the generation is spoken of, from 0: the present one, else the next.
 	Window uint32 `protobuf:"varint,8,opt,name=window,proto3" json:"window,omitempty"`
 	// The code was for one use, and was used, on this lock or on another of the bridge's.
-	Used          bool `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
+	Used bool `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
+	// Where the evidence is sent, unconfirmed or failed: no code of an older generation is on the lock.
+	Cleared       bool `protobuf:"varint,10,opt,name=cleared,proto3" json:"cleared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -549,6 +551,13 @@ func (x *ObservedSlot) GetUsed() bool {
 	return false
 }
 
+func (x *ObservedSlot) GetCleared() bool {
+	if x != nil {
+		return x.Cleared
+	}
+	return false
+}
+
 var File_latchkey_lock_v1_slot_proto protoreflect.FileDescriptor
 
 const file_latchkey_lock_v1_slot_proto_rawDesc = "" +
@@ -586,7 +595,7 @@ const file_latchkey_lock_v1_slot_proto_rawDesc = "" +
 	"\x0eUnmanagedSlots\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12%\n" +
 	"\boccupied\x18\x02 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\boccupied\x12\x1f\n" +
-	"\x05empty\x18\x03 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05empty\"\x8d\x02\n" +
+	"\x05empty\x18\x03 \x03(\rB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05empty\"\xa7\x02\n" +
 	"\fObservedSlot\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
 	"\n" +
@@ -599,7 +608,9 @@ const file_latchkey_lock_v1_slot_proto_rawDesc = "" +
 	"\vobserved_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"observedAt\x12\x16\n" +
 	"\x06window\x18\b \x01(\rR\x06window\x12\x12\n" +
-	"\x04used\x18\t \x01(\bR\x04usedB*Z(latchkey.dev/gen/latchkey/lock/v1;lockv1b\x06proto3"
+	"\x04used\x18\t \x01(\bR\x04used\x12\x18\n" +
+	"\acleared\x18\n" +
+	" \x01(\bR\aclearedB*Z(latchkey.dev/gen/latchkey/lock/v1;lockv1b\x06proto3"
 
 var (
 	file_latchkey_lock_v1_slot_proto_rawDescOnce sync.Once

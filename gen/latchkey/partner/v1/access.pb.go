@@ -25,12 +25,15 @@ const (
 // AccessPlan says what will open, from when to when, and what will not and why.
 type AccessPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// none, issued (codes are on their way or there), partial (some doors only), updating (a room move, new dates or
-	// another PIN are being carried out), removing, removed or failed.
+	// none (no access, or no door of the stay has a lock), issued (each door opens, or its first code is on its way), partial
+	// (some doors only), updating (some lock is not known yet to have followed a change: new dates, a room move, another PIN, a
+	// check-out that was taken back), removing (no door of the stay opens by right, and some code or SmartKey of it may still
+	// open one), removed (none may), or failed (the stay has a right to enter and no door opens: the reasons say why).
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
 	// From when to when the stay may enter; also where no door opens, see doors and reasons. Absent where it may not.
 	Window *AccessWindow `protobuf:"bytes,2,opt,name=window,proto3" json:"window,omitempty"`
-	// Every door of the stay, also those that will not open.
+	// Every door of the stay, also those that will not open; and each other door that a code or SmartKey of the stay may still
+	// open, with pin or smartKey removing, or with the reason movingOut.
 	Doors []*AccessDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
 	// Why the plan is not, or not only, "issued": reasons of latchkey.errors.v1.Reason.
 	Reasons       []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
