@@ -17,6 +17,9 @@ MOST_BYTES := 60000000
 
 FUZZTIME ?= 30s
 SOAK ?= 50
+SECONDS ?= 420
+SEED ?= 1
+ENGINE ?= sqlite
 BENCH ?= .
 TESTTIME ?= 15m
 
@@ -91,6 +94,11 @@ bench: ## Go benchmarks (BENCH=regexp); for the whole product see bin/latchkey b
 .PHONY: soak
 soak: ## kill -9 under load, SOAK=50 times
 	LATCHKEY_SOAK=$(SOAK) go test -race -count=1 -timeout 4h -run 'Soak|Kill' ./internal/{db,bridge,e2e/soak}
+
+.PHONY: torture
+torture: ## Real programs under faults, every door judged by its keypad: SECONDS=420 SEED=1 ENGINE=sqlite|postgres
+	LATCHKEY_TORTURE_SECONDS=$(SECONDS) LATCHKEY_TORTURE_SEED=$(SEED) LATCHKEY_TORTURE_ENGINE=$(ENGINE) \
+		go test -count=1 -v -timeout 4h -run TestTorture ./internal/e2e/torture
 
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME=30s

@@ -43,6 +43,7 @@ type house struct {
 	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock." placeholder:"FRONT=zwave" mapsep:","`
 	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
 	Seed    uint64            `help:"Seed of the simulation." default:"1"`
+	House   string            `help:"URL of simulated locks that another process on this machine serves, instead of --sim-locks; it is for tests." placeholder:"http://127.0.0.1:9000"`
 	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
 	Script  string            `help:"File of what befalls the simulated locks and when, a JSON object a line." type:"path"`
 }
@@ -108,6 +109,12 @@ func (m *mqtt) tls() (*tls.Config, error) {
 func (s *house) open(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
+	}
+	if s.House != "" {
+		if len(s.Locks) > 0 || s.Keypads != "" || s.Script != "" {
+			return nil, nil, errors.New("--sim-house takes no other --sim flag: the locks are in the other process")
+		}
+		return sim.Dial(s.House), func() error { return nil }, nil
 	}
 	config := sim.Config{Seed: s.Seed, Memory: filepath.Join(dir, "sim-locks.json")}
 	for address, profile := range s.Locks {

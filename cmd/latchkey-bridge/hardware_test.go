@@ -180,3 +180,10 @@ func TestASimulatedHouseWithAScript(t *testing.T) {
 		t.Error("a script that is not there was played")
 	}
 }
+
+func TestServedSimulatedLocksTakeNoOtherFlag(t *testing.T) {
+	s := house{House: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
+	if _, _, err := s.open(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
+		t.Errorf("two sorts of simulated locks at once: %v", err)
+	}
+}

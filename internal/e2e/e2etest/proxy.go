@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Direction is one of the two of a connection.
@@ -35,9 +36,10 @@ type Proxy struct {
 	lines   map[*line]bool
 	cuts    []Cut // of the connections to come, and first of the present one
 	refuse  bool
-	swallow bool
-	eaten   int // records, while swallowing
-	cut     int // connections
+	swallow [2]bool       // by direction
+	delay   time.Duration // of each record
+	eaten   int           // records, while swallowing
+	cut     int           // connections
 }
 
 // line is one connection through the proxy.
@@ -99,11 +101,24 @@ func (p *Proxy) Refuse() {
 	p.Reset()
 }
 
-// Swallow has everything vanish on its way, while connections stay, until Heal.
-func (p *Proxy) Swallow() {
+// Swallow drops everything that goes one of these ways, both if none is named, while connections stay, until Heal.
+func (p *Proxy) Swallow(ways ...Direction) {
+	if len(ways) == 0 {
+		ways = []Direction{Up, Down}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.swallow, p.eaten = true, 0
+	p.eaten = 0
+	for _, way := range ways {
+		p.swallow[way] = true
+	}
+}
+
+// Delay holds back each record for a time, until Heal.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
 }
 
 // Eaten counts the records that vanished since Swallow.
@@ -116,8 +131,8 @@ func (p *Proxy) Eaten() int {
 // Heal passes on what comes from now. Connections that lost something are ended, since TLS would end them.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
-	lost := p.swallow && p.eaten > 0
-	p.refuse, p.swallow, p.cuts = false, false, nil
+	lost := p.eaten > 0
+	p.refuse, p.swallow, p.eaten, p.delay, p.cuts = false, [2]bool{}, 0, 0, nil
 	p.mu.Unlock()
 	if lost {
 		p.Reset()
@@ -232,9 +247,10 @@ func (p *Proxy) pump(l *line, way Direction, from, to net.Conn) {
 		if _, err := io.ReadFull(from, record[len(head):]); err != nil {
 			break
 		}
-		if p.eats() {
+		if p.eats(way) {
 			continue
 		}
+		p.hold()
 		if _, err := to.Write(record); err != nil {
 			break
 		}
@@ -260,11 +276,21 @@ func (p *Proxy) severed(l *line, way Direction) bool {
 	return true
 }
 
-func (p *Proxy) eats() bool {
+func (p *Proxy) eats(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.swallow {
+	if p.swallow[way] {
 		p.eaten++
 	}
-	return p.swallow
+	return p.swallow[way]
+}
+
+// hold waits for as long as records are delayed now.
+func (p *Proxy) hold() {
+	p.mu.Lock()
+	d := p.delay
+	p.mu.Unlock()
+	if d > 0 {
+		time.Sleep(d)
+	}
 }

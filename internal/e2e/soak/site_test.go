@@ -19,6 +19,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/e2e/program"
 )
 
 const (
@@ -46,14 +47,14 @@ func address(i int) string { return fmt.Sprintf("ROOM%d", i) }
 func open(t *testing.T, database string) *site {
 	t.Helper()
 	dir := t.TempDir()
-	at := ports(t, 5)
+	at := program.Ports(t, 5)
 	s := &site{t: t, dir: dir, base: "http://" + at[0], keypads: "http://" + at[4]}
 	s.client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	t.Cleanup(s.client.CloseIdleConnections)
 	s.server = newProcess(t, "latchkey", "http://"+at[3]+"/readyz", "serve", "--data-dir", filepath.Join(dir, "data"),
 		"--listen-http", at[0], "--listen-grpc", at[1], "--listen-bridge", at[2], "--listen-ops", at[3], "--drain", "10ms",
 		"--rate-per-minute", "100000000", "--rate-burst", "10000000", "--log-level", "warn")
-	s.server.env = []string{"LATCHKEY_DATABASE=" + database}
+	s.server.Env = []string{"LATCHKEY_DATABASE=" + database}
 	locks := []string{gate + "=nuki"}
 	for i := range rooms {
 		locks = append(locks, address(i)+"=zwave")
@@ -106,7 +107,7 @@ func (s *site) settle(grpcAddr string) {
 	doors[gate] = g.GetData().GetId()
 	b, err := propertyv1.NewBridgeServiceClient(s.public).CreateBridge(staff, &propertyv1.CreateBridgeRequest{Name: "Cellar"})
 	must(err)
-	run(t, []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", filepath.Join(s.dir, "bridge"), "enroll", "--plaintext", grpcAddr)
+	must(program.Run(ctx, []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", filepath.Join(s.dir, "bridge"), "enroll", "--plaintext", grpcAddr))
 	s.bridge.start()
 	var found []*propertyv1.Lock
 	await(t, "the bridge shows its locks", func() (bool, error) {

@@ -40,7 +40,7 @@ func killed(t *testing.T, which func(s *site, rng *rand.Rand) []*process) {
 			l.more(50 + rng.Int64N(200))
 			all := which(s, rng)
 			for _, p := range all {
-				p.kill()
+				p.Kill()
 			}
 			for _, p := range all {
 				p.start()

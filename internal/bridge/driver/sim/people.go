@@ -69,3 +69,13 @@ func (h *House) at(address string, do func(*lock)) error {
 	do(l)
 	return nil
 }
+
+// Heal puts every lock right: on the air, free, charged, its clock right, and no fault to come. What its slots hold stays.
+func (h *House) Heal() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.odds = Odds{}
+	for _, l := range h.locks {
+		l.offline, l.jammed, l.battery, l.spec.Drift, l.script = false, false, 100, 0, nil
+	}
+}

@@ -1,0 +1,123 @@
+package torture
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// step is one line of an explanation.
+type step struct {
+	At                                          time.Time
+	Actor, Kind, Door, Evidence, Reason, Spoken string
+}
+
+func (s step) String() string {
+	return fmt.Sprintf("%s %s %s %s %s %q", stamp(s.At), s.Actor, s.Kind, s.Door, s.Evidence, s.Spoken)
+}
+
+// explanation is what the service tells of a stay.
+type explanation struct {
+	Doors     map[string]string // evidence by door
+	Steps     []step
+	Truncated bool
+}
+
+// opening is a press with a PIN of the stay that opened.
+type opening struct {
+	At   time.Time
+	Lock string
+	Door string // that the lock hung on then
+	Owed bool   // the service said that this PIN opens this door: it has to tell of the opening
+	Lost bool   // the bridge was killed right after, perhaps before it had stored what the lock told
+}
+
+// slackOfSteps is how far the time of an opening may be off: a bridge's clock is compared with the service's over links that
+// delay.
+const slackOfSteps = 3 * time.Second
+
+// judgeExplanation compares an explanation with what happened at the keypads, and with an earlier explanation. Complete says
+// that all that happened must have reached the service.
+func judgeExplanation(e, before explanation, openings []opening, complete bool) (broken []string) {
+	if !slices.IsSortedFunc(e.Steps, func(a, b step) int { return a.At.Compare(b.At) }) {
+		broken = append(broken, "the steps are out of order")
+	}
+	seen := map[step]bool{}
+	for _, s := range e.Steps {
+		if s.At = s.At.UTC(); seen[s] {
+			broken = append(broken, fmt.Sprintf("told twice: %v", s))
+		}
+		seen[s] = true
+	}
+	broken = append(broken, e.rewritten(before)...)
+	broken = append(broken, e.openings(openings, complete)...)
+	return append(broken, e.last()...)
+}
+
+// visiting are the steps about other people at a door. They are told only while the stay has the door for itself.
+var visiting = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff"}
+
+// rewritten lists the steps that were told before and are gone.
+func (e explanation) rewritten(before explanation) (broken []string) {
+	if e.Truncated {
+		return nil
+	}
+	for _, s := range before.Steps {
+		same := func(o step) bool {
+			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
+		}
+		if !slices.Contains(visiting, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
+			broken = append(broken, fmt.Sprintf("told before and not any more: %v", s))
+		}
+	}
+	return broken
+}
+
+// openings matches the openings that are told one to one with those that were.
+func (e explanation) openings(all []opening, complete bool) (broken []string) {
+	told := make([]bool, len(all))
+	for _, s := range e.Steps {
+		if s.Kind != "doorOpened" {
+			continue
+		}
+		best := -1
+		for i, o := range all {
+			off := s.At.Sub(o.At).Abs()
+			if !told[i] && o.Door == s.Door && off <= slackOfSteps && (best < 0 || off < s.At.Sub(all[best].At).Abs()) {
+				best = i
+			}
+		}
+		if best < 0 {
+			broken = append(broken, fmt.Sprintf("no keypad opened then and there: %v", s))
+			continue
+		}
+		told[best] = true
+	}
+	if !complete || e.Truncated {
+		return broken
+	}
+	for i, o := range all {
+		if !told[i] && o.Owed && !o.Lost {
+			broken = append(broken, fmt.Sprintf("an opening is not told: lock %s on door %s at %s", o.Lock, o.Door, stamp(o.At)))
+		}
+	}
+	return broken
+}
+
+// last compares the evidence of each door with the last step that says any.
+func (e explanation) last() (broken []string) {
+	for door, evidence := range e.Doors {
+		if !slices.Contains(sure, evidence) {
+			continue
+		}
+		for _, s := range slices.Backward(e.Steps) {
+			if s.Door == door && s.Evidence != "" {
+				if s.Evidence == "removed" || s.Evidence == "removing" {
+					broken = append(broken, fmt.Sprintf("the door is %s, and its last step is: %v", evidence, s))
+				}
+				break
+			}
+		}
+	}
+	return broken
+}

@@ -1,0 +1,136 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// pressOnce types a PIN of a holder at a lock, between two readings. The holder's mutex is held.
+func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
+	h := who.held()
+	w.moving.RLock()
+	defer w.moving.RUnlock()
+	before, err := who.read(ctx, w)
+	if err != nil || before.Missing {
+		return before, false
+	}
+	pin := choose(before)
+	if pin == "" {
+		return before, false
+	}
+	p := press{At: time.Now(), Lock: l.address, Doors: l.doors(), PIN: pin, Said: before, Latest: h.latest, Native: l.native}
+	p.Former = pin != before.pin(p.Doors[0])
+	p.Unable = l.wasDisplaced(pin) || h.once && h.served
+	p.Answer, err = l.site.house.Press(l.address, slot.PIN(pin))
+	if err != nil {
+		w.report.add("a keypad that is not there", h.name, err.Error())
+		return before, false
+	}
+	w.count.add("presses", 1)
+	h.story.add(w.began, "types %s at %s (%s): opened %v %s", pin, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason)
+	if p.Answer.Opened {
+		h.typed = append(h.typed, opening{At: p.At, Lock: l.address, Door: p.Doors[0]})
+		h.served = true
+	}
+	after, err := who.read(ctx, w)
+	if err != nil || !reflect.DeepEqual(before, after) {
+		return after, false
+	}
+	w.count.add("presses judged", 1)
+	if p.Answer.Opened {
+		h.typed[len(h.typed)-1].Owed = !p.Former && p.saysSure()
+	}
+	if rule := judge(p); rule != "" {
+		w.tellPress(rule, h, l, p)
+	}
+	return after, true
+}
+
+// tellPress reports a press that broke a rule.
+func (w *world) tellPress(rule string, h *holder, l *lockState, p press) {
+	text := fmt.Sprintf("PIN %s (former: %v) at lock %s on door %s; the keypad: opened %v %s, slot %d\nbefore and after: %s",
+		p.PIN, p.Former, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason, p.Answer.Slot, w.spoken(p.Said))
+	for _, o := range l.site.house.Slots(l.address) {
+		if string(o.PIN) == p.PIN {
+			text += fmt.Sprintf("\nthe lock holds it in slot %d until %s", o.Slot, stamp(o.NotAfter))
+		}
+	}
+	w.report.add(rule, h.name+" at "+l.address, text, &h.story, &l.story)
+}
+
+// spoken is a statement for people.
+func (w *world) spoken(s statement) string {
+	out := fmt.Sprintf("%s %v, window to %s, PINs %v:", s.Status, s.Reasons, stamp(s.To), s.PINs)
+	for _, c := range s.Claims {
+		out += fmt.Sprintf(" %s%s=%s/%s", c.Name, c.Lock, c.Evidence, c.Reason)
+	}
+	return out
+}
+
+func (w *world) doorName(id string) string {
+	for _, d := range w.doors {
+		if d.id == id {
+			return d.name
+		}
+	}
+	return "none"
+}
+
+// guests press keypads until ctx ends.
+func (w *world) guests(ctx context.Context, rng *rand.Rand) {
+	for ctx.Err() == nil {
+		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
+		who := w.anyone(rng)
+		h := who.held()
+		if !h.mu.TryLock() {
+			continue
+		}
+		w.guest(ctx, who, rng)
+		h.mu.Unlock()
+	}
+}
+
+// guest goes to a door and types a PIN: mostly the right one at the right door.
+func (w *world) guest(ctx context.Context, who subject, rng *rand.Rand) {
+	said, err := who.read(ctx, w)
+	if err != nil || said.Missing {
+		return
+	}
+	l := w.locks[rng.IntN(len(w.locks))]
+	if len(said.Claims) > 0 && rng.IntN(100) < 75 {
+		c := said.Claims[rng.IntN(len(said.Claims))]
+		if at := w.lockOn(c.Door); at != nil {
+			l = at
+		}
+	}
+	h := who.held()
+	w.pressOnce(ctx, who, l, func(s statement) string {
+		if len(h.pins) > 0 && (s.pin(l.door()) == "" || rng.IntN(100) < 25) {
+			return h.pins[rng.IntN(len(h.pins))]
+		}
+		return s.pin(l.door())
+	})
+}
+
+// anyone is a random stay, or at times a code.
+func (w *world) anyone(rng *rand.Rand) subject {
+	if all := w.codes.all(); len(all) > 0 && rng.IntN(5) == 0 {
+		return all[rng.IntN(len(all))]
+	}
+	return w.stays[rng.IntN(len(w.stays))]
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,141 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// maxDrift is the most that a run sets a lock's clock wrong by.
+const maxDrift = 20 * time.Second
+
+// lockState is what the run knows of a lock beside its virtual hardware.
+type lockState struct {
+	site    *site
+	address string
+	id      string
+	native  bool
+
+	mu        sync.Mutex
+	hung      []string             // doors, the present one last; "" is none
+	displaced map[string]time.Time // PINs that were taken off or overwritten by hand, and when
+	opened    []time.Time          // from afar
+	orders    []unlock
+	story     story
+}
+
+// hang notes the door that the lock was put on.
+func (l *lockState) hang(door string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hung = append(l.hung, door)
+}
+
+// door is the present one; empty: none.
+func (l *lockState) door() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hung[len(l.hung)-1]
+}
+
+// doors are the present door and those before.
+func (l *lockState) doors() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := []string{l.hung[len(l.hung)-1]}
+	for _, d := range l.hung {
+		if d != "" && !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// byHand notes which PINs a deed took off the lock.
+func (l *lockState) byHand(deed func() error) error {
+	before := l.site.house.Slots(l.address)
+	if err := deed(); err != nil {
+		return err
+	}
+	after := l.site.house.Slots(l.address)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, b := range before {
+		if !slices.ContainsFunc(after, func(a sim.Occupant) bool { return a.Slot == b.Slot && a.PIN == b.PIN }) {
+			l.displaced[string(b.PIN)] = time.Now()
+		}
+	}
+	return nil
+}
+
+func (l *lockState) wasDisplaced(pin string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, yes := l.displaced[pin]
+	return yes
+}
+
+// watched is a driver whose operations are written into the stories of its locks.
+type watched struct {
+	driver.Driver
+	w    *world
+	site *site
+}
+
+func (d watched) Locks(ctx context.Context) ([]driver.Lock, error) {
+	locks, err := d.Driver.Locks(ctx)
+	for i, l := range locks {
+		locks[i] = watchedLock{l, d.w, d.site}
+	}
+	return locks, err
+}
+
+type watchedLock struct {
+	driver.Lock
+	w    *world
+	site *site
+}
+
+func (l watchedLock) note(format string, args ...any) {
+	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
+}
+
+// wrote notes a writing operation, and signals one whose end its bridge does not know.
+func (l watchedLock) wrote(what string, a driver.Answer) driver.Answer {
+	l.w.count.add("operations", 1)
+	l.note("%s: %s %s", what, a.Result, a.Rule)
+	if a.Result == slot.Timeout {
+		select {
+		case l.site.aired <- l.Address():
+		default:
+		}
+	}
+	return a
+}
+
+func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
+	return l.wrote(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
+}
+
+func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
+	return l.wrote(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
+}
+
+func (l watchedLock) Unlock(ctx context.Context) driver.Answer {
+	a := l.Lock.Unlock(ctx)
+	now := time.Now()
+	l.note("unlock: %s", a.Result)
+	if a.Result == slot.OK {
+		st := l.w.byAddress[l.Address()]
+		st.mu.Lock()
+		st.opened = append(st.opened, now)
+		st.mu.Unlock()
+	}
+	return a
+}

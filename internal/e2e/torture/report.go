@@ -1,0 +1,74 @@
+package torture
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// story is the latest that happened to a stay, a code, a lock or a bridge.
+type story struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// longestStory bounds what is kept.
+const longestStory = 60
+
+func (s *story) add(began time.Time, format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	line := fmt.Sprintf("  %s (%6.1f s) ", stamp(now), now.Sub(began).Seconds()) + fmt.Sprintf(format, args...)
+	if s.lines = append(s.lines, line); len(s.lines) > longestStory {
+		s.lines = s.lines[len(s.lines)-longestStory:]
+	}
+}
+
+func (s *story) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.lines, "\n")
+}
+
+// mostTold is how many violations of one rule are told in full.
+const mostTold = 3
+
+// report collects violations.
+type report struct {
+	w  *world
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func newReport(w *world) *report { return &report{w: w, n: map[string]int{}} }
+
+// add reports a violation with the stories of those it is about.
+func (r *report) add(rule, subject, details string, stories ...*story) {
+	r.mu.Lock()
+	r.n[rule]++
+	n := r.n[rule]
+	r.mu.Unlock()
+	if n > mostTold {
+		return
+	}
+	text := fmt.Sprintf("VIOLATION at %s (%.1f s): %s\n%s\n%s", stamp(time.Now()), time.Since(r.w.began).Seconds(), rule, subject, details)
+	for _, s := range stories {
+		if s != nil {
+			text += "\n" + s.String()
+		}
+	}
+	r.w.t.Error(text)
+}
+
+// total counts the violations by rule.
+func (r *report) total() (total int, lines string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for rule, n := range r.n {
+		total += n
+		lines += fmt.Sprintf("\n  %d x %s", n, rule)
+	}
+	return total, lines
+}

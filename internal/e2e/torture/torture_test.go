@@ -1,0 +1,104 @@
+package torture
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/e2e/program"
+)
+
+func TestMain(m *testing.M) { program.Main(m) }
+
+// setting reads a number from the environment.
+func setting(t *testing.T, name string, otherwise uint64) uint64 {
+	t.Helper()
+	value, set := os.LookupEnv(name)
+	if !set || value == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(value, 10, 64)
+	if err != nil {
+		t.Fatalf("%s=%q: want a number", name, value)
+	}
+	return n
+}
+
+// engine is where the server keeps its data: LATCHKEY_TORTURE_ENGINE, sqlite or postgres.
+func engine(t *testing.T) string {
+	t.Helper()
+	name := os.Getenv("LATCHKEY_TORTURE_ENGINE")
+	if name == "" {
+		return "sqlite"
+	}
+	if name != "sqlite" && name != "postgres" {
+		t.Fatalf("LATCHKEY_TORTURE_ENGINE=%q: want sqlite or postgres", name)
+	}
+	return name
+}
+
+// TestTorture is `make torture SECONDS= SEED=`; without settings it does nothing.
+func TestTorture(t *testing.T) {
+	seconds, seed := setting(t, "LATCHKEY_TORTURE_SECONDS", 0), setting(t, "LATCHKEY_TORTURE_SEED", 1)
+	if seconds == 0 {
+		return
+	}
+	on := engine(t)
+	w := newWorld(t, seed, on, dbtest.URL(t, on))
+	for n := range stays {
+		w.stays = append(w.stays, w.newStay(n))
+	}
+	w.chaos(time.Duration(seconds) * time.Second) //nolint:gosec // a number of seconds
+	w.heal()
+	w.restore()
+	w.rest(t.Context())
+	w.readBack(t.Context())
+	w.openings()
+	for _, s := range w.stays {
+		s.mu.Lock()
+		w.explain(t.Context(), s, true)
+		s.mu.Unlock()
+	}
+	w.truth(t.Context())
+	t.Logf("seed %d, %d s: %v", seed, seconds, &w.count)
+	if n, lines := w.report.total(); n > 0 {
+		t.Errorf("%d violations:%s\nrepeat with: make torture SECONDS=%d SEED=%d ENGINE=%s", n, lines, seconds, seed, on)
+	}
+	for _, s := range w.sites {
+		w.must(s.bridge.Stop())
+	}
+	w.must(w.server.Stop())
+}
+
+// chaos lets everybody loose for a time. Each has a source of randomness of its own that derives from the seed.
+func (w *world) chaos(d time.Duration) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), d)
+	defer cancel()
+	var all sync.WaitGroup
+	who := uint64(0)
+	loose := func(run func(context.Context, *rand.Rand)) {
+		who++
+		rng := rand.New(rand.NewPCG(w.seed, who)) //nolint:gosec // to be repeated
+		all.Go(func() { run(ctx, rng) })
+	}
+	for range 3 {
+		loose(w.partners)
+		loose(w.guests)
+	}
+	loose(w.employees)
+	loose(w.porters)
+	loose(w.killServer)
+	loose(func(ctx context.Context, rng *rand.Rand) { w.readers(ctx, rng.IntN) })
+	for _, s := range w.sites {
+		loose(func(ctx context.Context, rng *rand.Rand) { w.breakLink(ctx, s, rng) })
+		for range 2 {
+			loose(func(ctx context.Context, rng *rand.Rand) { w.meddle(ctx, s, rng) })
+		}
+	}
+	all.Wait()
+}

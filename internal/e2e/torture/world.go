@@ -1,0 +1,324 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/e2e/e2etest"
+	"latchkey.dev/internal/e2e/program"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/sandbox"
+)
+
+// place is a door of the hotel: a room that the PMS knows too, or a gate.
+type place struct {
+	id, name string
+	partner  string // the PMS's id; empty: a gate
+}
+
+// site is a bridge with its locks behind a faulty link.
+type site struct {
+	name   string
+	house  *sim.House
+	link   *e2etest.Proxy
+	bridge *program.Process
+
+	// hands is held while somebody changes a lock by hand, and until the bridge has stored what the lock told: a bridge that is
+	// killed before may forget it, and nobody can know then.
+	hands sync.Mutex
+	aired chan string // addresses of locks with an operation that lands late
+
+	mu    sync.Mutex
+	kills []time.Time
+}
+
+func (s *site) killedAt(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kills = append(s.kills, t)
+}
+
+// lostBy reports whether what a lock told at that time may have been lost with the bridge.
+func (s *site) lostBy(t time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(t) && k.Sub(t) < storing })
+}
+
+// storing is how long a bridge may take to store what a lock told.
+const storing = 2 * time.Second
+
+// lockSpec is a lock to build: its address, profile and the door that it begins on.
+type lockSpec struct{ address, profile, door string }
+
+// plots are the locks of each site. Those without a door are spares.
+var plots = [][]lockSpec{
+	{{"A1", sim.ZWave, "101"}, {"A2", sim.Matter, "102"}, {"A3", sim.Nuki, "103"}, {"A4", sim.Zigbee2MQTT, "104"}, {"A5", sim.TTLock, "105"}, {"AG", sim.ZWaveUser, "Front"}},
+	{{"B1", sim.Matter, "106"}, {"B2", sim.TTLock, "107"}, {"B3", sim.ZWave, "108"}, {"BG", sim.Nuki, "Garage"}, {"BX", sim.Zigbee2MQTT, ""}, {"BY", sim.TTLock, ""}},
+}
+
+// latency is how long an operation of a lock takes.
+const latency = 20 * time.Millisecond
+
+// world is a hotel under torture.
+type world struct {
+	*e2etest.API
+	t     testing.TB
+	seed  uint64
+	began time.Time
+	dir   string
+
+	server      *program.Process
+	sites       []*site
+	pms         *sandbox.PMS
+	partner     e2etest.Caller
+	staff       e2etest.Caller
+	property    string
+	integration string
+	rooms       []*place
+	doors       []*place // rooms and gates
+	locks       []*lockState
+	byAddress   map[string]*lockState
+	stays       []*stay
+	codes       codes
+	count       counters
+	report      *report
+
+	// moving is held while a lock is moved to another door, and shared by presses: a press has to know the door of its lock.
+	moving sync.RWMutex
+	// layout is held while mappings and spaces are changed.
+	layout sync.Mutex
+}
+
+func newWorld(t testing.TB, seed uint64, engine, database string) *world {
+	t.Helper()
+	dir := t.TempDir()
+	at := program.Ports(t, 4)
+	w := &world{t: t, seed: seed, began: time.Now(), dir: dir, byAddress: map[string]*lockState{}}
+	w.report = newReport(w)
+	w.pms = sandbox.NewPMS("pms-secret", nil)
+	pms := httptest.NewServer(w.pms.Handler())
+	t.Cleanup(pms.Close)
+	w.server = program.New(t, "latchkey", "http://"+at[3]+"/readyz", "serve", "--data-dir", filepath.Join(dir, "data"),
+		"--listen-http", at[0], "--listen-grpc", at[1], "--listen-bridge", at[2], "--listen-ops", at[3], "--drain", "10ms",
+		"--rate-per-minute", "100000000", "--rate-burst", "10000000", "--rate-batch-per-minute", "1000000",
+		"--partner-allow", pms.Listener.Addr().String(), "--log-level", "warn")
+	w.server.Env = []string{"LATCHKEY_DATABASE=" + database}
+	w.must(w.server.Start(t.Context()))
+	w.API = e2etest.Dial(t, at[0], at[1], filepath.Join(dir, "data", "operator.sock"))
+	w.openProperty()
+	w.openDoors()
+	for i, plot := range plots {
+		w.openSite(i, plot, at[1], at[2])
+	}
+	w.hangLocks()
+	w.connect(pms.URL)
+	t.Logf("seed %d on %s", seed, engine)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// asStaff is a context of calls over gRPC.
+func (w *world) asStaff() context.Context {
+	return metadata.NewOutgoingContext(w.t.Context(), metadata.New(w.staff.Headers))
+}
+
+func (w *world) openProperty() {
+	ctx := w.t.Context()
+	name, zone := "Grand Hotel", "Europe/Vienna"
+	p, err := adminv1.NewPropertyServiceClient(w.Socket).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
+	w.must(err)
+	w.property = p.GetData().GetId()
+	token, err := adminv1.NewTokenServiceClient(w.Socket).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.property, Role: "owner"})
+	w.must(err)
+	w.staff = e2etest.Bearer("owner", token.GetToken())
+}
+
+func (w *world) openDoors() {
+	staff := w.asStaff()
+	for _, l := range slices.Concat(plots...) {
+		if l.door == "" {
+			continue
+		}
+		if l.address[1] == 'G' {
+			g, err := propertyv1.NewGateServiceClient(w.Public).CreateGate(staff, &propertyv1.CreateGateRequest{Name: l.door})
+			w.must(err)
+			w.doors = append(w.doors, &place{id: g.GetData().GetId(), name: l.door})
+			continue
+		}
+		s, err := propertyv1.NewSpaceServiceClient(w.Public).CreateSpace(staff, &propertyv1.CreateSpaceRequest{Space: &propertyv1.NewSpace{Type: "Room", Name: l.door}})
+		w.must(err)
+		room := &place{id: s.GetData().GetId(), name: l.door, partner: "R" + l.door}
+		w.rooms, w.doors = append(w.rooms, room), append(w.doors, room)
+	}
+}
+
+// openSite builds the locks of a bridge, enrols the bridge and starts it.
+func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
+	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), aired: make(chan string, 16)}
+	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
+	for _, l := range plot {
+		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency})
+		st := &lockState{site: s, address: l.address, native: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}}
+		w.locks = append(w.locks, st)
+		w.byAddress[l.address] = st
+	}
+	var err error
+	s.house, err = sim.NewHouse(c)
+	w.must(err)
+	w.t.Cleanup(func() { _ = s.house.Close() })
+	handler, err := sim.Serve(watched{s.house.Driver(), w, s})
+	w.must(err)
+	locks := httptest.NewServer(handler)
+	w.t.Cleanup(locks.Close)
+	between, err := s.link.Link(bridgeAddr)
+	w.must(err)
+	b, err := propertyv1.NewBridgeServiceClient(w.Public).CreateBridge(w.asStaff(), &propertyv1.CreateBridgeRequest{Name: "Bridge " + s.name})
+	w.must(err)
+	dir := filepath.Join(w.dir, "bridge-"+s.name)
+	w.must(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
+	s.bridge = program.New(w.t, "latchkey-bridge", locks.URL+"/locks", "--dir", dir, "--log-level", "warn", "run", "--sim-house", locks.URL)
+	w.must(s.bridge.Start(w.t.Context()))
+	w.sites = append(w.sites, s)
+}
+
+// hangLocks waits until the service knows every lock, and puts each on its door.
+func (w *world) hangLocks() {
+	plan := map[string]string{}
+	for _, l := range slices.Concat(plots...) {
+		plan[l.address] = l.door
+	}
+	staff := propertyv1.NewLockServiceClient(w.Public)
+	w.must(program.Await(w.t.Context(), "the bridges show their locks", func() (bool, error) {
+		found, err := staff.ListLocks(w.asStaff(), &propertyv1.ListLocksRequest{PageSize: 200})
+		for _, l := range found.GetData().GetList() {
+			w.byAddress[l.GetAddress()].id = l.GetId()
+		}
+		return len(found.GetData().GetList()) == len(plan), err
+	}))
+	for _, l := range w.locks {
+		door := w.doorNamed(plan[l.address])
+		if door == nil {
+			l.hang("")
+			continue
+		}
+		_, err := staff.AssignLock(w.asStaff(), &propertyv1.AssignLockRequest{Id: l.id, DoorId: &door.id})
+		w.must(err)
+		l.hang(door.id)
+	}
+}
+
+func (w *world) doorNamed(name string) *place {
+	for _, d := range w.doors {
+		if d.name == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// connect makes the PMS a partner and maps its rooms by name.
+func (w *world) connect(pmsURL string) {
+	ctx := w.t.Context()
+	var listing []sandbox.Space
+	for _, r := range w.rooms {
+		listing = append(listing, sandbox.Space{ID: r.partner, Type: "Room", Name: r.name, IsPrivate: true, IsActive: true})
+	}
+	w.pms.SetSpaces(listing)
+	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(ctx, &adminv1.CreateAppRequest{Name: "PMS"})
+	w.must(err)
+	in, err := propertyv1.NewIntegrationServiceClient(w.Public).ConnectApp(w.asStaff(), &propertyv1.ConnectAppRequest{AppId: app.GetData().GetId(), Scopes: e2etest.Scopes})
+	w.must(err)
+	w.integration = in.GetData().GetId()
+	w.partner = e2etest.Caller{Name: "partner", Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": in.GetAccessToken()}}
+	w.pms.Trust(w.Base, app.GetClientToken(), in.GetAccessToken())
+	w.must(w.pms.Register(ctx, pmsURL))
+	mappings := propertyv1.NewMappingServiceClient(w.Public)
+	w.must(program.Await(ctx, "getSpaces is read", func() (bool, error) {
+		l, err := mappings.ListPartnerSpaces(w.asStaff(), &propertyv1.ListPartnerSpacesRequest{IntegrationId: w.integration, PageSize: 200})
+		return len(l.GetData().GetList()) == len(listing), err
+	}))
+	_, err = mappings.ApplySuggestions(w.asStaff(), &propertyv1.ApplySuggestionsRequest{IntegrationId: w.integration})
+	w.must(err)
+}
+
+// ask calls once. An error is of the way there.
+func (w *world) ask(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
+	w.count.add("calls", 1)
+	o, err := w.Do(ctx, who, verb, path, content)
+	if err == nil && o.HTTP == http.StatusInternalServerError {
+		w.report.add("a call was answered with 500", "", fmt.Sprintf("%s %s: %v", verb, path, o))
+	}
+	return o, err
+}
+
+// again are the answers that ask for another try.
+var again = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
+// send sends a change under one idempotency key until it is answered, however often the server dies meanwhile. It goes on
+// although the run is over: the state after an unanswered change is not known.
+func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
+	deadline := time.Now().Add(program.Patience)
+	who = who.With("idempotency-key", key)
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		o, err := w.ask(context.Background(), who, verb, path, content)
+		repeat := err != nil || slices.Contains(again, o.HTTP) && !final409(o)
+		if !repeat {
+			return o, true
+		}
+		if time.Now().After(deadline) {
+			w.report.add("a change was never answered", "", fmt.Sprintf("%s %s: %v %v", verb, path, o, err))
+			return o, false
+		}
+		<-time.After(pause)
+	}
+}
+
+// final409 are conflicts that another try does not change.
+func final409(o e2etest.Outcome) bool {
+	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight"
+}
+
+// counters count what a run did.
+type counters struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (c *counters) add(what string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]int{}
+	}
+	c.n[what] += n
+}
+
+func (c *counters) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := ""
+	for _, k := range slices.Sorted(maps.Keys(c.n)) {
+		out += fmt.Sprintf("%s %d, ", k, c.n[k])
+	}
+	return out
+}
