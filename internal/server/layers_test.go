@@ -26,7 +26,7 @@ var only = map[string][]string{
 	"latchkey.dev/gen/":         {"internal/api/", "internal/bridgelink", "internal/pms", "internal/web", "internal/bridge", "internal/sandbox", "internal/e2e", "internal/bench", "internal/server", "cmd/", "gen/"},
 	"google.golang.org/grpc":    {"internal/api/", "internal/bridgelink", "internal/bridge", "internal/server", "internal/telemetry", "internal/e2e", "internal/sandbox", "internal/bench", "cmd/", "gen/"},
 	"latchkey.dev/ent":          {"internal/db", "internal/server", "internal/worker", "internal/api/", "internal/bridgelink", "internal/tools", "ent"},
-	"latchkey.dev/internal/e2e": {},
+	"latchkey.dev/internal/e2e": {"internal/e2e/"},
 }
 
 type listed struct {
