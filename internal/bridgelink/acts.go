@@ -26,6 +26,10 @@ func (s *session) carry() cause {
 			s.refuse(o, errBusy, "busy")
 			continue
 		}
+		if !time.Now().Before(o.deadline) {
+			s.refuse(o, lock.ErrTooLate, late)
+			continue
+		}
 		if !o.taken.CompareAndSwap(false, true) {
 			continue
 		}
@@ -37,12 +41,14 @@ func (s *session) carry() cause {
 			}
 			continue
 		}
+		if stored := s.node.onMonotonic(claimed.Deadline); stored.Before(o.deadline) {
+			o.deadline = stored // the row is the truth
+		}
 		if keyed := claimed.Operation != lock.Unlock; keyed != (len(o.presentation) > 0) {
 			o.late.Store(true)
 			s.giveUp(o)
 			continue
 		}
-		o.deadline = claimed.Deadline
 		if s.pending == nil {
 			s.pending = map[string]*order{}
 		}

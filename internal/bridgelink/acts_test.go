@@ -18,7 +18,7 @@ import (
 func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
 	var o lock.Order
 	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
-		o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", within)
+		o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(within))
 		return err
 	})
 	if err != nil {
@@ -191,7 +191,7 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 	b.connect(address)
 	var stored lock.Order
 	s.change(func(tx *db.Tx) (err error) {
-		stored, err = lock.StoreAct(tx, s.house, b.lock("front").ID, "staff:x", time.Millisecond)
+		stored, err = lock.StoreAct(tx, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
 		return err
 	})
 	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
@@ -260,7 +260,7 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		lockID := b.lock("front").ID
 		store := func() (o lock.Order) {
 			s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
-				o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", 5*time.Second)
+				o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 				return err
 			}))
 			if o.Epoch == 0 {
@@ -290,6 +290,63 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		o.Epoch-- // as if another session had begun since
 		if _, err := n.Act(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.ActExpired {
 			t.Errorf("for another session: %v, %s", err, state(o))
+		}
+	})
+}
+
+// Acts that piled up before their session end unsent once their deadline is over, also on the node of another, and whatever the
+// clock of the one that sent them says.
+func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		here, address := s.node("nod_a")
+		there, _ := s.node("nod_b")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		var stored []lock.Order
+		for range 14 {
+			s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) error {
+				o, err := lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
+				stored = append(stored, o)
+				return err
+			}))
+		}
+		s.until("the deadlines are over", func() bool { return time.Now().After(stored[len(stored)-1].Deadline) })
+		for i, o := range stored {
+			from := here
+			if i%2 == 1 {
+				from, o.Epoch = there, 0
+				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReturnAct(tx, s.house, o.ActID) }))
+			}
+			if _, err := from.Act(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
+				t.Errorf("act %d: %v", i, err)
+			}
+			// A caller that believes there is time left, or waited in the session's queue, gets no further.
+			for _, c := range []call{{Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: o.Deadline}, {Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: time.Now().Add(time.Hour)}} {
+				if a := here.place(t.Context(), c, nil); a.Done {
+					t.Errorf("act %d: %+v", i, a)
+				}
+			}
+		}
+		se := here.current(b.id)
+		replied := make(chan error, 1)
+		queued := &order{actID: stored[0].ActID, deadline: time.Now(), claimed: &stored[0], reply: func(_ lock.Outcome, err error) { replied <- err }}
+		if why := se.box.order(queued, time.Now()); why != "" {
+			t.Fatal(why)
+		}
+		if err := <-replied; !fault.Has(err, fault.DeadlineExceeded) {
+			t.Errorf("from the queue: %v", err)
+		}
+		s.put(here, b.lock("front"), "grt_a", "123456")
+		if m := b.next(); m.GetLockDelta() == nil {
+			t.Errorf("sent %v", m)
+		}
+		rows, err := s.db.Read().Act.Query().All(t.Context())
+		s.must(err)
+		for _, a := range rows {
+			if a.State != lock.ActExpired {
+				t.Errorf("act %s is %q", a.ID, a.State)
+			}
 		}
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 )
 
@@ -15,7 +14,12 @@ import (
 // may be unknown. An error means that nothing was or will be sent. An act for a bridge that is on its way from one node to
 // another goes after it.
 func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
-	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Deadline.Sub(n.cfg.Clock.Now())+2*n.cfg.pace.grace)
+	until := n.onMonotonic(o.Deadline)
+	if !time.Now().Before(until) {
+		n.counters.refused.WithLabelValues(late).Inc()
+		return n.drop(ctx, o.PropertyID, o.ActID, answer{Why: refused, Counted: true, unsent: true})
+	}
+	wait, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(2*n.cfg.pace.grace))
 	defer cancel()
 	a, err := n.ask(wait, o)
 	for range movesMax {
@@ -42,6 +46,10 @@ func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 	}
 	return n.drop(ctx, o.PropertyID, o.ActID, a)
 }
+
+// onMonotonic turns a time of the service's clock into one that no change of this machine's clock moves. Everything that
+// happens to an act on this node is judged by it.
+func (n *Node) onMonotonic(t time.Time) time.Time { return time.Now().Add(t.Sub(n.cfg.Clock.Now())) }
 
 // movesMax bounds how often an act goes after its bridge.
 const movesMax = 3
@@ -116,7 +124,7 @@ func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lo
 	case busy:
 		return lock.Outcome{}, errBusy
 	case refused:
-		return lock.Outcome{}, fault.New(fault.Deadline, fault.DeadlineExceeded, "the act could not be sent in time; nothing was sent")
+		return lock.Outcome{}, lock.ErrTooLate
 	}
 	if !a.Counted {
 		n.Unsent(lock.ErrBridgeOffline)

@@ -74,7 +74,7 @@ func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 		lockID := b.lock("front").ID
 		var claimed lock.Order // for the session that ends before it can send it
 		s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) (err error) {
-			claimed, err = lock.StoreAct(tx, s.house, lockID, "staff:x", 5*time.Second)
+			claimed, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
 		}))
 		s.draining(here, 0)

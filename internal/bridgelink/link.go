@@ -124,7 +124,7 @@ func newCounters(r prometheus.Registerer) *counters {
 	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed} {
 		c.ended.WithLabelValues(string(why))
 	}
-	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving, unreachable} {
+	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving, unreachable, late} {
 		c.refused.WithLabelValues(why)
 	}
 	for _, why := range []string{"otherEpoch", "unknownKind", "invalid"} {

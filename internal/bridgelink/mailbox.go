@@ -12,7 +12,7 @@ import (
 // order is an act that somebody waits for.
 type order struct {
 	actID    string
-	deadline time.Time
+	deadline time.Time   // by the monotonic clock of this process
 	claimed  *lock.Order // when it was stored; nil: it was not, and is before it is sent
 	taken    atomic.Bool // by its session, or by whoever waited and gave up before
 	// presentation of an act of a SmartKey; it is stored nowhere.

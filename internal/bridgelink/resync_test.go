@@ -100,7 +100,7 @@ func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	lockID := a.bridge.lock("front").ID
 	store := func(ctx context.Context) (o lock.Order, err error) {
 		err = a.db.Write(ctx, func(tx *db.Tx) (err error) {
-			o, err = lock.StoreAct(tx, a.house, lockID, "staff:x", 10*time.Second)
+			o, err = lock.StoreAct(tx, a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
 			return err
 		})
 		return o, err

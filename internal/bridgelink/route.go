@@ -45,6 +45,7 @@ const (
 	refused = "refused"
 	offline = "offline" // only of what is counted
 
+	late        = "late"            // the deadline was over
 	unreachable = "nodeUnreachable" // no NATS server is connected
 )
 
@@ -133,8 +134,13 @@ func (n *Node) place(ctx context.Context, c call, claimed *lock.Order) answer {
 	case s == nil:
 		return answer{Why: notHere, unsent: true}
 	}
+	until := n.onMonotonic(c.Deadline)
+	if !time.Now().Before(until) {
+		n.counters.refused.WithLabelValues(late).Inc()
+		return answer{Why: refused, Counted: true, unsent: true}
+	}
 	done := make(chan answer, 1)
-	o := &order{actID: c.ActID, deadline: c.Deadline, claimed: claimed, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
+	o := &order{actID: c.ActID, deadline: until, claimed: claimed, presentation: c.Presentation, reply: func(out lock.Outcome, err error) { done <- answerOf(out, err) }}
 	if why := s.box.order(o, time.Now()); why != "" {
 		n.counters.refused.WithLabelValues(map[string]string{busy: "queueFull", leaving: "leaving"}[why]).Inc()
 		return answer{Why: why, Counted: true, unsent: true}

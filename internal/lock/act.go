@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"latchkey.dev/ent"
@@ -14,7 +15,7 @@ import (
 // Unlock is the act of staff. For those of SmartKeys see [SmartKeyUnlock].
 const Unlock = "unlock"
 
-// MaxDeadline is how long an act may wait to be carried out.
+// MaxDeadline is how long after the call that asked for it an act may be carried out.
 const MaxDeadline = 10 * time.Second
 
 // The states of an act. Done, failed, expired and unknown end it.
@@ -34,6 +35,18 @@ var ErrBridgeOffline = fault.New(fault.Unavailable, fault.BridgeOffline, "the lo
 // will be.
 var ErrNodeUnreachable = fault.New(fault.Unavailable, fault.NodeUnreachable,
 	"the lock's bridge is connected to another node of the service, which cannot be reached now; nothing was sent, try again shortly").Retry(5 * time.Second)
+
+// ErrTooLate answers an act whose deadline was over before anything was sent.
+var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the opening could not be sent to the lock in time; nothing was sent and nothing will be")
+
+// OrTooLate is an error of storing an act, for the caller: where the time was over, ErrTooLate. Only who stored an act can have
+// it sent, so nothing was.
+func OrTooLate(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ErrTooLate.With(err)
+	}
+	return err
+}
 
 // Order is an act on its way.
 type Order struct {
@@ -64,12 +77,17 @@ func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: value(a.FinishedAt)}
 }
 
-// StoreAct writes down an opening before anything is sent.
-func StoreAct(tx *db.Tx, propertyID, lockID, actor string, deadline time.Duration) (Order, error) {
-	return storeAct(tx, propertyID, lockID, actor, "", Unlock, deadline)
+// StoreAct writes down an opening before anything is sent. It must be carried out until a moment of this machine's clock, at
+// most MaxDeadline from now; past it the act is refused.
+func StoreAct(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (Order, error) {
+	return storeAct(tx, propertyID, lockID, actor, "", Unlock, until)
 }
 
-func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, deadline time.Duration) (Order, error) {
+func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (Order, error) {
+	left := min(time.Until(until), MaxDeadline)
+	if left <= 0 {
+		return Order{}, ErrTooLate
+	}
 	lk, br, err := target(tx, propertyID, lockID)
 	if err != nil {
 		return Order{}, err
@@ -84,16 +102,13 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, d
 	if online && !reaches(tx, br.Node) {
 		return Order{}, ErrNodeUnreachable
 	}
-	if deadline <= 0 || deadline > MaxDeadline {
-		deadline = MaxDeadline
-	}
 	state := ActStored
 	if online && held(tx, br.Node) {
 		state = ActClaimed
 	}
 	a := &ent.Act{
 		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
-		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(deadline), CreatedAt: tx.Now(),
+		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(left), CreatedAt: tx.Now(),
 	}
 	if err := beginAct(tx, a); err != nil {
 		return Order{}, err

@@ -12,7 +12,7 @@ import (
 
 func (s *site) store(lk *ent.Lock) (o lock.Order, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", 5*time.Second)
+		o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", time.Now().Add(5*time.Second))
 		return err
 	})
 	return o, err
@@ -131,6 +131,56 @@ func TestForgottenActsEnd(t *testing.T) {
 			if out.State != want {
 				t.Errorf("a forgotten act is %q, want %q", out.State, want)
 			}
+		}
+	})
+}
+
+// The time of an act is counted from the call that asked for it, however late it is stored, and is never more than ten seconds.
+func TestActHasTheTimeThatIsLeftOfItsCall(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		store := func(until time.Time) (o lock.Order, err error) {
+			err = s.db.Write(t.Context(), func(tx *db.Tx) error {
+				o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", until)
+				return err
+			})
+			return o, err
+		}
+		for _, over := range []time.Duration{0, time.Hour} {
+			if _, err := store(time.Now().Add(-over)); !fault.Has(err, fault.DeadlineExceeded) {
+				t.Errorf("stored %v past its deadline: %v", over, err)
+			}
+		}
+		if n, err := s.db.Read().Act.Query().Count(t.Context()); err != nil || n != 0 {
+			t.Errorf("%d acts are stored, %v", n, err)
+		}
+		for asked, most := range map[time.Duration]time.Duration{2 * time.Second: 2 * time.Second, time.Hour: lock.MaxDeadline} {
+			o, err := store(time.Now().Add(asked))
+			s.must(err)
+			if left := o.Deadline.Sub(s.clock.Now()); left <= 0 || left > most {
+				t.Errorf("of %v from now it has %v, want at most %v", asked, left, most)
+			}
+		}
+	})
+}
+
+// A bridge whose clock is ahead puts no opening into the future.
+func TestActEndsNoLaterThanItsReport(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		o, err := s.store(lk)
+		s.must(err)
+		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		s.change(func(tx *db.Tx) error {
+			out, err := lock.FinishAct(tx, s.bridge.ID, o.ActID, lock.ActDone, "ok", s.clock.Now().Add(time.Hour))
+			if !out.At.Equal(s.clock.Now()) {
+				t.Errorf("ended at %v", out.At)
+			}
+			return err
+		})
+		opened := s.events("door.opened")
+		if len(opened) != 1 || !opened[0].OccurredAt.Equal(s.clock.Now()) {
+			t.Errorf("openings: %v", opened)
 		}
 	})
 }

@@ -66,6 +66,6 @@ func AtAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address
 
 // StorePresentation writes down the use of a SmartKey before anything is sent. The presentation itself is not stored: it
 // serves for seconds, and travels with the order. GrantID is the access of the phone's stay; empty: it is not known.
-func StorePresentation(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, deadline time.Duration) (Order, error) {
-	return storeAct(tx, propertyID, lockID, actor, grantID, operation, deadline)
+func StorePresentation(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (Order, error) {
+	return storeAct(tx, propertyID, lockID, actor, grantID, operation, until)
 }

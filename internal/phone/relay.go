@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	entlock "latchkey.dev/ent/lock"
@@ -83,7 +84,7 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 }
 
 // Store writes the use of a token down before it is sent. Whatever the presentation says, the bridge verifies it.
-func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte) (lock.Order, error) {
+func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.Order, error) {
 	operation := lock.SmartKeyUnlock
 	if proof.Operation == smartkey.Check {
 		operation = lock.SmartKeyCheck
@@ -92,7 +93,7 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	if err != nil {
 		return lock.Order{}, err
 	}
-	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), grantID, operation, lock.MaxDeadline)
+	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), grantID, operation, until)
 	o.Presentation = presentation
 	return o, err
 }

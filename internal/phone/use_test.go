@@ -152,7 +152,7 @@ func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
 			b := phone.Bearer{Token: smartkey.Token{Property: house}, PhoneID: phoneID}
 			var order lock.Order
 			d.change(func(tx *db.Tx) (err error) {
-				order, err = b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"))
+				order, err = b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if got := d.db.Read().Act.GetX(t.Context(), order.ActID).GrantID; got != want {

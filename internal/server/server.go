@@ -36,6 +36,8 @@ type Options struct {
 	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
 	// seconds.
 	SweepsEvery time.Duration
+	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	OpenWithin time.Duration
 	// Around runs right around each handler of a unary call, inside of everything else; nil: nothing does. A benchmark
 	// measures with it what a call costs that does nothing.
 	Around grpc.UnaryServerInterceptor
@@ -52,6 +54,8 @@ type Server struct {
 	changes *prometheus.HistogramVec // of the database, by outcome
 	around  grpc.UnaryServerInterceptor
 	sweep   time.Duration // between looks at what time alone brings; 0: the usual
+
+	openWithin time.Duration // after a call; 0: the usual
 
 	db   *db.DB
 	keys *keyring.Ring
@@ -74,7 +78,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery,
+		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, openWithin: o.OpenWithin,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {

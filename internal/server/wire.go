@@ -287,7 +287,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			}
 			return fault.Err(out.Failure)
 		},
-		Unsent: p.node.Unsent,
+		Unsent: p.node.Unsent, OpenWithin: s.openWithin,
 		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			done, err := p.node.Act(ctx, o)

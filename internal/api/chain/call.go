@@ -89,6 +89,20 @@ func From(ctx context.Context) *Call {
 	return c
 }
 
+// Until is the moment by which something that a call asks for must be done: most after the call arrived, or the call's own
+// deadline, whichever is earlier. What the call waits for meanwhile does not move it.
+func Until(ctx context.Context, most time.Duration) time.Time {
+	arrived := time.Now()
+	if call := From(ctx); call != nil {
+		arrived = call.started
+	}
+	until := arrived.Add(most)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		return deadline
+	}
+	return until
+}
+
 // IdempotencyKey returns the key that the caller sent with a call, "" when none.
 func IdempotencyKey(ctx context.Context) string {
 	key, _ := ctx.Value(idempotencyKey{}).(string)

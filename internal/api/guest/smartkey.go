@@ -2,12 +2,15 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -29,6 +32,8 @@ type SmartKeys struct {
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
 	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
 	Unsent func(error)
+	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	OpenWithin time.Duration
 }
 
 // GetEnrolment says what a link is for. It changes nothing: mail scanners open links.
@@ -140,13 +145,16 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		return nil, err
 	}
 	var order lock.Order
-	err = s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
-		order, err = bearer.Store(tx, lk, proof, r.GetPresentation())
+	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
+	waiting, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	err = s.DB.Write(s.Wake(waiting), func(tx *db.Tx) (err error) {
+		order, err = bearer.Store(tx, lk, proof, r.GetPresentation(), until)
 		return err
 	})
 	if err != nil {
 		s.Unsent(err)
-		return nil, err
+		return nil, lock.OrTooLate(err)
 	}
 	outcome, err := s.Act(ctx, order)
 	if err != nil {

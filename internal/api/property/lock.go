@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/proto"
@@ -9,6 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
@@ -108,10 +110,13 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 // nothing.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
+	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
+	waiting, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
 	var order lock.Order
-	answer, err := change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
+	answer, err := change(waiting, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
 		var err error
-		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Author(), lock.MaxDeadline); err != nil {
+		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Author(), until); err != nil {
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{
@@ -120,7 +125,7 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	})
 	if err != nil {
 		s.Unsent(err)
-		return nil, err
+		return nil, lock.OrTooLate(err)
 	}
 	outcome, err := s.Act(ctx, order)
 	if err != nil {

@@ -34,7 +34,7 @@ type Stays struct {
 	CompleteDays func(tx *db.Tx, propertyID string) error
 }
 
-// Deps are what the services work on. All are needed.
+// Deps are what the services work on. All but OpenWithin are needed.
 type Deps struct {
 	DB        *db.DB
 	Memory    *idem.Memory
@@ -51,6 +51,8 @@ type Deps struct {
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
 	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
 	Unsent func(error)
+	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	OpenWithin time.Duration
 }
 
 // Services implement the area, for gRPC and Connect alike.
