@@ -73,11 +73,13 @@ type Partner struct {
 	Deny  []string `placeholder:"CIDR" help:"Ranges of your own that partners' endpoints must not be at."`
 }
 
-// Rate bounds calls of one integration.
+// Rate bounds calls: of one integration, and of one token of staff, a script or an operator.
 type Rate struct {
 	PerMinute      int `default:"600" help:"Calls a minute, batches aside."`
 	Burst          int `default:"100" help:"Calls at once."`
 	BatchPerMinute int `default:"30" help:"Batch calls a minute."`
+	StaffPerMinute int `default:"6000" help:"Calls a minute with one token of staff, a script or an operator."`
+	StaffBurst     int `default:"1000" help:"Calls at once with one such token."`
 }
 
 // Log says how much and how.
@@ -96,7 +98,7 @@ func Default() Config {
 	return Config{
 		DataDir: "latchkey-data", DatabaseConns: 16,
 		Listen:       Listen{HTTP: "127.0.0.1:7080", GRPC: "127.0.0.1:7070", Bridge: "127.0.0.1:7090", Ops: "127.0.0.1:7099"},
-		Rate:         Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30},
+		Rate:         Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30, StaffPerMinute: 6000, StaffBurst: 1000},
 		KeepEvents:   365 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
@@ -165,8 +167,13 @@ func (c Config) Validate() error {
 			fail("--%s must be at least 1s", flag)
 		}
 	}
-	if c.Rate.PerMinute < 1 || c.Rate.Burst < 1 || c.Rate.BatchPerMinute < 1 {
-		fail("--rate-per-minute, --rate-burst and --rate-batch-per-minute must be at least 1")
+	for flag, n := range map[string]int{
+		"per-minute": c.Rate.PerMinute, "burst": c.Rate.Burst, "batch-per-minute": c.Rate.BatchPerMinute,
+		"staff-per-minute": c.Rate.StaffPerMinute, "staff-burst": c.Rate.StaffBurst,
+	} {
+		if n < 1 {
+			fail("--rate-%s must be at least 1", flag)
+		}
 	}
 	return errors.Join(wrong...)
 }

@@ -194,7 +194,9 @@ func TestACallThatIsStillRunningIsNotRunTwice(t *testing.T) {
 }
 
 func TestOneIntegrationUsesUpItsOwnLimitOnly(t *testing.T) {
-	w := e2etest.Open(t, func(c *sandbox.Config) { c.Server.Rate = config.Rate{PerMinute: 60, Burst: 5, BatchPerMinute: 2} })
+	w := e2etest.Open(t, func(c *sandbox.Config) {
+		c.Server.Rate = config.Rate{PerMinute: 60, Burst: 5, BatchPerMinute: 2, StaffPerMinute: 600, StaffBurst: 1000}
+	})
 	greedy := e2etest.ConnectApp(t, w, "Greedy")
 	var o e2etest.Outcome
 	for range 20 {

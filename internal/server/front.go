@@ -55,7 +55,7 @@ func documentation() (*rest.Docs, error) {
 
 // restHandler makes the REST face.
 func (s *Server) restHandler(p *parts) (*rest.Handler, error) {
-	return rest.New(rest.Config{Logger: s.log, Conn: p.local, Register: registerREST})
+	return rest.New(rest.Config{Logger: s.log, Conn: p.local, Admit: p.chain.Admit, Register: registerREST})
 }
 
 // registerREST registers every service that has routes.

@@ -197,14 +197,17 @@ func (s *Server) wireAPI(p *parts) (err error) {
 		Explain:        db.Explain,
 		Inner:          s.inner(p),
 		TrustedProxies: s.cfg.TrustedProxies, Deadline: s.cfg.CallDeadline,
-		Limits: chain.Limits{PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute},
+		Limits: chain.Limits{
+			PerMinute: s.cfg.Rate.PerMinute, Burst: s.cfg.Rate.Burst, BatchPerMinute: s.cfg.Rate.BatchPerMinute,
+			TokenPerMinute: s.cfg.Rate.StaffPerMinute, TokenBurst: s.cfg.Rate.StaffBurst,
+		},
 	})
 	if err != nil {
 		return err
 	}
 	p.grpc = grpc.NewServer(s.grpcOptions(p.chain)...)
 	p.local = inproc.New(p.chain.Unary)
-	p.connect = connectrpc.New(p.chain.Unary, p.chain.Stream)
+	p.connect = connectrpc.New(p.chain)
 	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLS(p.authority, s.clock))...)
 	p.node.Register(p.bridges)
 

@@ -342,7 +342,7 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 // tooMany notes that a list or a map holds more entries than it may, and passes over the rest of it. Nothing is allocated for
 // what is not read.
 func (d *reader) tooMany(f *field, end jsontext.Kind) error {
-	d.report.add(TooMany(d.where(), f.most))
+	d.report.tooMany(TooMany(d.where(), f.most))
 	for d.dec.PeekKind() != end {
 		if err := d.dec.SkipValue(); err != nil {
 			return err

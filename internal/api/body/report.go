@@ -36,6 +36,7 @@ type Report struct {
 	beside []fault.Field     // the names that are no field of the message
 	query  []fault.Field     // what is wrong with the query string
 	spelt  map[string]string // path of a field → the query name that the caller wrote for it
+	large  []fault.Field     // those errors that are a list or a map of too many entries
 	mask   []string
 	items  map[string][]item // by the JSON name of a list at the top of the body
 	raw    []byte
@@ -99,6 +100,14 @@ func (r *Report) TypeErrors(prefix string) []fault.Field {
 		}
 	}
 	return found
+}
+
+// Oversized returns the lists and maps that held more than they may, and were read in part. They are among TypeErrors too.
+func (r *Report) Oversized() []fault.Field {
+	if r == nil {
+		return nil
+	}
+	return r.large
 }
 
 // Unknown returns the names that were sent and are no field, as errors whose paths begin at the body.
@@ -221,6 +230,13 @@ func (r *Report) unknown(at, name string) {
 		name = at + "." + name
 	}
 	r.beside = append(r.beside, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
+}
+
+func (r *Report) tooMany(f fault.Field) {
+	r.add(f)
+	if len(r.large) < maxErrors {
+		r.large = append(r.large, f)
+	}
 }
 
 func (r *Report) add(f fault.Field) {

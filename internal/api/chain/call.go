@@ -78,7 +78,17 @@ type Call struct {
 	started time.Time
 	md      metadata.MD // incoming
 	header  metadata.MD // outgoing, sent with the answer
-	who     actor.Actor // once authenticated
+
+	// What the admission found.
+	judged bool
+	spent  time.Duration // by the admission, if it came before the message
+	who    actor.Actor   // once authenticated
+	key    string        // the Idempotency-Key
+	wrong  error         // why the call is refused; see also Fail
+
+	begun bool   // Unary or Stream runs the call
+	slot  func() // gives back the place of a call whose message is awaited; nil: it has none
+	room  int64  // what the call holds of Chain.decoding
 }
 
 type callKey struct{}
@@ -137,8 +147,8 @@ func saneRequestID(s string) bool {
 	return true
 }
 
-// begin makes the call and the context it runs in.
-func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, *Call) {
+// newCall makes the call of a context, which holds the metadata, the peer and the protocol.
+func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	md, _ := metadata.FromIncomingContext(ctx)
 	call := &Call{
 		RequestID: NewRequestID(one(md, HeaderRequestID)),
@@ -152,10 +162,22 @@ func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, 
 		call.Protocol = p
 	}
 	call.header = metadata.MD{HeaderRequestID: {call.RequestID}}
-	if len(md) > 0 {
+	return call
+}
+
+// begin returns the call that was admitted in a context, or makes one, and the context it runs in.
+func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, *Call) {
+	call := From(ctx)
+	if call == nil || call.begun || call.chain != c || call.method != c.method(fullMethod) {
+		call = c.newCall(ctx, fullMethod)
+		ctx = context.WithValue(ctx, callKey{}, call)
+	}
+	call.begun = true
+	call.started = time.Now().Add(-call.spent)
+	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		ctx = metadata.NewIncomingContext(ctx, only(md))
 	}
-	return context.WithValue(ctx, callKey{}, call), call
+	return ctx, call
 }
 
 // only keeps the metadata that handlers may see.
@@ -198,11 +220,11 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 // maxKey is the longest Idempotency-Key.
 const maxKey = 255
 
-// key takes the Idempotency-Key of a call that changes something.
-func (c *Chain) key(ctx context.Context, call *Call) (context.Context, error) {
+// takeKey takes the Idempotency-Key of a call that changes something.
+func (c *Chain) takeKey(_ context.Context, call *Call) error {
 	values := call.md[HeaderIdempotencyKey]
 	if len(values) == 0 || !call.method.access.GetMutates() {
-		return ctx, nil
+		return nil
 	}
 	key := values[0]
 	ok := len(values) == 1 && len(key) > 0 && len(key) <= maxKey
@@ -210,7 +232,8 @@ func (c *Chain) key(ctx context.Context, call *Call) (context.Context, error) {
 		ok = ok && key[i] > ' ' && key[i] < 0x7f
 	}
 	if !ok {
-		return ctx, fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without blanks"})
+		return fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without blanks"})
 	}
-	return WithIdempotencyKey(ctx, key), nil
+	call.key = key
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
@@ -27,10 +28,9 @@ import (
 const (
 	DefaultDeadline = 30 * time.Second
 	MaxRequestBytes = 1 << 20 // of every call, REST bodies included
-	// MaxReceiveBytes is what gRPC and Connect still take in of a message, so that one over MaxRequestBytes is refused by
-	// the chain, with a reason. What is larger the gRPC server refuses unread, by its code alone: it writes that status
-	// itself, before anything of ours hears of it, and to take in more would let strangers fill the memory.
-	MaxReceiveBytes = 4 << 20
+	// MaxReceiveBytes is what gRPC and Connect still take in of a message, so that one a little over MaxRequestBytes is
+	// refused by the chain, with a reason. The gRPC server refuses a larger one unread, by its code alone.
+	MaxReceiveBytes = MaxRequestBytes + MaxRequestBytes/4
 )
 
 // Authenticator turns the credentials of a call into an actor, or returns a fault of kind
@@ -66,7 +66,9 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Deadline caps every unary call; zero: DefaultDeadline.
 	Deadline time.Duration
-	Limits   Limits
+	// Arrival caps how long the message of a unary gRPC call may take to arrive; zero: MaxArrival.
+	Arrival time.Duration
+	Limits  Limits
 }
 
 // Chain runs every call. It is safe for concurrent use once all services are registered.
@@ -82,8 +84,12 @@ type Chain struct {
 	inner    grpc.UnaryServerInterceptor
 	proxies  []netip.Prefix
 	deadline time.Duration
+	arrival  time.Duration // of the message of a unary gRPC call
 	calls    *limiter
 	batches  *limiter
+	tokens   *limiter
+	awaited  *awaited
+	decoding *semaphore.Weighted
 	metrics  *metrics
 	rules    protovalidate.Validator
 	methods  map[string]*method
@@ -109,9 +115,14 @@ func New(cfg Config) (*Chain, error) {
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:   newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
 		batches: newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),
+		tokens:  newLimiter("calls", cfg.Limits.TokenPerMinute, cfg.Limits.TokenBurst),
+		awaited: &awaited{by: map[string]int{}}, decoding: semaphore.NewWeighted(decodingBytes),
 	}
 	if c.clock == nil {
 		c.clock = clock.System
+	}
+	if c.arrival = cfg.Arrival; c.arrival <= 0 {
+		c.arrival = MaxArrival
 	}
 	if c.deadline <= 0 {
 		c.deadline = DefaultDeadline
@@ -120,18 +131,4 @@ func New(cfg Config) (*Chain, error) {
 		c.public[s] = true
 	}
 	return c, nil
-}
-
-// ServerOptions returns what a gRPC server needs to run the chain and keep its limits.
-func (c *Chain) ServerOptions() []grpc.ServerOption {
-	return []grpc.ServerOption{
-		grpc.UnaryInterceptor(c.Unary),
-		grpc.StreamInterceptor(c.Stream),
-		// The chain refuses a method that it does not know, so that this answer is never needed.
-		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
-			return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method")
-		}),
-		grpc.ForceServerCodecV2(newCodec()),
-		grpc.MaxRecvMsgSize(MaxReceiveBytes),
-	}
 }

@@ -22,7 +22,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
@@ -110,15 +109,17 @@ func start(t *testing.T, s *service, change func(*chain.Config)) (*grpc.ClientCo
 	if err := reg.Err(); err != nil {
 		t.Fatal(err)
 	}
-	lis := bufconn.Listen(1 << 20)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		if err := server.Serve(lis); err != nil {
 			t.Error(err)
 		}
 	}()
 	t.Cleanup(server.Stop)
-	conn, err := grpc.NewClient("passthrough:x", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return lis.DialContext(ctx) }))
+	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"context"
 	"strconv"
 	"unicode/utf8"
 
@@ -11,61 +12,82 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/fault"
 )
 
-// codec reads and writes messages as gRPC does, but lets a message that cannot be read, or is
-// too large, pass, marked as such: gRPC itself would answer without a reason, to anybody.
+// codec reads and writes messages as gRPC does, but leaves a message that comes in encoded, for the chain to decode: gRPC
+// itself would decode whatever is sent, and refuse what it cannot decode without a reason.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
 
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	m, ok := v.(proto.Message)
-	if ok && data.Len() > MaxRequestBytes {
-		MarkTooLarge(m)
-		return nil
+	e, ok := v.(*encoded)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
 	}
-	err := c.CodecV2.Unmarshal(data, v)
-	if ok && err != nil {
-		MarkUnreadable(m, data.Materialize())
-		return nil
-	}
-	return err
+	e.free()
+	data.Ref()
+	e.data = data
+	return nil
 }
 
-// Numbers of unknown fields, the last there are, that mark a message which could not be read or
-// was too large to be. A client that sends them is told what it asked for.
-const (
-	unreadable protowire.Number = 1<<29 - 1 - iota
-	tooLarge
-)
+// encoded is a message as it came over the wire.
+type encoded struct{ data mem.BufferSlice }
 
-// MarkTooLarge empties a message and notes that more than MaxRequestBytes were sent, so that the
-// call passes the chain and is refused there.
-func MarkTooLarge(m proto.Message) {
-	proto.Reset(m)
-	m.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, tooLarge, protowire.VarintType), 1))
+func (e *encoded) free() {
+	e.data.Free()
+	e.data = nil
 }
+
+func (e *encoded) decode(ctx context.Context, m proto.Message) error {
+	if e.data.Len() > MaxRequestBytes {
+		return TooLarge()
+	}
+	raw := e.data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer raw.Free()
+	return Decode(ctx, raw.ReadOnlyData(), m)
+}
+
+// Decode decodes the protobuf message of an admitted call, within the bounds of its lists and of what the process decodes at
+// once. What it returns is the caller's to be told.
+func Decode(ctx context.Context, raw []byte, m proto.Message) error {
+	if len(raw) > MaxRequestBytes {
+		return TooLarge()
+	}
+	size := body.Measure(raw, m.ProtoReflect().Descriptor())
+	if len(size.Oversized) > 0 {
+		return fault.Fields(size.Oversized...)
+	}
+	if err := From(ctx).Reserve(ctx, len(raw)+size.Entries*bytesOfEntry); err != nil {
+		return err
+	}
+	if proto.Unmarshal(raw, m) != nil {
+		return unreadable(raw, m)
+	}
+	return nil
+}
+
+// bytesOfEntry is what a small message in a list takes once it is decoded.
+const bytesOfEntry = 96
 
 // TooLarge is the fault of a call that brings more than MaxRequestBytes.
 func TooLarge() *fault.Fault {
 	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send fewer reservations at once", MaxRequestBytes)
 }
 
-// MarkUnreadable empties a message that could not be read from raw and notes why, so that
-// the call passes the chain and is refused there.
-func MarkUnreadable(m proto.Message, raw []byte) {
+// unreadable says why a message cannot be decoded from raw.
+func unreadable(raw []byte, m proto.Message) error {
 	proto.Reset(m)
-	broken := brokenText(nil, raw, m.ProtoReflect().Descriptor(), "", 0)
-	if len(broken) == 0 {
-		broken = []string{""}
+	var fields []fault.Field
+	for _, path := range brokenText(nil, raw, m.ProtoReflect().Descriptor(), "", 0) {
+		fields = append(fields, fault.Field{Path: path, Reason: fault.NotPrintable, Message: "is not valid UTF-8"})
 	}
-	var marks []byte
-	for _, path := range broken {
-		marks = protowire.AppendString(protowire.AppendTag(marks, unreadable, protowire.BytesType), path)
+	if len(fields) == 0 {
+		return fault.New(fault.Invalid, fault.InvalidFields, "the message is no protobuf message of this method")
 	}
-	m.ProtoReflect().SetUnknown(marks)
+	return fault.Fields(fields...)
 }
 
 // brokenText finds the fields of a raw message whose text is no UTF-8.
@@ -103,30 +125,3 @@ func brokenText(found []string, raw []byte, md protoreflect.MessageDescriptor, p
 
 // maxDepth bounds how deep an unreadable message is searched.
 const maxDepth = 32
-
-// readable returns the fault of a message that was marked as unreadable or too large.
-func readable(m proto.Message) error {
-	raw := m.ProtoReflect().GetUnknown()
-	var fields []fault.Field
-	for len(raw) > 0 {
-		number, kind, n := protowire.ConsumeField(raw)
-		if n < 0 {
-			break
-		}
-		mark := raw[:n]
-		raw = raw[n:]
-		if number == tooLarge && kind == protowire.VarintType {
-			return TooLarge()
-		}
-		if number != unreadable || kind != protowire.BytesType {
-			continue
-		}
-		_, _, tag := protowire.ConsumeTag(mark)
-		path, _ := protowire.ConsumeString(mark[tag:])
-		if path == "" || !utf8.ValidString(path) {
-			return fault.New(fault.Invalid, fault.InvalidFields, "the message is no protobuf message of this method")
-		}
-		fields = append(fields, fault.Field{Path: path, Reason: fault.NotPrintable, Message: "is not valid UTF-8"})
-	}
-	return fault.Err(fault.Fields(fields...))
-}

@@ -2,8 +2,13 @@ package chain
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net"
 	"net/http"
+	"os"
+	"strings"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
@@ -34,6 +39,25 @@ func (a address) String() string { return string(a) }
 // TooSlow is the fault of a request whose body stops coming until the server's patience ends.
 func TooSlow() *fault.Fault {
 	return fault.New(fault.Deadline, fault.BodyTooSlow, "the body did not come in time, and nothing was done: send it again, all of it at once")
+}
+
+// MaxDiscard bounds how much of a body that nobody wants is read and thrown away, so that its sender gets to read the answer
+// instead of a broken connection.
+const MaxDiscard = 8 << 20
+
+// patience is how long the body of a refused request may take to arrive.
+const patience = 2 * time.Second
+
+// Discard reads and throws away the body of a refused request, and reports whether it did not arrive in time. A sender that
+// goes on beyond that is cut off; one that waits for leave to send its body gets none.
+func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
+	if r.Body == nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		return false
+	}
+	// A writer that has no deadlines is that of a test.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
+	_, err := io.Copy(io.Discard, io.LimitReader(r.Body, MaxDiscard))
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 type header struct{ http, metadata string }

@@ -13,11 +13,15 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Limits of calls for each integration. A rate of zero or less does not limit.
+// Limits of calls. A rate of zero or less does not limit.
 type Limits struct {
+	// Of each integration, of each address that calls without a credential, and of refused calls of each address.
 	PerMinute      int // calls that are no batch
 	Burst          int
 	BatchPerMinute int
+	// Of each token of staff, their scripts and operators.
+	TokenPerMinute int
+	TokenBurst     int
 }
 
 // maxSubjects bounds how many subjects a limiter remembers.

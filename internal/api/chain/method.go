@@ -20,6 +20,7 @@ type method struct {
 	service string // "latchkey.partner.v1.ReservationService"
 	area    string // "latchkey.partner.v1"
 	public  bool
+	streams bool // in either direction
 	access  *rpcv1.Access
 	own     string // JSON name of the field that the handler validates, "" for none
 	static  func(proto.Message) []fault.Field
@@ -68,6 +69,10 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 		return
 	}
 	for _, to := range r.to {
+		if server, ok := to.(*grpc.Server); ok {
+			server.RegisterService(r.chain.overGRPC(desc), impl)
+			continue
+		}
 		to.RegisterService(desc, impl)
 	}
 }
@@ -88,7 +93,7 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 	}
 	for i := range sd.Methods().Len() {
 		md := sd.Methods().Get(i)
-		m := &method{service: desc.ServiceName, area: string(sd.ParentFile().Package())}
+		m := &method{service: desc.ServiceName, area: string(sd.ParentFile().Package()), streams: md.IsStreamingClient() || md.IsStreamingServer()}
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, md.Name())
 		m.static = c.static[full]
 		if !proto.HasExtension(md.Options(), rpcv1.E_Access) {
@@ -118,8 +123,9 @@ func (c *Chain) learnPublic(desc *grpc.ServiceDesc) {
 	for _, m := range desc.Methods {
 		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName), open)
 	}
+	streams := &method{service: desc.ServiceName, public: true, streams: true}
 	for _, s := range desc.Streams {
-		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName), open)
+		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName), streams)
 	}
 }
 

@@ -11,8 +11,13 @@ import (
 // Stream runs one streaming call; it is a grpc.StreamServerInterceptor. Streams live as long
 // as their client wants, so they have no deadline; each message that comes in is validated.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	ctx, call := c.begin(ss.Context(), info.FullMethod)
-	err := c.runStream(ctx, call, srv, ss, handler)
+	ctx, call := ss.Context(), From(ss.Context())
+	if call == nil || call.begun {
+		ctx, call = c.Admit(ctx, info.FullMethod)
+	}
+	defer call.End()
+	ctx, call = c.begin(ctx, info.FullMethod)
+	err := c.runStream(call.inside(ctx), call, srv, ss, handler)
 	failed := c.finish(ctx, call, err)
 	if failed == nil {
 		return nil
@@ -28,8 +33,8 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.Serv
 			err = c.panicked(ctx, call, p)
 		}
 	}()
-	if ctx, err = c.admit(ctx, call); err != nil {
-		return err
+	if call.wrong != nil {
+		return call.wrong
 	}
 	if err := ss.SetHeader(metadata.MD{HeaderRequestID: call.header[HeaderRequestID]}); err != nil {
 		return err
@@ -49,11 +54,21 @@ type stream struct {
 func (s *stream) Context() context.Context { return s.ctx }
 
 func (s *stream) RecvMsg(m any) error {
-	if err := s.ServerStream.RecvMsg(m); err != nil {
-		return err
-	}
-	if msg, ok := m.(proto.Message); ok {
+	msg, ok := m.(proto.Message)
+	defer s.call.decoded()
+	if !ok || s.call.Protocol != GRPC {
+		if err := s.ServerStream.RecvMsg(m); err != nil || !ok {
+			return err
+		}
 		return s.chain.check(s.ctx, s.call, msg)
 	}
-	return nil
+	var in encoded
+	defer in.free()
+	if err := s.ServerStream.RecvMsg(&in); err != nil {
+		return err
+	}
+	if err := in.decode(s.ctx, msg); err != nil {
+		return err
+	}
+	return s.chain.check(s.ctx, s.call, msg)
 }

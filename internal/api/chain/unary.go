@@ -15,6 +15,7 @@ import (
 // Unary runs one unary call; it is a grpc.UnaryServerInterceptor.
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, call := c.begin(ctx, info.FullMethod)
+	defer call.End()
 	resp, err := c.run(ctx, call, req, info, handler)
 	failed := c.finish(ctx, call, err)
 	// The stream of a call that the client left takes no header; there is nobody to read it.
@@ -33,9 +34,14 @@ func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnarySe
 	}()
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	if ctx, err = c.admit(ctx, call); err != nil {
-		return nil, err
+	call.arrived()
+	if !call.judged {
+		c.judge(ctx, call)
 	}
+	if call.wrong != nil {
+		return nil, call.wrong
+	}
+	ctx = call.inside(ctx)
 	if r := body.From(ctx); r != nil && r.Fault != nil {
 		return nil, r.Fault
 	}
@@ -44,6 +50,7 @@ func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnarySe
 			return nil, err
 		}
 	}
+	call.decoded()
 	if err := ctx.Err(); err != nil {
 		return nil, err // nothing is begun that nobody waits for
 	}

@@ -20,14 +20,17 @@ import (
 
 // check validates a request, all of it but the field that its handler validates.
 func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error {
-	if err := readable(msg); err != nil || call.method.public {
-		return err
+	if call.method.public {
+		return nil
 	}
 	canonicalize(msg.ProtoReflect())
 	report := body.From(ctx)
-	found, err := c.violations(report, msg, "", call.method)
+	found, oversized, err := c.violations(report, msg, "", call.method)
 	if err != nil {
 		return err
+	}
+	if oversized {
+		return fault.Fields(found...)
 	}
 	if call.method.static != nil {
 		found = besides(found, call.method.static(msg))
@@ -70,25 +73,32 @@ func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.
 	if call := From(ctx); call != nil {
 		rules = call.chain.rules
 	}
-	found, err := (&Chain{rules: rules}).violations(report, msg, prefix, nobody)
-	if err != nil {
-		return nil, err
+	found, oversized, err := (&Chain{rules: rules}).violations(report, msg, prefix, nobody)
+	if err != nil || oversized {
+		return found, err
 	}
 	return distinct(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+// violations returns what is wrong with a message. Where lists or maps hold more entries than they may, it names these alone:
+// none of their entries is worth a violation of its own.
+func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The reader of JSON bounded the lists, and checked their text.
 	w := walker{deep: report == nil, path: prefix}
 	w.message(msg.ProtoReflect())
-	if slices.ContainsFunc(w.oversized, func(f fault.Field) bool { return !m.handles(f.Path) }) {
-		return w.oversized, nil // no entry of such a list is worth a violation of its own
+	for _, f := range report.Oversized() {
+		if body.Within(f.Path, prefix) && (report.Field == "" || report.Field != m.own) {
+			w.oversized = append(w.oversized, f)
+		}
 	}
-	found, err := c.broken(msg, prefix, m)
-	if err != nil {
-		return nil, err
+	large := slices.DeleteFunc(w.oversized, func(f fault.Field) bool { return m.handles(f.Path) })
+	if len(large) > 0 {
+		return large, true, nil
 	}
-	return append(found, w.found...), nil
+	if found, err = c.broken(msg, prefix, m); err != nil {
+		return nil, false, err
+	}
+	return append(found, w.found...), false, nil
 }
 
 // broken returns the rules of the proto that a request breaks. The entries of its lists it judges one by one, until there is

@@ -20,6 +20,7 @@ import (
 
 // Handler is a grpc.ServiceRegistrar and serves what is registered with it.
 type Handler struct {
+	admit   func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
 	unary   grpc.UnaryServerInterceptor
 	stream  grpc.StreamServerInterceptor
 	options []connect.HandlerOption
@@ -35,15 +36,15 @@ type endpoint struct {
 	streams bool
 }
 
-// New returns a handler whose calls pass the interceptors.
-func New(unary grpc.UnaryServerInterceptor, stream grpc.StreamServerInterceptor) *Handler {
+// New returns a handler whose calls pass the chain.
+func New(c *chain.Chain) *Handler {
 	options := []connect.HandlerOption{
 		connect.WithCodec(codec{name: "proto"}),
 		connect.WithCodec(codec{name: "json", json: true}),
 		connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
 		connect.WithCompression("gzip", newUnpacker, newPacker),
 	}
-	return &Handler{unary: unary, stream: stream, calls: map[string]*endpoint{}, options: options, refusals: connect.NewErrorWriter(options...)}
+	return &Handler{admit: c.Admit, unary: c.Unary, stream: c.Stream, calls: map[string]*endpoint{}, options: options, refusals: connect.NewErrorWriter(options...)}
 }
 
 // Protocols returns the protocols that an HTTP server needs for all of this: HTTP/2 without
@@ -75,7 +76,7 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := h.calls[r.URL.Path]
-	inner := r.WithContext(chain.FromHTTP(r.Context(), r, chain.Connect))
+	inner := r.WithContext(incoming(chain.FromHTTP(r.Context(), r, chain.Connect), r.Header))
 	if call == nil {
 		h.unknown(w, inner)
 		return
@@ -88,6 +89,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f != nil {
 		// A client that went away reads no answer.
 		_ = h.refusals.Write(w, inner, h.refused(inner, f))
+		return
+	}
+	ctx, admitted := h.admit(inner.Context(), r.URL.Path)
+	defer admitted.End()
+	inner = inner.WithContext(ctx)
+	if admitted.Refused() {
+		chain.Discard(w, r)
+		// A client that went away reads no answer.
+		_ = h.refusals.Write(w, inner, h.refused(inner, nil))
 		return
 	}
 	body := &content{ReadCloser: inner.Body, header: r.Header}
@@ -112,12 +122,17 @@ func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(conte
 		sts := inproc.NewTransport(full)
 		ctx, cancel := due(ctx)
 		defer cancel()
-		ctx = grpc.NewContextWithServerTransportStream(incoming(ctx, req.Header()), sts)
+		ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
 		report := &body.Report{}
 		if req.Msg.json {
 			ctx = body.With(ctx, report)
 		}
-		resp, err := m.Handler(impl, ctx, func(v any) error { return req.Msg.open(v, report) }, h.unary)
+		resp, err := m.Handler(impl, ctx, func(v any) error {
+			if err := req.Msg.open(ctx, v, report); err != nil {
+				chain.From(ctx).Fail(err) // which the chain then answers
+			}
+			return nil
+		}, h.unary)
 		if err != nil {
 			return nil, translate(err, sts.Header())
 		}

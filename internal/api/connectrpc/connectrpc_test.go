@@ -73,7 +73,7 @@ func start(t *testing.T, s *service) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := connectrpc.New(c.Unary, c.Stream)
+	h := connectrpc.New(c)
 	reg := c.Registrar(h)
 	partnerv1.RegisterReservationServiceServer(reg, s)
 	lockv1.RegisterBridgeServiceServer(reg, s)
@@ -268,6 +268,7 @@ func TestASlowSenderIsToldSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("Content-Type", c.kind)
+			req.Header.Set("Access-Token", "at")
 			client := srv.Client()
 			if c.h2 {
 				client = h2c(t)

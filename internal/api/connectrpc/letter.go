@@ -27,24 +27,23 @@ type letter struct {
 	msg  proto.Message
 }
 
-// open reads the letter into a message. What cannot be read is marked, or put into the report.
-func (l *letter) open(v any, report *body.Report) error {
+// open reads the letter into a message. What is wrong with JSON is put into the report.
+func (l *letter) open(ctx context.Context, v any, report *body.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is no protobuf message", v)
 	}
 	if l.huge {
-		chain.MarkTooLarge(m)
-		return nil
+		return chain.TooLarge()
 	}
-	if l.json {
-		body.Decode(l.raw, m.ProtoReflect(), report)
-		report.FillMasks(m.ProtoReflect())
-		return nil
+	if !l.json {
+		return chain.Decode(ctx, l.raw, m)
 	}
-	if err := proto.Unmarshal(l.raw, m); err != nil {
-		chain.MarkUnreadable(m, l.raw)
+	if err := chain.From(ctx).Reserve(ctx, len(l.raw)); err != nil {
+		return err
 	}
+	body.Decode(l.raw, m.ProtoReflect(), report)
+	report.FillMasks(m.ProtoReflect())
 	return nil
 }
 

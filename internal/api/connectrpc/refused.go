@@ -27,7 +27,7 @@ import (
 func (h *Handler) refused(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
-	ctx := grpc.NewContextWithServerTransportStream(incoming(r.Context(), r.Header), sts)
+	ctx := grpc.NewContextWithServerTransportStream(r.Context(), sts)
 	ctx = body.With(ctx, &body.Report{Fault: f})
 	_, err := h.unary(ctx, nil, &grpc.UnaryServerInfo{FullMethod: full}, func(context.Context, any) (any, error) { return nil, f })
 	return translate(err, sts.Header())
@@ -76,10 +76,6 @@ type coded struct {
 
 func (c coded) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.code) }
 
-// maxDrain bounds how much of a body that is too large is read and thrown away, so that its sender gets to read the answer
-// instead of a broken connection.
-const maxDrain = 8 << 20
-
 // content is the body of a request, which says why it ends when it does not come in time or is too large.
 type content struct {
 	io.ReadCloser
@@ -101,7 +97,7 @@ func (c *content) Read(p []byte) (int, error) {
 		return n, err
 	}
 	// A sender that goes on beyond this, or stops, is cut off.
-	_, _ = io.Copy(io.Discard, io.LimitReader(c.ReadCloser, maxDrain))
+	_, _ = io.Copy(io.Discard, io.LimitReader(c.ReadCloser, chain.MaxDiscard))
 	return 0, c.over()
 }
 

@@ -37,7 +37,7 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 		x.sts = inproc.NewTransport(full)
 		ctx, cancel := due(x.ctx)
 		defer cancel()
-		x.ctx = grpc.NewContextWithServerTransportStream(incoming(ctx, x.request), x.sts)
+		x.ctx = grpc.NewContextWithServerTransportStream(ctx, x.sts)
 		info := &grpc.StreamServerInfo{FullMethod: full, IsClientStream: s.ClientStreams, IsServerStream: s.ServerStreams}
 		err := h.stream(impl, x, info, s.Handler)
 		x.flush()
@@ -190,7 +190,7 @@ func (w *wire) RecvMsg(v any) error {
 		return status.Error(codes.Code(connect.CodeOf(err)), err.Error())
 	}
 	report := &body.Report{}
-	if err := l.open(v, report); err != nil {
+	if err := l.open(w.ctx, v, report); err != nil {
 		return err
 	}
 	if report.Fault != nil {

@@ -80,6 +80,8 @@ func TestStreamsHaveAllTheTime(t *testing.T) {
 		w := &bounded{ResponseRecorder: httptest.NewRecorder()}
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
 		r.Header.Set("Content-Type", "application/connect+proto")
+		r.Header.Set("Access-Token", "at")
+		r.RemoteAddr = "127.0.0.1:1"
 		srv.Config.Handler.ServeHTTP(w, r)
 		if w.in != want || w.out != want {
 			t.Errorf("%s: lifted %v and %v", path, w.in, w.out)

@@ -46,18 +46,15 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // Services returns the names of the registered services.
 func (c *Conn) Services() []string { return slices.Clone(c.services) }
 
-// Call runs one unary call with the given incoming metadata and returns the header that the
-// handler and its interceptors set, also when the call fails.
-func (c *Conn) Call(ctx context.Context, fullMethod string, md metadata.MD, args, reply proto.Message) (metadata.MD, error) {
+// Call runs one unary call, with the incoming metadata of its context, and returns the header that the handler and its
+// interceptors set, also when the call fails.
+func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Message) (metadata.MD, error) {
 	m, ok := c.methods[fullMethod]
 	if !ok {
 		return nil, status.Errorf(codes.Unimplemented, "unknown method %s", fullMethod)
 	}
 	sts := NewTransport(fullMethod)
-	if md == nil {
-		md = metadata.MD{}
-	}
-	ctx = grpc.NewContextWithServerTransportStream(metadata.NewIncomingContext(ctx, md), sts)
+	ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
 	resp, err := m.desc.Handler(m.impl, ctx, func(v any) error { return move(v, args) }, c.unary)
 	if err == nil {
 		err = move(reply, resp)
@@ -78,7 +75,10 @@ func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, o
 		return status.Errorf(codes.Internal, "%T or %T is no protobuf message", args, reply)
 	}
 	md, _ := metadata.FromOutgoingContext(ctx)
-	header, err := c.Call(metadata.NewOutgoingContext(ctx, metadata.MD{}), fullMethod, md, in, out)
+	if md == nil {
+		md = metadata.MD{}
+	}
+	header, err := c.Call(metadata.NewIncomingContext(metadata.NewOutgoingContext(ctx, metadata.MD{}), md), fullMethod, in, out)
 	for _, o := range opts {
 		if h, ok := o.(grpc.HeaderCallOption); ok {
 			*h.HeaderAddr = header

@@ -16,9 +16,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxDrain bounds how much of a body that is too large is read and thrown away, so that its
-// sender gets to read the answer instead of a broken connection.
-const maxDrain = 8 << 20
+// maxGrowth is how much memory the length that a sender names is worth.
+const maxGrowth = 64 << 10
 
 // codec reads bodies and writes answers; it implements runtime.Marshaler.
 type codec struct{}
@@ -70,7 +69,10 @@ func (*source) Read([]byte) (int, error) { return 0, io.EOF }
 func (*source) Close() error             { return nil }
 
 func (s *source) decode(v any) {
-	report := &s.exchange.report
+	report, call := &s.exchange.report, s.exchange.call
+	if call == nil || call.Refused() {
+		return // whoever is refused hears of nothing else
+	}
 	raw, f := s.read()
 	if f != nil {
 		report.Fault = f
@@ -79,6 +81,10 @@ func (s *source) decode(v any) {
 	m, ok := target(v)
 	if !ok {
 		report.Fault = fault.New(fault.Internal, fault.InternalError, "a body cannot be read into %T", v)
+		return
+	}
+	if err := call.Reserve(s.exchange.inner, len(raw)); err != nil {
+		call.Fail(err)
 		return
 	}
 	body.Decode(raw, m.ProtoReflect(), report)
@@ -94,7 +100,7 @@ func (s *source) read() ([]byte, *fault.Fault) {
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead)
+		buf.Grow(int(min(r.ContentLength, maxGrowth)) + bytes.MinRead) // the rest as it comes
 	}
 	n, err := buf.ReadFrom(io.LimitReader(r.Body, chain.MaxRequestBytes+1))
 	switch {
@@ -111,7 +117,7 @@ func (s *source) read() ([]byte, *fault.Fault) {
 
 func (s *source) tooLarge() *fault.Fault {
 	// A sender that goes on beyond this is cut off, which is its own doing.
-	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, maxDrain))
+	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, chain.MaxDiscard))
 	s.exchange.late = errors.Is(err, os.ErrDeadlineExceeded)
 	return chain.TooLarge()
 }

@@ -27,7 +27,7 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	x, b := exchangeOf(ctx), c.routes[fullMethod]
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)
-	if x == nil || b == nil || !ok || !ok2 {
+	if x == nil || x.call == nil || b == nil || !ok || !ok2 {
 		return status.Errorf(codes.Internal, "%s was not called through its route", fullMethod)
 	}
 	if b.body != nil {
@@ -38,13 +38,12 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 		body.Query(x.request.URL.RawQuery, msg, b.skip, &x.report)
 	}
 	b.fillMasks(msg, &x.report)
-	md := chain.MetadataOf(x.request.Header)
-	md[chain.HeaderRequestID] = []string{x.id}
+	ctx = x.inner
 	if x.late {
 		// The server has given up on the connection, its context with it; the caller still gets to hear why.
 		ctx = context.WithoutCancel(ctx)
 	}
-	header, err := c.in.Call(ctx, fullMethod, md, in, out)
+	header, err := c.in.Call(ctx, fullMethod, in, out)
 	chain.CopyHeader(x.header, header)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/api/chain"
@@ -25,6 +26,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Conn leads to the services, which are registered with it already.
 	Conn *inproc.Conn
+	// Admit judges a call by its headers: see [chain.Chain.Admit].
+	Admit func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
 	// Register registers the gateway's generated handlers (RegisterXHandlerClient), with
 	// clients made on the given connection.
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
@@ -36,18 +39,19 @@ type Handler struct {
 	log    *slog.Logger
 	mux    *runtime.ServeMux
 	routes []*route
+	admit  func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
 }
 
 // New makes a handler.
 func New(cfg Config) (*Handler, error) {
-	if cfg.Logger == nil || cfg.Conn == nil || cfg.Register == nil {
-		return nil, errors.New("rest: Logger, Conn and Register are required")
+	if cfg.Logger == nil || cfg.Conn == nil || cfg.Admit == nil || cfg.Register == nil {
+		return nil, errors.New("rest: Logger, Conn, Admit and Register are required")
 	}
 	routes, byMethod, err := learn(cfg.Conn.Services())
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
-	h := &Handler{log: cfg.Logger, routes: routes}
+	h := &Handler{log: cfg.Logger, routes: routes, admit: cfg.Admit}
 	none := func(string) (string, bool) { return "", false }
 	h.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, codec{}),
@@ -55,6 +59,7 @@ func New(cfg Config) (*Handler, error) {
 		runtime.WithIncomingHeaderMatcher(none),
 		runtime.WithOutgoingHeaderMatcher(none),
 		runtime.WithOutgoingTrailerMatcher(none),
+		runtime.WithMetadata(h.admitted),
 		runtime.WithErrorHandler(h.failed),
 		runtime.WithRoutingErrorHandler(h.unrouted),
 		runtime.WithDisablePathLengthFallback(),
@@ -71,10 +76,14 @@ func New(cfg Config) (*Handler, error) {
 // nothing of it.
 type exchange struct {
 	request *http.Request
+	writer  http.ResponseWriter
 	header  http.Header // of the answer
 	id      string
 	report  body.Report
 	late    bool // the body did not come in time
+
+	call  *chain.Call     // once the gateway found its method
+	inner context.Context //nolint:containedctx // the call's; the gateway passes none on to its reader of bodies
 }
 
 type exchangeKey struct{}
@@ -92,7 +101,7 @@ var (
 )
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{request: r, header: w.Header(), id: chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))}
+	x := &exchange{request: r, writer: w, header: w.Header(), id: chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))}
 	x.header["Cache-Control"] = noStore
 	x.header["X-Content-Type-Options"] = noSniff
 	x.header["X-Request-Id"] = []string{x.id}
@@ -109,12 +118,36 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, x, fault.New(fault.NotAcceptable, fault.NotAcceptableReason, "answers are application/json: accept it"))
 		return
 	}
-	h.mux.ServeHTTP(w, x.inner())
+	defer x.end()
+	h.mux.ServeHTTP(w, x.plain())
 }
 
-// inner makes the request that the gateway sees: no header and no form, so that nothing of
+// admitted has the chain judge a call. It is an annotator of metadata, though it adds none: the gateway names the method of a
+// request to its annotators, and to nothing else, before it reads the body.
+func (h *Handler) admitted(ctx context.Context, _ *http.Request) metadata.MD {
+	x := exchangeOf(ctx)
+	method, ok := runtime.RPCMethod(ctx)
+	if x == nil || !ok {
+		return nil
+	}
+	md := chain.MetadataOf(x.request.Header)
+	md[chain.HeaderRequestID] = []string{x.id}
+	x.inner, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method)
+	if x.call.Refused() {
+		x.late = chain.Discard(x.writer, x.request)
+	}
+	return nil
+}
+
+func (x *exchange) end() {
+	if x.call != nil {
+		x.call.End()
+	}
+}
+
+// plain makes the request that the gateway sees: no header and no form, so that nothing of
 // them gets past the lists and the reader of queries, and a body that reports.
-func (x *exchange) inner() *http.Request {
+func (x *exchange) plain() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = body.With(ctx, &x.report)
 	ctx = chain.FromHTTP(ctx, x.request, chain.REST)

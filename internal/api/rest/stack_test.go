@@ -150,7 +150,7 @@ func newStack(t testing.TB, limits chain.Limits) *stack {
 	if err := reg.Err(); err != nil {
 		t.Fatal(err)
 	}
-	s.handler, err = rest.New(rest.Config{Logger: logger, Conn: conn, Register: func(ctx context.Context, mux *runtime.ServeMux, cc grpc.ClientConnInterface) error {
+	s.handler, err = rest.New(rest.Config{Logger: logger, Conn: conn, Admit: c.Admit, Register: func(ctx context.Context, mux *runtime.ServeMux, cc grpc.ClientConnInterface) error {
 		return errors.Join(
 			partnerv1.RegisterReservationServiceHandlerClient(ctx, mux, partnerv1.NewReservationServiceClient(cc)),
 			partnerv1.RegisterSpaceServiceHandlerClient(ctx, mux, partnerv1.NewSpaceServiceClient(cc)),

@@ -135,16 +135,21 @@ func (a *API) grpc(ctx context.Context, c Caller, r RPC, req proto.Message) (Out
 	reply := r.Reply()
 	err := conn.Invoke(ctx, "/"+r.Name, req, reply, grpc.Header(&header), grpc.Trailer(&trailer))
 	st := status.Convert(err)
-	o := Outcome{Code: st.Code(), Message: st.Message(), Header: http.Header{}}
-	for _, md := range []metadata.MD{header, trailer} {
-		for k, v := range md {
-			o.Header[http.CanonicalHeaderKey(k)] = v
-		}
-	}
+	o := Outcome{Code: st.Code(), Message: st.Message(), Header: headers(header, trailer)}
 	if err == nil {
 		o.Reply = reply
 	}
 	return o, o.readDetails(st.Proto().GetDetails())
+}
+
+func headers(all ...metadata.MD) http.Header {
+	h := http.Header{}
+	for _, md := range all {
+		for k, v := range md {
+			h[http.CanonicalHeaderKey(k)] = v
+		}
+	}
+	return h
 }
 
 // HTTPCall sends any request over HTTP and returns the raw answer.
@@ -200,9 +205,10 @@ func (a *API) Raw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, er
 		ctx = metadata.NewOutgoingContext(ctx, metadata.New(c.Headers))
 	}
 	var answer []byte
-	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(bare{}))
+	var header, trailer metadata.MD
+	err := conn.Invoke(ctx, "/"+r.Name, &raw, &answer, grpc.ForceCodecV2(bare{}), grpc.Header(&header), grpc.Trailer(&trailer))
 	o, wrong := OfGRPC(err)
-	o.Raw = answer
+	o.Raw, o.Header = answer, headers(header, trailer)
 	return o, wrong
 }
 
