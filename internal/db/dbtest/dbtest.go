@@ -5,12 +5,16 @@ package dbtest
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"latchkey.dev/ent/migrate"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/pgtemp"
@@ -129,19 +133,36 @@ const template = "latchkey_template"
 
 // startCluster runs once in a process; the cluster ends with it.
 var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
-	return pgtemp.Start(context.Background())
+	key, err := schemaKey()
+	if err != nil {
+		return nil, err
+	}
+	return pgtemp.Clone(context.Background(), key, func(c *pgtemp.Cluster) error {
+		if err := c.Exec(context.Background(), "CREATE DATABASE "+template); err != nil {
+			return err
+		}
+		return migrated(c.URL(template))
+	})
 })
 
-var makeTemplate = sync.OnceValue(func() error {
-	c, err := startCluster()
-	if err != nil {
-		return err
+// schemaKey names what the template depends on: our migrations, and the job queue's in the dependencies.
+func schemaKey() (string, error) {
+	var key strings.Builder
+	if build, ok := debug.ReadBuildInfo(); ok {
+		for _, d := range build.Deps {
+			fmt.Fprintln(&key, d.Path, d.Version)
+		}
 	}
-	if err := c.Exec(context.Background(), "CREATE DATABASE "+template); err != nil {
+	err := fs.WalkDir(migrate.Files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := migrate.Files.ReadFile(path)
+		fmt.Fprintln(&key, path, string(content))
 		return err
-	}
-	return migrated(c.URL(template))
-})
+	})
+	return key.String(), err
+}
 
 func cluster(t testing.TB) *pgtemp.Cluster {
 	t.Helper()
@@ -154,11 +175,7 @@ func cluster(t testing.TB) *pgtemp.Cluster {
 
 func postgresCopy(t testing.TB) string {
 	t.Helper()
-	c := cluster(t)
-	if err := makeTemplate(); err != nil {
-		t.Fatal(err)
-	}
-	return database(t, c, "TEMPLATE "+template)
+	return database(t, cluster(t), "TEMPLATE "+template)
 }
 
 var databases atomic.Int64

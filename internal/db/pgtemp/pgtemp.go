@@ -4,6 +4,7 @@
 package pgtemp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ import (
 
 // Cluster is a running server that ends with this process, however that ends.
 type Cluster struct {
-	dir      string
+	dir, bin string
+	attr     *syscall.SysProcAttr
 	lifeline *os.File // the server's watcher ends it when this closes
 	watcher  *exec.Cmd
 }
@@ -34,40 +36,46 @@ var ErrMissing = errors.New("PostgreSQL server programs (initdb, postgres) not f
 // watch runs the server beside a read that ends when the parent is gone, then removes
 // everything. Signals that reach the whole process group are left to that.
 const watch = `trap "" INT TERM HUP
-"$1" -D "$2/data" &
+"$1" -D "$2/data" -k "$2" &
 read -r _
 kill -QUIT $!; kill -CONT $! && wait $!
 rm -rf "$2"`
 
 // Start makes a cluster and waits until it answers.
 func Start(ctx context.Context) (*Cluster, error) {
-	return begin(ctx, func(bin, data string) []string {
-		return []string{filepath.Join(bin, "initdb"), "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"}
-	}, "fsync = off", "synchronous_commit = off", "full_page_writes = off", "max_connections = 300", "shared_buffers = 64MB", "log_min_messages = fatal")
+	return start(ctx, (*Cluster).initialize)
 }
 
-// begin makes the directory of a cluster, fills it by a program, and starts a server on it.
-func begin(ctx context.Context, fill func(bin, data string) []string, settings ...string) (*Cluster, error) {
+// start makes a cluster whose data directory create makes.
+func start(ctx context.Context, create func(*Cluster, context.Context) error) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("/tmp", "latchkey-pg-") // short: a socket's path holds about 100 bytes
+	dir, err := os.MkdirTemp(fastDirectory(), "latchkey-pg-")
 	if err != nil {
 		return nil, err
 	}
-	attr, err := unprivileged(dir)
-	if err != nil {
+	c := &Cluster{dir: dir, bin: bin}
+	if c.attr, err = unprivileged(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	c := &Cluster{dir: dir}
-	if err := c.start(ctx, bin, attr, fill(bin, c.data()), settings); err != nil {
+	if err := cmp.Or(create(c, ctx), c.launch(), c.await(ctx)); err != nil {
 		return nil, errors.Join(err, c.Stop(), os.RemoveAll(dir))
 	}
 	return c, nil
 }
 
-func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+// fastDirectory is where clusters live: in memory where there is plenty, because a database is some hundred files. Both paths
+// are short, as a socket's path holds about 100 bytes.
+func fastDirectory() string {
+	const memory, plenty = "/dev/shm", 4 << 30
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(memory, &fs); err == nil && fs.Bavail*uint64(fs.Bsize) > plenty {
+		return memory
+	}
+	return "/tmp"
+}
 
 // programs is the directory of the newest installed server.
 func programs() (string, error) {
@@ -118,30 +126,36 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-func (c *Cluster) start(ctx context.Context, bin string, attr *syscall.SysProcAttr, fill, settings []string) error {
-	command := exec.CommandContext(ctx, fill[0], fill[1:]...)
-	command.Dir, command.SysProcAttr = c.dir, attr
-	if out, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(fill[0]), err, out)
+// initialize makes an empty data directory.
+func (c *Cluster) initialize(ctx context.Context) error {
+	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
+		return err
 	}
-	conf := strings.Join(append(settings, "listen_addresses = ''", "unix_socket_directories = '"+c.dir+"'", ""), "\n")
+	conf := strings.Join([]string{
+		"listen_addresses = ''", "fsync = off", "synchronous_commit = off",
+		"full_page_writes = off", "max_connections = 300", "shared_buffers = 64MB", "log_min_messages = fatal", "",
+	}, "\n")
 	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	if _, err := f.WriteString(conf); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := c.launch(bin, attr); err != nil {
-		return err
-	}
-	return c.await(ctx)
+	_, err = f.WriteString(conf)
+	return errors.Join(err, f.Close())
 }
 
-func (c *Cluster) launch(bin string, attr *syscall.SysProcAttr) error {
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// program runs one of PostgreSQL's programs as the cluster's user.
+func (c *Cluster) program(ctx context.Context, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
+	cmd.Dir, cmd.SysProcAttr = c.dir, c.attr
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", name, err, out)
+	}
+	return nil
+}
+
+func (c *Cluster) launch() error {
 	log, err := os.Create(filepath.Join(c.dir, "log"))
 	if err != nil {
 		return err
@@ -153,8 +167,8 @@ func (c *Cluster) launch(bin string, attr *syscall.SysProcAttr) error {
 	}
 	defer in.Close()
 	// Files, not buffers: os/exec needs no goroutine then, and none outlives a test.
-	c.watcher = exec.Command("/bin/sh", "-c", watch, "sh", filepath.Join(bin, "postgres"), c.dir)
-	c.watcher.Dir, c.watcher.SysProcAttr = "/", attr
+	c.watcher = exec.Command("/bin/sh", "-c", watch, "sh", filepath.Join(c.bin, "postgres"), c.dir)
+	c.watcher.Dir, c.watcher.SysProcAttr = "/", c.attr
 	c.watcher.Stdin, c.watcher.Stdout, c.watcher.Stderr = in, log, log
 	if err := c.watcher.Start(); err != nil {
 		return errors.Join(err, out.Close())

@@ -13,8 +13,8 @@ import (
 
 // Standby starts a standby of the cluster, which from then on stores no change before the standby has it.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
-	s, err := begin(ctx, func(bin, data string) []string {
-		return []string{filepath.Join(bin, "pg_basebackup"), "-D", data, "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync"}
+	s, err := start(ctx, func(s *Cluster, ctx context.Context) error {
+		return s.program(ctx, "pg_basebackup", "-D", s.data(), "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
 	})
 	if err != nil {
 		return nil, err
