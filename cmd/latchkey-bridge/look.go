@@ -16,6 +16,7 @@ import (
 
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/text"
 )
 
 type status struct {
@@ -33,7 +34,7 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	case s.JSON:
 		return json.NewEncoder(os.Stdout).Encode(h)
 	}
-	return describe(os.Stdout, h)
+	return describe(text.Terminal(os.Stdout), h)
 }
 
 func (s *status) stopped(c *commands) error {
@@ -143,7 +144,7 @@ func (d *doctor) Run(ctx context.Context, c *commands) error {
 	} else {
 		found = append(found, d.locks(ctx, c)...)
 	}
-	return tell(os.Stdout, found)
+	return tell(text.Terminal(os.Stdout), found)
 }
 
 // tell lists what was found, and below what is not well what to do about it.

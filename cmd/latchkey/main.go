@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/text"
 )
 
 // version is set by the linker.
@@ -57,6 +58,8 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 			code = int(e)
 		}
 	}()
+	// Names come from partners and bridges: none of them controls the terminal.
+	out, errs = text.Terminal(out), text.Terminal(errs)
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
 		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups,

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"latchkey.dev/internal/text"
 )
 
 // answer prints what the server answered: as JSON where that is asked for, else for people.
@@ -18,11 +20,11 @@ func (s *session) answer(m proto.Message, human func()) error {
 		human()
 		return nil
 	}
-	text, err := protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}.Marshal(m)
+	raw, err := protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(s.out, string(text))
+	_, err = fmt.Fprintln(s.out, string(raw))
 	return err
 }
 
@@ -53,7 +55,11 @@ func (s *session) table(none string, header []string, rows [][]string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
 	for _, r := range rows {
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(r, "\t"), "\t"))
+		cells := make([]string, len(r))
+		for i, c := range r {
+			cells[i] = text.Escape(c)
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
 	}
 	_ = w.Flush()
 }
@@ -63,7 +69,7 @@ func (s *session) facts(pairs ...string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			fmt.Fprintf(w, "%s\t%s\n", pairs[i], pairs[i+1])
+			fmt.Fprintf(w, "%s\t%s\n", pairs[i], text.Escape(pairs[i+1]))
 		}
 	}
 	_ = w.Flush()

@@ -84,6 +84,27 @@ func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
 	})
 }
 
+// After a restore from an older copy a bridge reports acts that the database does not hold: the session goes on.
+func TestReportOfAnUnknownActHasNoEffect(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		for _, id := range []string{"", "act_unknown", "\x00"} {
+			b.acted(id, lock.ActDone)
+		}
+		done := s.unlocking(n, lockID, 5*time.Second)
+		b.acted(b.act().Id, lock.ActDone)
+		if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+			t.Errorf("the opening after them: %+v", r)
+		}
+		if got := counted(t, n.counters.ignored.WithLabelValues("invalid")); got != 3 {
+			t.Errorf("%v messages are counted as invalid, want 3", got)
+		}
+	})
+}
+
 func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")

@@ -55,7 +55,7 @@ func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte,
 		return nil, errHello
 	}
 	greeting := lock.Hello{
-		Node: n.cfg.Name, BootID: text(hello.BootId, 64), Software: text(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
+		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
 		Keys: heldKeys(hello),
 	}
 	var open *lock.Session

@@ -303,7 +303,7 @@ func (n *Node) greet(ctx context.Context, bridgeID string) ([]byte, error) {
 // judged is the bridge's word on an act's result: for a SmartKey that it refused, why.
 func judged(r *lockv1.ActReport) string {
 	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
-		return text(r.Result, 32)
+		return printable(r.Result, 32)
 	}
-	return text(lock.RefusedKey+r.SmartkeyReason, 32)
+	return printable(lock.RefusedKey+r.SmartkeyReason, 32)
 }

@@ -22,6 +22,10 @@ func (s *session) take(r received) cause {
 		s.node.counters.ignored.WithLabelValues("otherEpoch").Inc()
 		return ""
 	}
+	if !named(m) {
+		s.node.counters.ignored.WithLabelValues("invalid").Inc()
+		return ""
+	}
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return s.write("slotReport", func(tx *db.Tx) error {
@@ -50,6 +54,21 @@ func (s *session) take(r received) cause {
 	return ""
 }
 
+// named reports whether what a message is about can have the name that the bridge gives it.
+func named(m *lockv1.ConnectRequest) bool {
+	switch k := m.Kind.(type) {
+	case *lockv1.ConnectRequest_SlotReport:
+		return address(k.SlotReport.GetAddress())
+	case *lockv1.ConnectRequest_UnmanagedSlots:
+		return address(k.UnmanagedSlots.GetAddress())
+	case *lockv1.ConnectRequest_LockReport:
+		return address(k.LockReport.GetAddress())
+	case *lockv1.ConnectRequest_ActReport:
+		return address(k.ActReport.GetId())
+	}
+	return true
+}
+
 func (s *session) learn(tx *db.Tx, learned []lock.Learned, err error) error {
 	if err != nil || len(learned) == 0 {
 		return err
@@ -75,11 +94,7 @@ func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 }
 
 func (s *session) learnLock(r *lockv1.LockReport) cause {
-	heard, ok := heardReport(r)
-	if !ok {
-		s.node.counters.ignored.WithLabelValues("invalid").Inc()
-		return ""
-	}
+	heard := heardReport(r)
 	var locks []lock.Driven
 	why := s.write("lockReport", func(tx *db.Tx) (err error) {
 		locks, err = lock.Hear(tx, s.open.BridgeID, s.open.Epoch, []lock.Heard{heard})

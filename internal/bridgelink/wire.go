@@ -12,12 +12,13 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/text"
 )
 
-// text is a string of a bridge as far as it may be stored: printable, and cut to most bytes.
-func text(s string, most int) string {
+// printable is a string of a bridge as far as it may be stored: without unprintable characters, and cut to most bytes.
+func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+		if text.Unprintable(r) || r == utf8.RuneError {
 			return -1
 		}
 		return r
@@ -44,8 +45,8 @@ func maybeWhen(t *timestamppb.Timestamp) *time.Time {
 	return &at
 }
 
-// address tells whether a bridge's name for a lock can be one: it is stored as it is, never cut.
-func address(s string) bool { return s != "" && len(s) <= 255 && s == text(s, 255) }
+// address tells whether a bridge's name for a lock, or an id, can be one: it is used as it is, never cut.
+func address(s string) bool { return s != "" && len(s) <= 255 && s == printable(s, 255) }
 
 // one is s if it is one of the words, else instead.
 func one[T ~string](s string, instead T, words ...T) T {
@@ -67,7 +68,7 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 			continue
 		}
 		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
-			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: text(o.Rule, 255), At: when(o.ObservedAt),
+			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: printable(o.Rule, 255), At: when(o.ObservedAt),
 			Window: int(o.Window), Used: o.Used, Cleared: o.Cleared,
 		}})
 	}
@@ -101,9 +102,9 @@ func happenings(b *lockv1.EventBatch) []lock.Happened {
 			continue
 		}
 		out = append(out, lock.Happened{
-			Sequence: int64(e.Sequence), Address: e.Address, Kind: e.Kind, Slot: int(min(e.Slot, math.MaxInt32)),
-			Generation: int64(e.Generation), Reason: text(e.Reason, 64), OccurredAt: when(e.OccurredAt),
-			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"), Phone: text(e.SmartkeyPhone, 16),
+			Sequence: int64(e.Sequence), Address: printable(e.Address, 255), Kind: printable(e.Kind, 64), Slot: int(min(e.Slot, math.MaxInt32)),
+			Generation: int64(e.Generation), Reason: printable(e.Reason, 64), OccurredAt: when(e.OccurredAt),
+			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"), Phone: printable(e.SmartkeyPhone, 16),
 		})
 	}
 	return out
@@ -121,17 +122,17 @@ func heardHello(h *lockv1.Hello) ([]lock.Heard, bool) {
 			return nil, false
 		}
 		known[lk.Address] = true
-		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: text(lk.Model, 255)}
+		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: printable(lk.Model, 255)}
 		copy(heard.Digest[:], lk.Digest)
 		out = append(out, heard)
 	}
 	return out, true
 }
 
-func heardReport(r *lockv1.LockReport) (lock.Heard, bool) {
+func heardReport(r *lockv1.LockReport) lock.Heard {
 	return lock.Heard{
-		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: text(r.Model, 255),
-	}, address(r.Address)
+		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: printable(r.Model, 255),
+	}
 }
 
 func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
@@ -140,7 +141,7 @@ func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 	}
 	small := func(n uint32) int { return int(min(n, 1<<16)) }
 	out := &slot.Capabilities{
-		PINMin: small(c.PinMinLength), PINMax: small(c.PinMaxLength), Alphabet: text(c.PinAlphabet, 128),
+		PINMin: small(c.PinMinLength), PINMax: small(c.PinMaxLength), Alphabet: printable(c.PinAlphabet, 128),
 		Slots:    small(c.SlotsTotal),
 		Readable: one(c.PinReadable, slot.ReadableNone, slot.ReadableMasked, slot.ReadableClear),
 		Schedule: one(c.NativeSchedule, slot.ScheduleNone, slot.ScheduleWindow, slot.ScheduleWeekly),
@@ -151,10 +152,10 @@ func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 		OpLifetime:        time.Duration(c.OperationLifetimeMs) * time.Millisecond,
 	}
 	for _, p := range c.PinForbiddenPrefixes {
-		out.ForbiddenPrefixes = append(out.ForbiddenPrefixes, text(p, 128))
+		out.ForbiddenPrefixes = append(out.ForbiddenPrefixes, printable(p, 128))
 	}
 	for _, k := range c.CredentialKinds {
-		out.Kinds = append(out.Kinds, slot.CredentialKind(text(k, 32)))
+		out.Kinds = append(out.Kinds, slot.CredentialKind(printable(k, 32)))
 	}
 	return out
 }
@@ -165,7 +166,7 @@ func state(s *lockv1.LockStatus) *lock.Status {
 	}
 	out := &lock.Status{
 		Bolt: one(s.Bolt, "unknown", "locked", "unlocked", "notFullyLocked", "jammed"),
-		Door: one(s.Door, "unknown", "open", "closed"), Online: s.Online, Firmware: text(s.Firmware, 64),
+		Door: one(s.Door, "unknown", "open", "closed"), Online: s.Online, Firmware: printable(s.Firmware, 64),
 		BatteryObservedAt: maybeWhen(s.BatteryObservedAt), LastSeenAt: maybeWhen(s.LastSeenAt),
 		ClockOffsetMS: s.ClockOffsetMs, ClockObservedAt: maybeWhen(s.ClockObservedAt),
 	}

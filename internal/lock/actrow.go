@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 )
 
 // Written by hand, because somebody waits at the door: by way of ent these take several times as long and as much memory.
@@ -38,6 +39,9 @@ const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.grant_i
 	JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE a.id = $1 AND b.id = $2 AND b.revoked_at IS NULL`
 
+// errActUnknown concerns one message only: a bridge may report an act that is gone since the database was restored.
+var errActUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no act of that id")
+
 // actAt finds an act on a lock of a bridge that was not revoked.
 func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	a, lk := &ent.Act{ID: actID}, &ent.Lock{BridgeID: bridgeID}
@@ -47,7 +51,7 @@ func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 		return nil, nil, fmt.Errorf("read act %s: %w", actID, err)
 	}
 	if !found {
-		return nil, nil, errActTaken
+		return nil, nil, errActUnknown
 	}
 	lk.ID, lk.PropertyID = a.LockID, a.PropertyID
 	return a, lk, nil

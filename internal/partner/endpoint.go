@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/text"
 )
 
 // What we ask of a partner.
@@ -125,7 +126,7 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	}
 	if len(e.Token) > 1024 {
 		add("token", fault.TooLong, "must have at most 1024 bytes")
-	} else if strings.ContainsFunc(e.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	} else if strings.ContainsFunc(e.Token, text.Unprintable) {
 		add("token", fault.NotPrintable, "must not hold control characters, such as the end of a line")
 	}
 	if e.TokenIn != InQuery && e.TokenIn != InHeader {

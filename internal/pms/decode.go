@@ -11,6 +11,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // Space types of the contract.
@@ -276,7 +277,7 @@ func (r *reader) string(path string, raw json.RawMessage, least, most int) strin
 	return ""
 }
 
-func unprintable(c rune) bool { return unicode.IsControl(c) || c == unicode.ReplacementChar }
+func unprintable(c rune) bool { return text.Unprintable(c) || c == unicode.ReplacementChar }
 
 func (r *reader) bool(path string, raw json.RawMessage) bool {
 	switch string(raw) {

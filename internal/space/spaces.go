@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/gate"
@@ -15,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/text"
 )
 
 // Most spaces and gates a property may have.
@@ -290,8 +290,8 @@ func texts(name, floor string) []fault.Field {
 		if len(f.value) > f.most {
 			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.TooLong, Message: fmt.Sprintf("must not be over %d bytes", f.most)})
 		}
-		if !utf8.ValidString(f.value) || strings.ContainsFunc(f.value, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.NotPrintable, Message: "must be printable text"})
+		if p := text.Problem(f.value); p != "" {
+			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.NotPrintable, Message: p})
 		}
 	}
 	return wrong

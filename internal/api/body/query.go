@@ -5,11 +5,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // maxParameters bounds how many names a query string may hold.
@@ -170,26 +170,23 @@ func (q *parameter) assignList(list protoreflect.List, f *field) {
 }
 
 // parse reads one value as it stands in a query string.
-func parse(f *field, zero protoreflect.Value, text string) (protoreflect.Value, problem) {
-	if !utf8.ValidString(text) {
-		return zero, problem{fault.NotPrintable, "is not valid UTF-8"}
-	}
-	if strings.IndexByte(text, 0) >= 0 {
-		return zero, problem{fault.NotPrintable, "must not hold a NUL character"}
+func parse(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, problem) {
+	if p := text.Problem(raw); p != "" {
+		return zero, problem{fault.NotPrintable, p}
 	}
 	fd := f.value
 	switch f.form {
 	case formTimestamp:
 		// A plus sign that was not percent-encoded arrives as a blank.
-		return zero, setTimestamp(zero.Message(), strings.Replace(text, " ", "+", 1))
+		return zero, setTimestamp(zero.Message(), strings.Replace(raw, " ", "+", 1))
 	case formDuration:
-		return zero, setDuration(zero.Message(), text)
+		return zero, setDuration(zero.Message(), raw)
 	case formFieldMask:
-		return zero, setFieldMask(zero.Message(), text)
+		return zero, setFieldMask(zero.Message(), raw)
 	case formWrapper:
 		fd = zero.Message().Descriptor().Fields().ByNumber(1)
 	}
-	v, p := word(fd, text)
+	v, p := word(fd, raw)
 	if f.form == formWrapper && p.message == "" {
 		zero.Message().Set(fd, v)
 		return zero, p

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // problem is why a value was refused; none when message is empty.
@@ -85,26 +85,22 @@ func (d *reader) scalar(fd protoreflect.FieldDescriptor, raw jsontext.Value) (v 
 
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// text unquotes a JSON string; what is no text, or holds a NUL, is noted.
+// text unquotes a JSON string. It notes a string that is no text of one line.
 func (d *reader) text(raw jsontext.Value) (string, bool) {
-	inner := raw[1 : len(raw)-1]
-	if bytes.IndexByte(inner, '\\') < 0 {
-		if !utf8.Valid(inner) {
-			d.wrong(fault.NotPrintable, "is not valid UTF-8")
+	plain := []byte(raw[1 : len(raw)-1])
+	if bytes.IndexByte(plain, '\\') >= 0 {
+		var err error
+		if plain, err = jsontext.AppendUnquote(nil, raw); err != nil {
+			d.wrong(fault.NotPrintable, "is not valid Unicode text")
 			return "", false
 		}
-		return string(inner), true
 	}
-	plain, err := jsontext.AppendUnquote(nil, raw)
-	switch {
-	case err != nil:
-		d.wrong(fault.NotPrintable, "is not valid Unicode text")
-		return "", false
-	case bytes.IndexByte(plain, 0) >= 0:
-		d.wrong(fault.NotPrintable, "must not hold a NUL character")
+	s := string(plain)
+	if p := text.Problem(s); p != "" {
+		d.wrong(fault.NotPrintable, p)
 		return "", false
 	}
-	return string(plain), true
+	return s, true
 }
 
 func floating(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {

@@ -200,7 +200,7 @@ const (
 	Reason_REASON_BAD_FORMAT Reason = 108
 	// Named twice.
 	Reason_REASON_DUPLICATE Reason = 109
-	// NUL, or no valid UTF-8.
+	// A control character (such as NUL, a line end, an escape, or one that changes the direction of text), or no valid UTF-8.
 	Reason_REASON_NOT_PRINTABLE Reason = 110
 	// Cannot be sent together with another field.
 	Reason_REASON_CONFLICTING Reason = 111

@@ -1,0 +1,93 @@
+// Package text decides which characters a text of one line may have, shows text on a terminal, and splits names into
+// words that can be compared.
+package text
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Unprintable reports whether a character controls a terminal or the direction of text instead of being shown: the controls
+// C0 and C1, line and paragraph separators, and the embeddings, overrides and isolates of bidirectional text.
+func Unprintable(r rune) bool {
+	switch {
+	case r < ' ', r >= 0x7f && r <= 0x9f:
+		return true
+	case r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+		return true
+	}
+	return false
+}
+
+// Problem says why s cannot be a value of one line; empty: it can.
+func Problem(s string) string {
+	for i := 0; i < len(s); {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			if r, n = utf8.DecodeRuneInString(s[i:]); r == utf8.RuneError && n == 1 {
+				return "is not valid UTF-8"
+			}
+		}
+		if Unprintable(r) {
+			return fmt.Sprintf("must not hold control characters, such as U+%04X", r)
+		}
+		i += n
+	}
+	return ""
+}
+
+// Escape shows unprintable characters as escapes of JSON, such as \u001b.
+func Escape(s string) string {
+	if Problem(s) == "" {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		write(&b, r)
+	}
+	return b.String()
+}
+
+func write(b *strings.Builder, r rune) {
+	if Unprintable(r) {
+		fmt.Fprintf(b, `\u%04x`, r)
+	} else {
+		b.WriteRune(r)
+	}
+}
+
+// Terminal returns a writer to w that escapes unprintable characters except the end of a line and the tab.
+func Terminal(w io.Writer) io.Writer { return &terminal{to: w} }
+
+type terminal struct {
+	mu   sync.Mutex
+	to   io.Writer
+	rest []byte // the beginning of a character that continues in the next write
+}
+
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	data := append(t.rest, p...)
+	t.rest = nil
+	var b strings.Builder
+	for len(data) > 0 {
+		if !utf8.FullRune(data) {
+			t.rest = append([]byte(nil), data...)
+			break
+		}
+		r, n := utf8.DecodeRune(data)
+		if data = data[n:]; r == '\n' || r == '\t' {
+			b.WriteRune(r)
+		} else {
+			write(&b, r)
+		}
+	}
+	if _, err := io.WriteString(t.to, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

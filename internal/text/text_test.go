@@ -1,0 +1,69 @@
+package text
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestProblem(t *testing.T) {
+	for _, good := range []string{"", "Müller", "O'Neil-Smith", "李雷", "محمد", "שלום\u200f", "é", "e\u0301", "👩‍👩‍👧", "a\u00a0b", "�"} {
+		if p := Problem(good); p != "" {
+			t.Errorf("%q: %s", good, p)
+		}
+	}
+	for _, bad := range []string{
+		"\x00", "a\nb", "a\tb", "\r", "\x1b]0;PWNED\a", "\x7f", "\u0085", "\u009b2J", "a\u202eb", "\u202a", "\u2066", "\u2069", "\u2028", "\u2029",
+	} {
+		if p := Problem(bad); !strings.Contains(p, "control characters") {
+			t.Errorf("%q: %q", bad, p)
+		}
+	}
+	for _, broken := range []string{"\xff", "a\xc3", "\xed\xa0\x80"} {
+		if p := Problem(broken); p != "is not valid UTF-8" {
+			t.Errorf("%q: %q", broken, p)
+		}
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	const said = "Müller\x1b[2J\u009b\u202e\tx\n👩"
+	const want = `Müller\u001b[2J\u009b\u202e` + "\tx\n👩"
+	for size := 1; size <= len(said); size++ {
+		var out strings.Builder
+		w := Terminal(&out)
+		for rest := said; rest != ""; {
+			part := rest[:min(size, len(rest))]
+			if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+			rest = rest[len(part):]
+		}
+		if out.String() != want {
+			t.Errorf("in parts of %d: %q, want %q", size, out.String(), want)
+		}
+	}
+	if got := Escape("a\tb\n"); got != `a\u0009b\u000a` {
+		t.Errorf("Escape: %q", got)
+	}
+}
+
+// JSON that passes a terminal means what it meant.
+func TestTerminalKeepsJSON(t *testing.T) {
+	const said = "a\x1b\u009b\u202e\x7f\"é"
+	raw, err := json.Marshal(said)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if _, err := Terminal(&out).Write(raw); err != nil {
+		t.Fatal(err)
+	}
+	var back string
+	if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back != said {
+		t.Errorf("%q, %v", back, err)
+	}
+	if Problem(out.String()) != "" {
+		t.Errorf("still unprintable: %q", out.String())
+	}
+}
