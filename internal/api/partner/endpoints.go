@@ -76,19 +76,24 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 	}
 }
 
-// ListEndpoints lists the caller's endpoints with their tokens: they are its own.
+// ListEndpoints lists the caller's endpoints. Only a caller that may change them sees their tokens.
 func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsRequest) (*partnerv1.ListEndpointsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.Registry.OwnEndpoints(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
+	withTokens := a.Has(actor.EndpointsWrite)
+	load := partner.Endpoints
+	if withTokens {
+		load = s.Registry.OwnEndpoints
+	}
+	all, err := load(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}
 	list := &partnerv1.EndpointList{Total: int32(len(all))}
 	for _, e := range all {
-		list.List = append(list.List, endpoint(e, true))
+		list.List = append(list.List, endpoint(e, withTokens))
 	}
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }

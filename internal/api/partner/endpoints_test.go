@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
@@ -32,6 +33,29 @@ func TestEndpointTestTellsThePartnersWords(t *testing.T) {
 			got := out.GetData()
 			if got.GetOk() != found.OK || got.GetReason() != found.Reason || got.GetMessage() != found.Message || (got.Reason == nil) != (found.Reason == "") {
 				t.Errorf("%+v: answered %v", found, got)
+			}
+		}
+	})
+}
+
+// A credential that may not change endpoints sees that they are there and how they do, but no token.
+func TestTokensOfEndpointsNeedTheScope(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		s.Registry, s.CheckURL = partner.New(d, s.Keys, clock.System), func(string) error { return nil }
+		if _, err := s.UpsertEndpoint(ctx, &partnerv1.UpsertEndpointRequest{Action: "getSpaces", Url: "https://pms.example/", Token: "secret"}); err != nil {
+			t.Fatal(err)
+		}
+		a, _ := actor.From(ctx)
+		for scope, want := range map[string]bool{actor.EndpointsWrite: true, actor.ReservationsWrite: false} {
+			a.Scopes = []string{scope}
+			out, err := s.ListEndpoints(actor.With(ctx, a), &partnerv1.ListEndpointsRequest{})
+			if err != nil || len(out.GetData().GetList()) != 1 {
+				t.Fatalf("%s: %v, %v", scope, out, err)
+			}
+			e := out.GetData().GetList()[0]
+			if (e.Token != nil) != want || (e.GetToken() == "secret") != want || e.GetUrl() != "https://pms.example/" {
+				t.Errorf("%s: %v", scope, e)
 			}
 		}
 	})

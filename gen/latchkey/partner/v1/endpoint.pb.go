@@ -34,7 +34,7 @@ type Endpoint struct {
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// GET or POST.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
-	// What the service shows to the partner. Answered to its own integration only.
+	// What the service shows to the partner. Answered to its own integration only, with the scope endpoints:write.
 	Token *string `protobuf:"bytes,4,opt,name=token,proto3,oneof" json:"token,omitempty"`
 	// The integration it belongs to.
 	IntegrationId string `protobuf:"bytes,5,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`

@@ -36,7 +36,7 @@ type EndpointServiceClient interface {
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
 	// does not call.
 	UpsertEndpoint(ctx context.Context, in *UpsertEndpointRequest, opts ...grpc.CallOption) (*UpsertEndpointResponse, error)
-	// Lists the registered endpoints with their health.
+	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(ctx context.Context, in *ListEndpointsRequest, opts ...grpc.CallOption) (*ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
 	DeleteEndpoint(ctx context.Context, in *DeleteEndpointRequest, opts ...grpc.CallOption) (*DeleteEndpointResponse, error)
@@ -106,7 +106,7 @@ type EndpointServiceServer interface {
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
 	// does not call.
 	UpsertEndpoint(context.Context, *UpsertEndpointRequest) (*UpsertEndpointResponse, error)
-	// Lists the registered endpoints with their health.
+	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *ListEndpointsRequest) (*ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *DeleteEndpointRequest) (*DeleteEndpointResponse, error)

@@ -54,7 +54,7 @@ type EndpointServiceClient interface {
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
 	// does not call.
 	UpsertEndpoint(context.Context, *v1.UpsertEndpointRequest) (*v1.UpsertEndpointResponse, error)
-	// Lists the registered endpoints with their health.
+	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
@@ -154,7 +154,7 @@ type EndpointServiceHandler interface {
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
 	// does not call.
 	UpsertEndpoint(context.Context, *v1.UpsertEndpointRequest) (*v1.UpsertEndpointResponse, error)
-	// Lists the registered endpoints with their health.
+	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
 	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
