@@ -157,6 +157,10 @@ func (id identity) leaf() (*x509.Certificate, error) {
 	return leaf, nil
 }
 
+// anyAddress tries the addresses of a name in random order, so that the bridges of a site with a name for several nodes
+// spread over them: resolvers return the addresses in the same order each time, and the default tries the first one first.
+const anyAddress = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
+
 // connection is a client of the bridges' listener.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tls(b.clock.Now)
@@ -167,6 +171,7 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 		grpc.WithTransportCredentials(credentials.NewTLS(config)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveWait}),
 		grpc.WithIdleTimeout(0),
+		grpc.WithDefaultServiceConfig(anyAddress),
 	}, b.cfg.DialOptions...)
 	conn, err := grpc.NewClient(id.ConnectAddress, opts...)
 	if err != nil {

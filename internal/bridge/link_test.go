@@ -1,18 +1,25 @@
 package bridge
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
@@ -340,5 +347,42 @@ func TestBackoff(t *testing.T) {
 	}
 	if d := p.after(errSuperseded, 0); d < 5*time.Second || d > 10*time.Second {
 		t.Errorf("superseded: %v", d)
+	}
+}
+
+// A name with an address for each node spreads bridges over the nodes: none of the addresses is always the first.
+func TestTheAddressesOfANameAreTriedInAnyOrder(t *testing.T) {
+	r := enrolledRig(t, newService(t))
+	id, err := tempStore(t, r.dir).identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := manual.NewBuilderWithScheme("nodes")
+	var addresses []resolver.Address
+	for i := range 6 {
+		addresses = append(addresses, resolver.Address{Addr: fmt.Sprintf("192.0.2.%d:7090", i)})
+	}
+	nodes.InitialState(resolver.State{Addresses: addresses})
+	id.ConnectAddress = "nodes:///bridges.example"
+	first := map[string]bool{}
+	for range 40 {
+		tried := make(chan string, len(addresses))
+		b := &Bridge{clock: clock.System, cfg: Config{DialOptions: []grpc.DialOption{
+			grpc.WithResolvers(nodes),
+			grpc.WithContextDialer(func(_ context.Context, address string) (net.Conn, error) {
+				tried <- address
+				return nil, errors.New("not here")
+			}),
+		}}}
+		conn, _, err := b.connection(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Connect()
+		first[<-tried] = true
+		_ = conn.Close()
+	}
+	if len(first) < 2 {
+		t.Errorf("%v is the first of 6 addresses 40 times", first)
 	}
 }

@@ -34,6 +34,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
 	KeepEvents     time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. What stands for longer than that is told again. At least 720h."`
 	SpacesEvery    time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
+	DrainGrace     *time.Duration `group:"serve-running" placeholder:"DURATION" help:"At a stop, how long the server still answers while it says that it is not ready, so that load balancers notice. Left out: 5s, or 0 where every listener is on loopback."`
 	Drain          time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
 	CallDeadline   time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`
 
@@ -115,6 +116,22 @@ func (c Config) DatabaseURL() string {
 	return "sqlite:" + filepath.Join(c.DataDir, "latchkey.db")
 }
 
+// defaultGrace is longer than a load balancer takes that asks each second or two.
+const defaultGrace = 5 * time.Second
+
+// Grace is how long a server that stops still answers while it says that it is not ready.
+func (c Config) Grace() time.Duration {
+	if c.DrainGrace != nil {
+		return *c.DrainGrace
+	}
+	for _, address := range []string{c.Listen.HTTP, c.Listen.GRPC, c.Listen.Bridge} {
+		if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
+			return defaultGrace
+		}
+	}
+	return 0
+}
+
 // KeyPath is the key file, by default beside the data directory and so outside of what a copy of the data holds.
 func (c Config) KeyPath() string {
 	if c.KeyFile != "" {
@@ -161,6 +178,9 @@ func (c Config) Validate() error {
 	}
 	if c.TLS.Cert != "" && len(c.TLS.Domains) > 0 {
 		fail("--tls-domains goes without --tls-cert")
+	}
+	if g := c.Grace(); g < 0 || g > 5*time.Minute {
+		fail("--drain-grace must be from 0 to 5m")
 	}
 	for flag, d := range map[string]time.Duration{"spaces-every": c.SpacesEvery, "call-deadline": c.CallDeadline} {
 		if d < time.Second {

@@ -57,6 +57,7 @@ func TestValidate(t *testing.T) {
 		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
 		"no names for ACME":  {func(c *Config) { c.TLS.ACME = "https://ca.example/directory" }, "--tls-domains"},
 		"half a NATS pair":   {func(c *Config) { c.NATS.Key = "a" }, "--nats-cert"},
+		"endless grace":      {func(c *Config) { d := time.Hour; c.DrainGrace = &d }, "--drain-grace"},
 		"no connection":      {func(c *Config) { c.DatabaseConns = 3 }, "--database-conns"},
 		"short memory":       {func(c *Config) { c.KeepEvents = time.Hour }, "--keep-events"},
 		"restless":           {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
@@ -73,5 +74,26 @@ func TestValidate(t *testing.T) {
 	open.Listen.HTTP, open.Insecure = "0.0.0.0:80", true
 	if err := open.Validate(); err != nil {
 		t.Errorf("--insecure is refused: %v", err)
+	}
+}
+
+func TestGraceIsForListenersThatOthersReach(t *testing.T) {
+	chosen := 7 * time.Second
+	for name, tt := range map[string]struct {
+		change func(*Config)
+		want   time.Duration
+	}{
+		"all on loopback":    {func(*Config) {}, 0},
+		"only operations":    {func(c *Config) { c.Listen.Ops = "192.0.2.1:7099" }, 0},
+		"HTTP for others":    {func(c *Config) { c.Listen.HTTP = ":7080" }, 5 * time.Second},
+		"gRPC for others":    {func(c *Config) { c.Listen.GRPC = "192.0.2.1:7070" }, 5 * time.Second},
+		"bridges for others": {func(c *Config) { c.Listen.Bridge = "[::]:7090" }, 5 * time.Second},
+		"chosen":             {func(c *Config) { c.Listen.HTTP, c.DrainGrace = ":7080", &chosen }, chosen},
+	} {
+		c := Default()
+		tt.change(&c)
+		if got := c.Grace(); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -146,5 +148,41 @@ func TestDrainClosesTheBridgesListenerAndKeepsThoseWhoseTurnHasNotCome(t *testin
 	}
 	if opened == 0 {
 		t.Error("no lock of the bridge that stays was found")
+	}
+}
+
+// Load balancers send calls to a stopping node until their next health check: until then every listener answers, also
+// where no bridge has to leave.
+func TestAStoppingNodeAnswersUntilItsGraceIsOver(t *testing.T) {
+	c := settings(t, "")
+	grace := 5 * time.Second
+	c.DrainGrace = &grace
+	n := open(t, c, server.Options{})
+	health := watch(t, n.GRPCAddr(), "")
+	until(t, health, healthv1.HealthCheckResponse_SERVING)
+	stopped := make(chan error, 1)
+	go func() { stopped <- n.stop() }()
+	until(t, health, healthv1.HealthCheckResponse_NOT_SERVING)
+	_ = health.close()
+	if code, text := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %d %q", code, text)
+	}
+	if code, _ := get(t, "http://"+n.HTTPAddr()+"/docs"); code != http.StatusOK {
+		t.Errorf("a call on a new connection: %d", code)
+	}
+	for _, address := range []string{n.GRPCAddr(), n.BridgeAddr()} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_ = conn.Close()
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+	if conn, err := net.Dial("tcp", n.HTTPAddr()); err == nil {
+		_ = conn.Close()
+		t.Error("the listener is open after the stop")
 	}
 }

@@ -78,13 +78,24 @@ func (s *Server) serve(g *errgroup.Group) {
 // last is how long calls have to end after the bridges have left.
 const last = 5 * time.Second
 
+// linger serves on for the grace of the configuration while every health check says that the server is not ready. Load
+// balancers ask every second or so, and send calls to a closed listener until then. It ends early if a part fails.
+func (s *Server) linger(running context.Context) {
+	s.parts.health.Shutdown()
+	grace := time.NewTimer(s.cfg.Grace())
+	defer grace.Stop()
+	select {
+	case <-grace.C:
+	case <-running.Done():
+	}
+}
+
 // stop lets bridges leave spread over a window, and calls finish. What does not end is cut: neither http's Shutdown nor
 // grpc's GracefulStop returns while a stream is open. The bridges' listener is closed at once: a bridge that leaves finds
 // nobody here, and the next address of the same name.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+last)
 	defer cancel()
-	s.parts.health.Shutdown()
 	var all sync.WaitGroup
 	graceful := func(server *grpc.Server) {
 		cut := context.AfterFunc(ctx, server.Stop)

@@ -179,6 +179,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	s.parts.ready.Store(false)
 	s.log.Info("stopping", "cause", cause(ctx, running))
+	s.linger(running)
 	s.stop(s.cfg.Drain)
 	stop()
 	return g.Wait()
