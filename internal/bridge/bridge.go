@@ -218,7 +218,7 @@ func (b *Bridge) take(ctx context.Context, e driver.Event) error {
 	o := b.owners[e.Address]
 	switch {
 	case e.Kind == driver.SlotChanged:
-		b.doubt(ctx, e)
+		b.alter(ctx, e)
 		return nil
 	case e.Kind == driver.Opened && e.Slot != 0 && o != nil:
 		return b.entered(ctx, o, e)
@@ -226,15 +226,15 @@ func (b *Bridge) take(ctx context.Context, e driver.Event) error {
 	return b.happened(e)
 }
 
-// doubt has a slot read that somebody changed, or all if it is not known which.
-func (b *Bridge) doubt(ctx context.Context, e driver.Event) {
+// alter passes on that somebody changed a slot at its lock, or any slot if the lock does not say which.
+func (b *Bridge) alter(ctx context.Context, e driver.Event) {
 	o := b.owners[e.Address]
 	switch {
 	case o == nil:
 	case e.Slot == 0:
-		signal(o.doubted)
+		signal(o.altered)
 	default:
-		o.offer(ctx, []slot.Event{{Kind: slot.Doubted, Slot: e.Slot}})
+		o.offer(ctx, []slot.Event{{Kind: slot.Altered, Slot: e.Slot}})
 	}
 }
 

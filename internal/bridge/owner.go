@@ -44,7 +44,8 @@ type owner struct {
 	entries   chan entry
 	answers   chan slot.Event // holds one
 	met       chan struct{}   // holds one signal: a session with the service has begun
-	doubted   chan struct{}   // holds one signal: any slot may have changed
+	doubted   chan struct{}   // holds one signal: the lock is in reach again, any slot may have changed
+	altered   chan struct{}   // holds one signal: somebody changed slots at the lock, it does not say which
 	busy      bool            // a call is under way
 	timer     *time.Timer
 	read      map[uint32]time.Time // when a slot was last read, in this run
@@ -58,7 +59,7 @@ type owner struct {
 func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 	caps := l.Capabilities()
 	o := &owner{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxLen), entries: make(chan entry), answers: make(chan slot.Event, 1),
-		met: make(chan struct{}, 1), doubted: make(chan struct{}, 1), read: map[uint32]time.Time{}, restraint: restraint{},
+		met: make(chan struct{}, 1), doubted: make(chan struct{}, 1), altered: make(chan struct{}, 1), read: map[uint32]time.Time{}, restraint: restraint{},
 		clock: &lockClock{moved: make(chan struct{}, 1)},
 	}
 	// A call may wait for its turn on the radio as long as it may take. Both count towards the
@@ -111,6 +112,8 @@ func (o *owner) run(ctx context.Context) error {
 			events = o.doubts(fresh)
 		case <-o.doubted:
 			events = o.doubts(0)
+		case <-o.altered:
+			events = o.alterations()
 		case <-o.clock.moved:
 			events = []slot.Event{{Kind: slot.Ticked}}
 		case <-o.timer.C:
@@ -138,6 +141,16 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 		at, ok := o.read[s.Number]
 		if s.Held.Is == slot.Ours && (!ok || now.Sub(at) >= older) {
 			events = append(events, slot.Event{Kind: slot.Doubted, Slot: s.Number})
+		}
+	}
+	return events
+}
+
+// alterations says of each slot that holds a code, or is about to, that somebody changed it.
+func (o *owner) alterations() (events []slot.Event) {
+	for _, s := range o.state.Slots {
+		if s.Held.Is == slot.Ours || s.Number == o.state.Op.Slot && o.state.Op.Kind == slot.OpSet {
+			events = append(events, slot.Event{Kind: slot.Altered, Slot: s.Number})
 		}
 	}
 	return events

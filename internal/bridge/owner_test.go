@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -221,6 +222,54 @@ func TestADriftedSlotIsSetAgainAndTold(t *testing.T) {
 		got := s.journal()
 		if len(got) != 2 || got[0].Kind != "tampered" || got[0].Slot != 1 {
 			t.Errorf("journal: %+v", got)
+		}
+	})
+}
+
+// A lock that cannot be read reports that somebody changed a code, or was reset: what it holds is not known, and set again.
+func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
+	for name, change := range map[string]func(h *sim.House) error{
+		"one slot": func(h *sim.House) error { return h.Program("front", 1, "") },
+		"a reset":  func(h *sim.House) error { return h.Reset("front", true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock, Latency: time.Second})
+				s.want("front", 1, stay("345678", 0, 100*time.Hour))
+				s.pass(20 * time.Second)
+				before := len(s.journal())
+				if err := change(s.house); err != nil {
+					t.Fatal(err)
+				}
+				s.pass(time.Second / 2)
+				if o := s.observed("front", 1); o.Evidence != slot.Unconfirmed {
+					t.Errorf("after the change: %+v", o)
+				}
+				s.pass(20 * time.Second)
+				if o := s.observed("front", 1); o.Evidence != slot.Accepted || !s.opens("front", "345678") {
+					t.Errorf("later: %+v, opens %v", o, s.opens("front", "345678"))
+				}
+				told := s.journal()[before:]
+				if !slices.ContainsFunc(told, func(o occurrence) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
+					t.Errorf("journal: %+v", told)
+				}
+			})
+		})
+	}
+}
+
+// That a lock is in reach again says nothing about its codes: they are not set again each time.
+func TestALockThatIsInReachAgainKeepsItsCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.want("front", 1, stay("345678", 0, 100*time.Hour))
+		s.pass(20 * time.Second)
+		writes := s.house.Writes("front")
+		signal(s.bridge.owners["front"].doubted)
+		signal(s.bridge.owners["front"].met)
+		s.pass(time.Minute)
+		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.Writes("front") != writes {
+			t.Errorf("%+v, %d writes more", o, s.house.Writes("front")-writes)
 		}
 	})
 }

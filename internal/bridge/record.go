@@ -53,6 +53,8 @@ type storedSlot struct {
 	Passed   uint8         `json:"passed,omitempty"`
 	Spent    string        `json:"spent,omitempty"`
 	Looked   bool          `json:"looked,omitempty"`
+	Altered  bool          `json:"altered,omitempty"`
+	Alters   uint8         `json:"alters,omitempty"`
 }
 
 type storedDesired struct {
@@ -82,6 +84,7 @@ func storeSlot(s slot.Slot) storedSlot {
 		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
+		Altered: s.Altered, Alters: s.Alters,
 	}
 }
 
@@ -94,5 +97,6 @@ func (s storedSlot) slot() slot.Slot {
 		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
+		Altered: s.Altered, Alters: s.Alters,
 	}
 }

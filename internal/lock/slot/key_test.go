@@ -16,7 +16,7 @@ func (w *world) key(b []byte, slots int) []byte {
 		w.drifts, w.stored, w.noted, w.acked, w.batch, w.batchOf, w.sequence, w.written)
 	for i := range slots {
 		e.server(w.srv[i])
-		e.flag(w.touched[i], w.blind[i])
+		e.flag(w.touched[i], w.blind[i], w.news[i])
 		if w.calm {
 			e.flag(w.changed[i])
 			e.b = append(e.b, w.writes[i])
@@ -50,7 +50,7 @@ func (w *world) key(b []byte, slots int) []byte {
 	e.num(uint64(len(w.air)))
 	for _, f := range w.air {
 		e.op(f.op)
-		e.flag(f.overtaken, f.fresh)
+		e.flag(f.overtaken, f.fresh, f.landed)
 		e.at(f.opens, f.ends)
 	}
 	for p := range w.peers {
@@ -147,6 +147,7 @@ func (e *encoder) peer(p *peer) {
 		e.text(string(s.Refused))
 		e.text(string(s.Code))
 		e.text(s.Spent)
-		e.flag(s.Cured, s.Looked)
+		e.flag(s.Cured, s.Looked, s.Altered)
+		e.b = append(e.b, s.Alters)
 	}
 }

@@ -43,6 +43,8 @@ type Slot struct {
 	Cured    bool      // a slot that answered Duplicate or Occupied after doubt was cleared once
 	Looked   bool      // the slot was read since Desired came or an attempt failed
 	Spent    string    // the code for one use that was used here, or on another lock; Desired.Once of then
+	Altered  bool      // somebody changed the slot while a write to it was in flight
+	Alters   uint8     // changes at the lock since Desired came, saturating
 	Passed   uint8     // operations on other slots that went first while this one was ready
 }
 
@@ -122,9 +124,10 @@ const (
 	Answered                      // the driver answered operation Seq with Result
 	Ticked                        // time passed
 	Booted                        // the bridge started and loaded this record
-	Doubted                       // the lock or a person may have changed Slot: read it again
+	Doubted                       // Slot may have changed: read it again, where it can be read
 	Entered                       // the code in Slot opened the door
 	Spent                         // Code was used on another lock
+	Altered                       // the lock reports that somebody changed Slot at the lock itself
 )
 
 // Event moves a Lock. At never goes back within one run of a bridge; Booted makes good for a clock

@@ -30,12 +30,17 @@ func (c *scenario) people(w world, add adder) {
 		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.ReadAt.IsZero() && c.idle(w) {
 			add(c.step(w, atLock, Event{Kind: Doubted, Slot: uint32(i + 1)}), "read-back due", false)
 		}
+		if w.news[i] && w.peers[atLock].alive {
+			t := w
+			t.news[i], t.blind[i] = false, false
+			add(c.step(t, atLock, Event{Kind: Altered, Slot: uint32(i + 1)}), "the lock's report of the change arrives", false)
+		}
 	}
 	if w.left.touches > 0 && has(c.hands, 'r') {
 		t := w
 		t.left.touches--
 		for i := range c.slots {
-			t.empties(i)
+			t.empties(c, i)
 		}
 		add(t, "somebody resets the lock", true)
 	}
@@ -125,7 +130,7 @@ func (c *scenario) touch(w world, i int, add adder) {
 	if has(c.hands, 'e') && w.cell[i].pin != "" {
 		t := w
 		t.left.touches--
-		t.empties(i)
+		t.empties(c, i)
 		add(t, "somebody empties slot "+string('1'+rune(i)), true)
 	}
 	// Between our look into a slot and our write nobody can do anything about a stranger, unless the
@@ -134,22 +139,22 @@ func (c *scenario) touch(w world, i int, add adder) {
 		t := w
 		t.left.touches--
 		if w.srv[i].Grant == "" {
-			t.changedByHand(i, cell{pin: stranger})
+			t.changedByHand(c, i, cell{pin: stranger})
 		} else {
-			t.changedByHand(i, cell{pin: intruder})
+			t.changedByHand(c, i, cell{pin: intruder})
 		}
 		add(t, "somebody programs slot "+string('1'+rune(i)), true)
 	}
 }
 
-func (w *world) empties(i int) { w.changedByHand(i, cell{}) }
+func (w *world) empties(c *scenario, i int) { w.changedByHand(c, i, cell{}) }
 
-func (w *world) changedByHand(i int, to cell) {
+func (w *world) changedByHand(c *scenario, i int, to cell) {
 	if w.cell[i] == to {
 		return
 	}
 	w.cell[i] = to
-	w.touched[i], w.blind[i] = true, true
+	w.touched[i], w.blind[i], w.news[i] = true, true, c.reports && w.peers[atLock].alive
 	w.reports = slices.Clone(w.reports)
 	for k := range w.reports {
 		w.reports[k].stale = w.reports[k].stale || w.reports[k].slot == i

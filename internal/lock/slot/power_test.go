@@ -43,6 +43,7 @@ func (c *scenario) killed(w world) world {
 	}
 	w.zombie = false
 	w.peers[atLock].alive, w.peers[atLock].wake = false, unset
+	w.news = [2]bool{} // nobody hears it
 	if c.off&storeFirst != 0 {
 		w.peers[atLock].lock.Op = Op{}
 	}
@@ -73,7 +74,7 @@ func (c *scenario) step(w world, p int, ev Event) world {
 		w = w.orphan()
 	}
 	before := w.peers[p].lock
-	if (ev.Kind == Answered && ev.Result != OK) || ev.Kind == Doubted || before.Op.Kind != "" && !before.Op.Until.After(ev.At) {
+	if (ev.Kind == Answered && ev.Result != OK) || ev.Kind == Doubted || ev.Kind == Altered || before.Op.Kind != "" && !before.Op.Until.After(ev.At) {
 		w.calm = false
 	}
 	var actions []Action

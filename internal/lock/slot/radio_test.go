@@ -41,7 +41,7 @@ func (c *scenario) reading(w world, op Op, add adder) {
 
 // hidden says of a change by hand that reading the slot does not show it.
 func (c *scenario) hidden(w world, i int) bool {
-	return !c.caps.ReadBack || (w.cell[i].pin == intruder && c.caps.Readable != ReadableClear)
+	return !c.caps.ReadBack && !w.news[i] || (c.caps.ReadBack && w.cell[i].pin == intruder && c.caps.Readable != ReadableClear)
 }
 
 func (c *scenario) lands(w, rest world, f flight, awaited bool, add adder) {
@@ -51,6 +51,10 @@ func (c *scenario) lands(w, rest world, f flight, awaited bool, add adder) {
 			add(c.step(t, atLock, Event{Kind: Answered, Seq: 1, Result: r}), label, fault)
 		}
 	}
+	if f.landed {
+		answer(rest, OK, "the answer arrives", false)
+		return
+	}
 	if f.op.Kind == OpSet && !f.op.Replace && w.cell[i].pin != "" && c.tells {
 		answer(rest, Occupied, "refused: occupied", false)
 		add(rest, "occupied, answer lost", true)
@@ -58,6 +62,13 @@ func (c *scenario) lands(w, rest world, f flight, awaited bool, add adder) {
 	}
 	done := c.land(rest, f)
 	add(done, "lands, answer lost", true)
+	if c.reports && awaited {
+		t, later := done, f
+		later.landed = true
+		t.air = append(slices.Clip(t.air), later)
+		t.blind[i] = false
+		add(t, "lands, the answer is on its way", false)
+	}
 	seen := done
 	seen.blind[i] = false
 	answer(seen, OK, "lands "+string(f.op.Kind), false)

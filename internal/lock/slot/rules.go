@@ -23,30 +23,32 @@ const (
 	formerKept                       // a former code may open until evidence says that it does not
 
 	// Of the bridge.
-	olderIgnored  // an older desired generation has no effect
-	answerOfOp    // an answer counts for its own operation only
-	oneAtATime    // no operation starts while another is in flight
-	answerFence   // what was not answered may land: wait it out
-	bootFence     // what the run before had in the air may land: wait it out
-	newLockFence  // what another bridge had in the air may land: wait it out
-	bootDoubt     // an operation cut off by a stop leaves its slot in doubt
-	giveUp        // an operation that is never answered ends
-	doubt         // an unanswered write leaves its slot in doubt
-	inTheAir      // a slot is not as wanted while a write to it is in flight
-	readFirst     // a slot that is not known to hold ours is read before it is written
-	ownMemory     // a bridge that knows a slot needs nobody to tell it what it wrote
-	foreignSpared // a slot that holds something foreign is not written
-	notReplacing  // a setting says whether it may replace what is there
-	refusalEnds   // what is refused takes the code before it off
-	ownRefusal    // a refusal counts for the generation that was tried
-	persistence   // a removal is never given up
-	seeing        // a reading is believed more than what was thought
-	clockMargin   // the clock's error shortens windows on both ends
-	lockSteps     // no code ahead of time on a lock that would open a step early
-	revokeFirst   // removals go before settings
-	fairness      // nobody is overtaken for ever
-	waking        // time alone moves a lock
-	onceOnly      // a code for one use that was used is wanted no more
+	olderIgnored    // an older desired generation has no effect
+	answerOfOp      // an answer counts for its own operation only
+	oneAtATime      // no operation starts while another is in flight
+	answerFence     // what was not answered may land: wait it out
+	bootFence       // what the run before had in the air may land: wait it out
+	newLockFence    // what another bridge had in the air may land: wait it out
+	bootDoubt       // an operation cut off by a stop leaves its slot in doubt
+	giveUp          // an operation that is never answered ends
+	doubt           // an unanswered write leaves its slot in doubt
+	inTheAir        // a slot is not as wanted while a write to it is in flight
+	readFirst       // a slot that is not known to hold ours is read before it is written
+	ownMemory       // a bridge that knows a slot needs nobody to tell it what it wrote
+	foreignSpared   // a slot that holds something foreign is not written
+	notReplacing    // a setting says whether it may replace what is there
+	refusalEnds     // what is refused takes the code before it off
+	ownRefusal      // a refusal counts for the generation that was tried
+	persistence     // a removal is never given up
+	seeing          // a reading is believed more than what was thought
+	clockMargin     // the clock's error shortens windows on both ends
+	lockSteps       // no code ahead of time on a lock that would open a step early
+	revokeFirst     // removals go before settings
+	fairness        // nobody is overtaken for ever
+	waking          // time alone moves a lock
+	alteredDoubt    // what somebody changed at a lock that cannot be read is in doubt
+	alteredInFlight // also where that was while a write was in flight
+	onceOnly        // a code for one use that was used is wanted no more
 )
 
 func (r rules) keeps(g guard) bool { return r.off&g == 0 }

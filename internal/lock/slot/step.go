@@ -26,6 +26,8 @@ func step(l Lock, ev Event, r rules) (Lock, []Action) {
 		m.booted()
 	case Doubted:
 		m.doubted()
+	case Altered:
+		m.altered()
 	case Entered:
 		m.entered()
 	case Spent:
@@ -71,6 +73,7 @@ func (m *machine) wanted() {
 	}
 	s.Desired = d
 	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed, s.Looked = "", "", "", 0, time.Time{}, false, 0, false
+	s.Alters = 0
 	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
 		s.Held = Held{}
 	}
@@ -80,6 +83,38 @@ func (m *machine) doubted() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
 		m.lock.Slots[i].ReadAt = m.ev.At
 	}
+}
+
+// altered takes a report of the lock that somebody changed a slot at the lock itself. A lock that can be read is read. What
+// is in the slot of another is not known any more, so the code is set again: soon the first time, later and later if
+// somebody goes on changing it, or if the lock reports our own writes as changes.
+func (m *machine) altered() {
+	i, ok := m.lock.find(m.ev.Slot)
+	if !ok {
+		return
+	}
+	s := &m.lock.Slots[i]
+	if m.lock.Caps.ReadBack {
+		s.ReadAt = m.ev.At
+		return
+	}
+	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.keeps(alteredInFlight) {
+		s.Altered = true // before the write landed or after: its answer does not say
+	}
+	if s.Held.Is != Ours || !m.rules.keeps(alteredDoubt) {
+		return
+	}
+	m.drift(s)
+	m.doubtAltered(s)
+}
+
+// doubtAltered forgets what a slot holds after somebody changed it.
+func (m *machine) doubtAltered(s *Slot) {
+	s.Held = Held{Is: Unsure}
+	if s.Alters > 0 {
+		s.RetryAt = m.ev.At.Add(m.rules.retry(OpSet, s.Alters-1))
+	}
+	s.Alters = min(s.Alters+1, m.rules.attempts)
 }
 
 // entered notes the use of a code. What a lock tells of a slot that holds nothing of ours, as far as we know, was
@@ -124,6 +159,7 @@ func (m *machine) booted() {
 		s := &m.lock.Slots[i]
 		s.RetryAt = earlier(s.RetryAt, m.ev.At.Add(m.rules.retrySet))
 		s.ReadAt = earlier(s.ReadAt, m.ev.At.Add(m.rules.readEvery))
+		s.Altered = false // its write is in doubt as a whole
 	}
 	op := m.lock.Op
 	m.lock.Op = Op{}
@@ -166,6 +202,7 @@ func (m *machine) answered() {
 	}
 	m.lock.Op = Op{}
 	s := m.at(op.Slot)
+	defer func() { s.Altered = false }()
 	switch {
 	case op.Kind == OpRead:
 		m.read(s)
@@ -193,6 +230,9 @@ func (m *machine) landed(s *Slot, op Op) {
 	s.Code, s.Attempts, s.RetryAt, s.ReadAt = "", 0, time.Time{}, time.Time{}
 	if m.lock.Caps.ReadBack {
 		s.ReadAt = m.ev.At
+	}
+	if s.Altered {
+		m.doubtAltered(s)
 	}
 }
 

@@ -256,6 +256,20 @@ func TestBootWaitsForWhatWasInTheAir(t *testing.T) {
 	b.inFlight(OpSet, 2)
 }
 
+// The fence of an operation that was given up is in the time of the run before, whose clock may have been ahead.
+func TestBootSetsTheFenceByItsOwnClock(t *testing.T) {
+	b := newBench(t, realLock())
+	b.want(1, always)
+	b.answer(Timeout)
+	b.now = b.now.Add(-time.Hour)
+	b.send(Event{Kind: Booted})
+	b.want(2, always)
+	b.pass(10*time.Second - 1)
+	b.idle()
+	b.pass(1)
+	b.inFlight(OpSet, 2)
+}
+
 func TestANewLockWaitsForItsFormerBridge(t *testing.T) {
 	b := newBench(t, realLock())
 	b.lock = New(b.lock.Caps, b.now)
@@ -328,6 +342,19 @@ func TestARefusedReplacementTakesTheOldCodeOff(t *testing.T) {
 	b.answer(Duplicate)
 	b.observed(1, false, Failed, Duplicate)
 	b.inFlight(OpClear, 1)
+}
+
+// A lock that calls a slot occupied which holds our own older code speaks of that code: it is taken off, not spared.
+func TestOurOwnCodeIsNotSomebodyElses(t *testing.T) {
+	b := newBench(t, realLock())
+	b.want(1, always)
+	b.answer(OK)
+	b.want(1, Desired{Intent: Present, PIN: "9999"})
+	b.answer(Occupied)
+	b.observed(1, false, Failed, Occupied)
+	b.inFlight(OpClear, 1)
+	b.answer(OK)
+	b.idle()
 }
 
 func TestDuplicateOfOurOwnLostAttempt(t *testing.T) {

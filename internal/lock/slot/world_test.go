@@ -35,6 +35,7 @@ func (in cell) ours() bool { return in.gen > 0 }
 type flight struct {
 	op        Op
 	overtaken bool      // ghost: a later operation on the slot has taken effect
+	landed    bool      // it has taken effect, and its answer is on the way
 	fresh     bool      // ghost: nothing of ours could be in the slot when it started
 	opens     time.Time // ghost: the window that was meant
 	ends      time.Time
@@ -83,6 +84,7 @@ type world struct {
 	window   [2]Desired // the latest window
 	touched  [2]bool    // somebody changed the slot and the server was not told yet
 	blind    [2]bool    // somebody changed the slot and the bridge has not seen it yet
+	news     [2]bool    // the lock reported a change by hand, and the bridge has not taken it
 	used     [2]string  // the code for one use that was used, and the bridge was told
 	refused  [2]uint64  // the generation that the lock refused last
 	passed   [2]uint8   // operations that went before a ready one
@@ -134,6 +136,7 @@ type scenario struct {
 	foreign bool   // slot 1 starts with a stranger's code
 	hands   string // what people do at the lock: e empties, p programs a code, r resets to factory
 	tells   bool   // the lock answers Occupied
+	reports bool   // the lock reports what people do at it
 	lossy   bool   // the lock refuses now and then
 	direct  bool   // the link takes no time
 	sweep   bool   // wake-ups get lost, the sweep makes them good
