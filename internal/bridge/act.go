@@ -114,7 +114,7 @@ func (r *actor) carryOut(ctx context.Context, a act) (outcome, result string) {
 		return actExpired, string(slot.Busy)
 	}
 	defer o.radio.release()
-	if ctx.Err() != nil {
+	if !time.Now().Before(a.deadline) { // ctx may not know yet
 		return actExpired, string(slot.Timeout)
 	}
 	answer := o.lock.Unlock(ctx)

@@ -183,6 +183,22 @@ func TestEventsComeInOrderUntilTheyAreStored(t *testing.T) {
 	}
 }
 
+// A service that acknowledges more than it was told loses nothing that happens later.
+func TestAnAcknowledgementOfMoreThanWasSentLosesNothing(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	for want := uint64(1); want <= 2; want++ {
+		if _, err := r.house.Press("front", "999999"); err != nil {
+			t.Fatal(err)
+		}
+		if got := until(k, batch).GetEvents()[0].GetSequence(); got != want {
+			t.Fatalf("event %d, want %d", got, want)
+		}
+		k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: 1_000_000}}})
+	}
+}
+
 func report(m *lockv1.ConnectRequest) (*lockv1.ActReport, bool) {
 	return m.GetActReport(), m.GetActReport() != nil
 }

@@ -1,0 +1,55 @@
+package bridgelink
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+)
+
+// An order that was left in two places is sent once: whoever takes it first is the only one.
+func TestAnOrderInTwoPlacesIsSentOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		var stored lock.Order
+		s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
+			stored, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			return err
+		}))
+		replies := make(chan ending, 4)
+		o := &order{actID: stored.ActID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
+		box := &n.current(b.id).box
+		for range 2 {
+			if why := box.order(o, time.Now()); why != "" {
+				t.Fatalf("the order is not taken: %s", why)
+			}
+		}
+		if a := b.act(); a.Id != stored.ActID {
+			t.Fatalf("act %v", a)
+		}
+		// The next message to the bridge is the next act, and not the same once more.
+		done := make(chan ending, 1)
+		go func() {
+			out, err := s.unlock(n, lockID, 5*time.Second)
+			done <- ending{out, err}
+		}()
+		next := b.act()
+		if next.Id == stored.ActID {
+			t.Fatal("the order was sent twice")
+		}
+		b.acted(stored.ActID, lock.ActDone)
+		b.acted(next.Id, lock.ActDone)
+		for _, from := range []<-chan ending{replies, done} {
+			if r := <-from; r.err != nil || r.out.State != lock.ActDone {
+				t.Errorf("%+v", r)
+			}
+		}
+		if len(replies) != 0 {
+			t.Errorf("answered again: %+v", <-replies)
+		}
+	})
+}
