@@ -54,8 +54,9 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 	return append(broken, e.last()...)
 }
 
-// visiting are the steps about other people at a door. They are told only while the stay has the door for itself.
-var visiting = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff"}
+// passing are the steps that hold for a while only: about other people at a door, as long as the stay has it for itself, and
+// the last change that is told of nowhere else.
+var passing = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff", "bookingChanged"}
 
 // rewritten lists the steps that were told before and are gone.
 func (e explanation) rewritten(before explanation) (broken []string) {
@@ -66,7 +67,7 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 		same := func(o step) bool {
 			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
 		}
-		if !slices.Contains(visiting, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
+		if !slices.Contains(passing, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
 			broken = append(broken, fmt.Sprintf("told before and not any more: %v", s))
 		}
 	}
@@ -88,7 +89,7 @@ func (e explanation) openings(all []opening, complete bool) (broken []string) {
 			}
 		}
 		if best < 0 {
-			broken = append(broken, fmt.Sprintf("no keypad opened then and there: %v", s))
+			broken = append(broken, fmt.Sprintf("no keypad opened then and there: %v%s", s, nearest(all, s.At)))
 			continue
 		}
 		told[best] = true
@@ -102,6 +103,16 @@ func (e explanation) openings(all []opening, complete bool) (broken []string) {
 		}
 	}
 	return broken
+}
+
+// nearest names the openings around a time.
+func nearest(all []opening, at time.Time) (out string) {
+	for _, o := range all {
+		if o.At.Sub(at).Abs() < 2*slackOfSteps {
+			out += fmt.Sprintf("\n  lock %s on door %s opened at %s", o.Lock, o.Door, stamp(o.At))
+		}
+	}
+	return out
 }
 
 // last compares the evidence of each door with the last step that says any.

@@ -14,7 +14,7 @@ type story struct {
 }
 
 // longestStory bounds what is kept.
-const longestStory = 60
+const longestStory = 100
 
 func (s *story) add(began time.Time, format string, args ...any) {
 	s.mu.Lock()
