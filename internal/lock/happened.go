@@ -112,8 +112,10 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 		return nil, err
 	}
 	at := h.At(tx.Now())
-	if row != nil && row.Generation == h.Generation && at.Before(row.ChangedAt) {
-		at = row.ChangedAt // the bridge's clock is behind: nobody typed a code before it was asked for
+	// The bridge's clock is behind: nobody typed a code before it was asked for. A code that was only changed may have been typed
+	// before the change, and reported by a bridge that had carried the change out by then.
+	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
+		at = row.ChangedAt
 	}
 	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
 	if err := setDoor(tx, &e, lk, row, h.Generation, at); err != nil {

@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/ent"
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -91,6 +92,43 @@ func TestOpeningsKeepTheirTimes(t *testing.T) {
 		h.clock.Set(morning.Add(31 * time.Minute))
 		h.verify("r1")
 		same(t, "after the stay", append(openings, "30 checkedOut ", "31 codeRemoved r1"), h.steps(rsv, kinds...))
+	})
+}
+
+// A bridge reports an opening only after it has carried out new dates: the code was typed before them.
+func TestAnOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1").Row.ID
+		h.clock.Set(morning.Add(12 * time.Minute))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"})
+		h.verify("r1")
+		row := h.slotsAt("r1")[0]
+		h.clock.Set(morning.Add(15 * time.Minute))
+		for n := range 2 {
+			h.typed(int64(1+n), morning.Add(time.Duration(10+n)*time.Minute), row, row.Generation)
+		}
+		same(t, "the openings", []string{"10 doorOpened r1", "11 doorOpened r1"}, h.steps(rsv, "doorOpened"))
+	})
+}
+
+// Many others go through a gate: that its lock was lost and found stays in the story.
+func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		lost := []string{"10 lockOffline g1", "11 lockOnline g1"}
+		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
+			h.clock.Set(morning.Add(time.Duration(10+n) * time.Minute))
+			h.write(func(tx *db.Tx) error {
+				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-g1"), Kind: kind,
+					Body: map[string]any{"lockId": h.at("lck-g1"), "doorId": h.at("g1"), "reason": "lockOffline"}})
+			})
+		}
+		same(t, "at first", lost, h.steps(rsv, "lockOffline", "lockOnline"))
+		for n := range 120 {
+			h.clock.Set(morning.Add(20*time.Minute + time.Duration(n)*time.Second))
+			h.heard(lock.Happened{Sequence: int64(1 + n), Kind: "opened", OccurredAt: h.clock.Now()}, h.at("lck-g1"))
+		}
+		same(t, "when many have passed", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 	})
 }
 
@@ -210,7 +248,7 @@ func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
 			if err := tx.Bridge.UpdateOneID(h.at("brg")).SetLastSeenAt(tx.Now()).Exec(tx.Context()); err != nil {
 				return err
 			}
-			order, err = lock.StorePresentation(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, lock.MaxDeadline)
+			order, err = lock.StorePresentation(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, time.Now().Add(lock.MaxDeadline))
 			if err != nil {
 				return err
 			}

@@ -211,8 +211,9 @@ func (l *loader) number(subject string, order entevent.OrderOption) (int64, erro
 	return e.SubjectSequence, nil
 }
 
-// atLocks are the kinds of events of a lock that a stay may be told of although they are not about its code.
-var atLocks = []string{string(event.LockOffline), string(event.LockOnline), string(event.DoorOpened), string(event.DoorDenied)}
+// atLocks are the kinds of events of a lock that a stay may be told of although they are not about its code. Each group is
+// bounded by itself: what many people do at a gate must not crowd out that its lock could not be reached.
+var atLocks = [][]string{{string(event.LockOffline), string(event.LockOnline)}, {string(event.DoorOpened), string(event.DoorDenied)}}
 
 // locks loads what happened to the locks of the stay from its first code on, and while it had one.
 func (l *loader) locks() error {
@@ -220,10 +221,12 @@ func (l *loader) locks() error {
 	more := l.f.More
 	for _, lockID := range ids[:min(len(ids), mostLocks)] {
 		for _, subject := range []string{lockID, event.Inside(lockID)} {
-			err := l.latest(mostOfLock, entevent.BySubjectSequence(sql.OrderDesc()),
-				entevent.Subject(subject), entevent.KindIn(atLocks...), entevent.IDGTE(from), entevent.IDLTE(to))
-			if err != nil {
-				return err
+			for _, kinds := range atLocks {
+				err := l.latest(mostOfLock, entevent.BySubjectSequence(sql.OrderDesc()),
+					entevent.Subject(subject), entevent.KindIn(kinds...), entevent.IDGTE(from), entevent.IDLTE(to))
+				if err != nil {
+					return err
+				}
 			}
 		}
 	}
