@@ -25,11 +25,12 @@ type explanation struct {
 
 // opening is a press with a PIN of the stay that opened.
 type opening struct {
-	At   time.Time
-	Lock string
-	Door string // that the lock hung on then
-	Owed bool   // the service said that this PIN opens this door: it has to tell of the opening
-	Lost bool   // the bridge was killed right after, perhaps before it had stored what the lock told
+	At     time.Time
+	Lock   string
+	Door   string // that the lock hung on then; empty: none, and then the service may name the door it hung on before
+	Before []string
+	Owed   bool // the service said that this PIN opens this door: it has to tell of the opening
+	Lost   bool // the bridge was killed right after, perhaps before it had stored what the lock told
 }
 
 // slackOfSteps is how far the time of an opening may be off: a bridge's clock is compared with the service's over links that
@@ -84,7 +85,7 @@ func (e explanation) openings(all []opening, complete bool) (broken []string) {
 		best := -1
 		for i, o := range all {
 			off := s.At.Sub(o.At).Abs()
-			if !told[i] && o.Door == s.Door && off <= slackOfSteps && (best < 0 || off < s.At.Sub(all[best].At).Abs()) {
+			if !told[i] && (o.Door == s.Door || o.Door == "" && slices.Contains(o.Before, s.Door)) && off <= slackOfSteps && (best < 0 || off < s.At.Sub(all[best].At).Abs()) {
 				best = i
 			}
 		}

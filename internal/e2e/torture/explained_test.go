@@ -26,6 +26,8 @@ func TestJudgeExplanation(t *testing.T) {
 		"at another time":                {e: explanation{open, []step{verified, opened(40, "D")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
 		"at another time, and missing":   {e: explanation{open, []step{verified, opened(40, "D")}, false}, openings: []opening{pressed(2, "D")}, complete: true, broken: 2},
 		"at another door":                {e: explanation{open, []step{verified, opened(2, "E")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
+		"at a lock that is on no door":   {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), Before: []string{"E", "D"}}}},
+		"at a lock that never was there": {e: explanation{open, []step{verified, opened(2, "D")}, false}, openings: []opening{{At: at(2), Before: []string{"E"}}}, broken: 1},
 		"twice for one":                  {e: explanation{open, []step{verified, opened(2, "D"), opened(2.1, "D")}, false}, openings: []opening{pressed(2, "D")}, broken: 1},
 		"the same step twice":            {e: explanation{open, []step{verified, verified}, false}, broken: 1},
 		"not told yet":                   {e: explanation{open, []step{verified}, false}, openings: []opening{pressed(2, "D")}},
