@@ -103,15 +103,17 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 		online  bool
 		seen    time.Time
 		battery *uint32
+		bolt    string
 		advice  string
 	}{
-		{true, now, &full, ""},
-		{true, now, nil, ""},
-		{true, now, &weak, "batteries"},
-		{false, now, &full, "batteries"},
-		{false, time.Time{}, nil, "press a key"},
+		{true, now, &full, "locked", ""},
+		{true, now, nil, "", ""},
+		{true, now, &weak, "locked", "batteries"},
+		{false, now, &full, "locked", "batteries"},
+		{false, time.Time{}, nil, "", "press a key"},
+		{true, now, &full, "jammed", "free the bolt"},
 	} {
-		f := examineLock("front", "M1", tt.online, tt.seen, tt.battery)
+		f := examineLock("front", "M1", tt.bolt, tt.online, tt.seen, tt.battery)
 		if f.Well != (tt.advice == "") || !strings.Contains(f.Advice, tt.advice) {
 			t.Errorf("%+v: %+v", tt, f)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/text"
 )
 
@@ -139,7 +140,7 @@ func (d *doctor) Run(ctx context.Context, c *commands) error {
 	found := bridge.Examine(ctx, c.Dir)
 	if h, err := bridge.AskHealth(ctx, c.Dir); err == nil {
 		for _, l := range h.Locks {
-			found = append(found, examineLock(l.Address, l.Model, l.Online, l.LastSeen, l.BatteryPercent))
+			found = append(found, examineLock(l.Address, l.Model, l.Bolt, l.Online, l.LastSeen, l.BatteryPercent))
 		}
 	} else {
 		found = append(found, d.locks(ctx, c)...)
@@ -197,12 +198,12 @@ func look(ctx context.Context, l driver.Lock) bridge.Finding {
 	if err != nil {
 		return bridge.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
 	}
-	return examineLock(l.Address(), l.Model(), s.Online, s.LastSeenAt, s.BatteryPercent)
+	return examineLock(l.Address(), l.Model(), s.Bolt, s.Online, s.LastSeenAt, s.BatteryPercent)
 }
 
 const weakBattery = 20 // percent
 
-func examineLock(address, model string, online bool, seen time.Time, battery *uint32) bridge.Finding {
+func examineLock(address, model, bolt string, online bool, seen time.Time, battery *uint32) bridge.Finding {
 	f := bridge.Finding{What: "lock " + address, Well: true, Seen: model + ", online"}
 	switch {
 	case !online && seen.IsZero():
@@ -210,6 +211,9 @@ func examineLock(address, model string, online bool, seen time.Time, battery *ui
 	case !online:
 		f.Well, f.Seen = false, model+", offline since "+seen.Local().Format(time.DateTime)
 		f.Advice = "look at its batteries first, then whether something stands between it and the radio"
+	case bolt == string(slot.Jammed):
+		f.Well, f.Seen = false, model+", online, jammed"
+		f.Advice = "free the bolt at the door: until it moves, no code opens this lock"
 	case battery != nil && *battery <= weakBattery:
 		f.Well, f.Seen, f.Advice = false, fmt.Sprintf("%s, battery %d %%", model, *battery), "change its batteries"
 	}

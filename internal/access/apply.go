@@ -120,15 +120,10 @@ func (w *work) settle() (Plan, error) {
 
 // findOlder loads the earlier grants of a stay that has access, of which some lock may still hold a code.
 func (w *work) findOlder() (err error) {
-	if !live(w.grant) {
-		return nil
+	if live(w.grant) {
+		w.older, err = w.others()
 	}
-	w.older, err = w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
-		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(mostGrants).All(w.ctx())
-	if err != nil {
-		return fmt.Errorf("load the earlier grants of a stay: %w", err)
-	}
-	return nil
+	return err
 }
 
 // standing is the right that a grant stands for.

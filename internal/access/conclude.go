@@ -114,10 +114,14 @@ func (w *work) evict() error {
 
 // tell writes the events and the staff notices of this run.
 func (w *work) tell(p Plan, held int) error {
-	kind, err := w.kind(p, held)
-	if err != nil {
-		return err
+	var others []*ent.Grant
+	if w.released && held > 0 {
+		var err error
+		if others, err = w.others(); err != nil {
+			return err
+		}
 	}
+	kind := w.kind(p, held, len(others) > 0)
 	if kind != "" {
 		err := event.Append(w.tx, event.Event{PropertyID: w.property, Subject: w.reservation, Kind: kind, Body: body(w.reservation, p)})
 		if err != nil {
@@ -125,7 +129,7 @@ func (w *work) tell(p Plan, held int) error {
 		}
 	}
 	if !live(w.grant) {
-		return nil
+		return w.settleOpen(others)
 	}
 	told := w.notices(p)
 	for _, n := range told {
@@ -138,30 +142,26 @@ func (w *work) tell(p Plan, held int) error {
 	return w.healed(told)
 }
 
-// kind is what this run means to the stay; empty: nothing that is worth telling.
-func (w *work) kind(p Plan, held int) (event.Kind, error) {
+// kind is the event that this run means to the stay; empty: none. more says that other grants of it are not gone.
+func (w *work) kind(p Plan, held int, more bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.shut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := w.opened || !w.had
 	switch {
 	case !live(w.grant):
-		if !w.released || held == 0 {
-			return "", nil
+		if !w.released || held == 0 || more {
+			return ""
 		}
-		more, err := w.others()
-		if err != nil || more {
-			return "", err
-		}
-		return event.AccessRemoved, nil
+		return event.AccessRemoved
 	case first && opens && w.acted:
-		return event.AccessIssued, nil
+		return event.AccessIssued
 	case first && (w.opened || w.moved || w.acted) && (p.Status == StatusFailed || w.unplaced != ""):
-		return event.AccessFailed, nil
+		return event.AccessFailed
 	case w.failed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
-		return event.AccessFailed, nil
+		return event.AccessFailed
 	case w.acted, w.moved && w.had:
-		return event.AccessUpdated, nil
+		return event.AccessUpdated
 	}
-	return "", nil
+	return ""
 }
 
 // body is what an event says of a plan: no PIN, no name.
@@ -192,6 +192,7 @@ var texts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
 	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
 	fault.FormerCode:      "A lock may still open to a former code of this stay (another PIN, room or date): it does not answer, or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
+	fault.LockJammed:      "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
 	fault.SlotsFull:       "A lock of this stay has no free slot. Remove a code at the lock, or wait for one to be cleared.",
 	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
 	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",

@@ -127,7 +127,7 @@ type fitted struct {
 func (f fitted) decided(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
-		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now),
+		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now), Jammed: lock.Jammed(f.lock),
 		PIN: pinRules(c),
 	}
 	switch {

@@ -189,12 +189,27 @@ func (w *work) releaseRetired(held []occupied) error {
 	return w.forget(entpin.GrantID(w.grant.ID), entpin.Retired(true))
 }
 
-// others says whether another grant of the stay is open, or may still be on a lock.
-func (w *work) others() (bool, error) {
-	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
-		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Exist(w.ctx())
+// others lists the other grants of the stay that are open, or of which some lock may still hold a code.
+func (w *work) others() ([]*ent.Grant, error) {
+	found, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
+		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(mostGrants).All(w.ctx())
 	if err != nil {
-		return false, fmt.Errorf("look for other grants of a stay: %w", err)
+		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}
-	return n, nil
+	return found, nil
+}
+
+// settleOpen settles the open grant of a stay after an earlier one is known to be gone from all locks: the plan says less
+// of former codes, and a notice of them may be sent again when they come back.
+func (w *work) settleOpen(others []*ent.Grant) error {
+	for _, g := range others {
+		if !live(g) {
+			continue
+		}
+		run := &work{tx: w.tx, keys: w.keys, rules: w.rules, property: g.PropertyID, reservation: g.ReservationID, grant: g, heard: true}
+		if _, err := run.settle(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

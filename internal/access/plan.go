@@ -51,7 +51,7 @@ func (d PlannedDoor) shut() bool {
 		return true
 	}
 	switch d.Reason {
-	case fault.SpaceInactive:
+	case fault.SpaceInactive, fault.LockJammed:
 		return true
 	case fault.NoBridge, fault.BridgeRevoked:
 		return !d.former && !installed(d.PIN)
@@ -219,6 +219,8 @@ func (f Facts) doorReason(d Door, h Held) fault.Reason {
 		return refusal(h.Result)
 	case !installed(h.Evidence) && d.Lock.away() != "":
 		return d.Lock.away()
+	case d.Lock.Jammed:
+		return fault.LockJammed
 	case h.Result == string(slot.ClockUntrusted):
 		return fault.ClockUntrusted
 	case f.Right.HeldBack:

@@ -21,6 +21,7 @@ func TestDescribe(t *testing.T) {
 		return but(code("a", e), func(h *Held) { h.Result = string(r) })
 	}
 	gone := func(h Held, e slot.Evidence) Held { return but(h, func(h *Held) { h.Present, h.Evidence = false, e }) }
+	jammed := func(d Door) Door { d.Lock.Jammed = true; return d }
 	changed := func(e slot.Evidence) Held { return but(code("a", e), func(h *Held) { h.Rewritten = true }) }
 	former := func(e slot.Evidence) Held { return but(changed(e), func(h *Held) { h.Former = true }) }
 	away := func(h Held) Held { h.Away = fault.LockOffline; return h }
@@ -83,6 +84,10 @@ func TestDescribe(t *testing.T) {
 		{"an untrusted clock", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Accepted, slot.ClockUntrusted)}}, StatusIssued,
 			[]string{"a accepted planned clockUntrusted"}, []fault.Reason{fault.ClockUntrusted}},
 
+		{"jammed", Facts{Right: allowed, Doors: []Door{jammed(room("a")), gateAt("g")}, Held: []Held{code("a", slot.Verified), code("g", slot.Verified)}}, StatusPartial,
+			[]string{"a verified planned lockJammed", "g verified planned "}, []fault.Reason{fault.LockJammed}},
+		{"jammed, and the code is on its way", Facts{Right: allowed, Doors: []Door{jammed(room("a"))}, Held: []Held{code("a", slot.Sent)}}, StatusFailed,
+			[]string{"a sent planned lockJammed"}, []fault.Reason{fault.LockJammed}},
 		{"full", Facts{Right: allowed, Doors: []Door{room("a")}}, StatusFailed, []string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull}},
 		{"the lock says it is full", Facts{Right: allowed, Doors: []Door{room("a")}, Held: []Held{answered(slot.Failed, slot.SlotsFull)}}, StatusFailed,
 			[]string{"a failed planned slotsFull"}, []fault.Reason{fault.SlotsFull}},

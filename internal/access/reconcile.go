@@ -34,6 +34,7 @@ type Lock struct {
 	ID       string
 	Bridge   fault.Reason // why no bridge can drive it until a person acts; empty otherwise
 	Online   bool
+	Jammed   bool // its bolt does not move
 	ReadBack bool // what it holds can be read
 	SmartKey bool // it opens to SmartKeys
 	PIN      pin.Rules

@@ -71,6 +71,8 @@ func TestDescribeSmartKeys(t *testing.T) {
 		{"checked out", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removed)}, Tokens: at("a", gone, lives)}, slot.Removing},
 		{"checked out, and the bridge knows", Facts{Right: over, Doors: []Door{room("a")}, Held: []Held{code("a", slot.Removing)}, Tokens: at("a", gone)}, slot.Removed},
 		{"checked out, without a PIN", Facts{Right: over, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Removed},
+		{"a door that was left, and only its SmartKey may open", Facts{Right: allowed, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
+		{"a door of a stay that is over, and only its SmartKey may open", Facts{Right: over, Had: true, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
 		{"a door that is left", Facts{Right: allowed, Doors: []Door{room("b")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", lives)}, slot.Removing},
 		{"a door that is left, and the bridge knows", Facts{Right: allowed, Doors: []Door{room("b")}, Held: []Held{code("a", slot.Verified)}, Tokens: at("a", gone)}, slot.Removed},
 		{"a door that is kept without a place", Facts{Right: allowed, Held: []Held{code("a", slot.Verified)}, Names: kept(room("a")), Tokens: at("a", live)}, slot.Used},
@@ -109,6 +111,30 @@ func TestABridgesWordOfKeysCounts(t *testing.T) {
 	} {
 		if known, revoked := told(issuer, tc.bridge, index); known != tc.known || revoked != tc.revoked {
 			t.Errorf("%s: known %v, revoked %v", tc.what, known, revoked)
+		}
+	}
+}
+
+// TestAStaleSmartKeyIsAChangeUnderWay: while a bridge may accept a SmartKey from before a change, or from before the end, the
+// status says so.
+func TestAStaleSmartKeyIsAChangeUnderWay(t *testing.T) {
+	verified := []Held{code("a", slot.Verified)}
+	gone := []Held{but(code("a", slot.Removed), func(h *Held) { h.Present = false })}
+	tokens := func(t Token) map[string][]Token { return map[string][]Token{"l-a": {t}} }
+	for _, tc := range []struct {
+		what  string
+		facts Facts
+		want  Status
+	}{
+		{"a good one", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Good: true})}, StatusIssued},
+		{"one from before the change", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
+		{"the bridge refuses it", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
+		{"checked out", Facts{Right: Right{Reason: fault.CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
+		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: fault.CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
+	} {
+		tc.facts.Doors = []Door{room("a")}
+		if got := Describe(tc.facts).Status; got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.what, got, tc.want)
 		}
 	}
 }

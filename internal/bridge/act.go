@@ -118,6 +118,9 @@ func (r *actor) carryOut(ctx context.Context, a act) (outcome, result string) {
 		return actExpired, string(slot.Timeout)
 	}
 	answer := o.lock.Unlock(ctx)
+	if answer.Result == slot.Jammed {
+		r.bridge.jammed(a.address)
+	}
 	switch {
 	case answer.Result == slot.OK:
 		outcome = actDone

@@ -87,3 +87,27 @@ func TestActsThatCannotBe(t *testing.T) {
 		}
 	})
 }
+
+// What an event or a refused opening says of a bolt is the lock's status at once, and what a look says of it later, too.
+func TestAJammedBoltIsKnownBeforeTheNextLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		bolt := func(what, want string) {
+			t.Helper()
+			synctest.Wait()
+			if _, st := s.bridge.out.known("front"); st.Bolt != want {
+				t.Errorf("%s: the bolt is said to be %s, want %s", what, st.Bolt, want)
+			}
+		}
+		s.house.SetJammed("front", true)
+		bolt("an event", "jammed")
+		_, st := s.bridge.out.known("front")
+		st.Bolt = "locked"
+		s.bridge.out.look("front", st, false) // as if the event had been lost
+		s.act("act_1", "front", time.Second)
+		bolt("a refused opening", "jammed")
+		s.house.SetJammed("front", false)
+		s.pass(2 * statusEvery)
+		bolt("a look once it moves", "locked")
+	})
+}

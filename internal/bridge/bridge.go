@@ -223,7 +223,18 @@ func (b *Bridge) take(ctx context.Context, e driver.Event) error {
 	case e.Kind == driver.Opened && e.Slot != 0 && o != nil:
 		return b.entered(ctx, o, e)
 	}
+	if e.Kind == driver.Jammed {
+		b.jammed(e.Address)
+	}
 	return b.happened(e)
+}
+
+// jammed notes that a bolt does not move, before the next look at the lock: an event or a refused opening said so.
+func (b *Bridge) jammed(address string) {
+	_, was := b.out.known(address)
+	now := was
+	now.Bolt = string(slot.Jammed)
+	b.out.look(address, now, news(was, now))
 }
 
 // alter passes on that somebody changed a slot at its lock, or any slot if the lock does not say which.

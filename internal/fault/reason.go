@@ -67,6 +67,7 @@ const (
 	LockRefused         Reason = "lockRefused"
 	SpaceShared         Reason = "spaceShared"
 	FormerCode          Reason = "formerCode"
+	LockJammed          Reason = "lockJammed"
 	ClockUntrusted      Reason = "clockUntrusted"
 	NoBridge            Reason = "noBridge"
 	SpaceInactive       Reason = "spaceInactive"

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // Silence is how long a bridge may go unheard before it counts as offline, whatever its row says: its node may have
@@ -176,6 +177,9 @@ func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string
 func Online(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
 	return br != nil && BridgeOnline(br, now) && lk.Status.Online
 }
+
+// Jammed says whether a lock's bolt is known not to move.
+func Jammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
 // BridgeOnline says whether a bridge has a session and was heard lately.
 func BridgeOnline(br *ent.Bridge, now time.Time) bool {

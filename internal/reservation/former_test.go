@@ -101,9 +101,42 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 					t.Errorf("once it is empty: %s, %v", p.Status, doorsOf(p))
 				}
 				h.formerCode("once it is empty", false)
+
+				if p.Window == nil {
+					return
+				}
+				if c.status == access.StatusRemoving { // no door of its own opens
+					return
+				}
+				told := func() int {
+					return len(slices.DeleteFunc(h.notices(rsv), func(kind string) bool { return kind != "formerCode" }))
+				}
+				before := told()
+				h.reaches("g1", false)
+				h.reset(rsv, access.PartPIN)
+				same(t, "staff, when it comes back", before+1, told())
 			})
 		})
 	}
+}
+
+// A bolt that is known not to move is a reason of the plan.
+func TestAJammedLockIsNoDoorThatOpens(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		jam := func(bolt string) {
+			h.settings(func(tx *db.Tx) error {
+				return tx.Lock.UpdateOneID(h.at("lck-r1")).SetStatus(lock.Status{Online: true, Bolt: bolt}).Exec(tx.Context())
+			})
+		}
+		jam("jammed")
+		p := h.put(state("A", "started")).Plan
+		same(t, "doors", []string{"r1 verified lockJammed", "g1 verified"}, doorsOf(p))
+		same(t, "status", access.StatusPartial, p.Status)
+		same(t, "staff", []string{"lockJammed"}, h.notices(rsv))
+		jam("locked")
+		same(t, "status once it moves", access.StatusIssued, h.plan("A").Status)
+	})
 }
 
 // A place that an earlier grant's code still has is not free for the present one: the door opens to the former code alone.

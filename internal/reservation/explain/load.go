@@ -138,7 +138,7 @@ func (l *loader) doors() error {
 	}
 	for _, lk := range l.lockAt {
 		d := l.f.Doors[l.doorOf[lk.ID]]
-		d.Locked, d.Online, d.ReadBack, d.Jammed = true, states[lk.ID].Online, lk.Capabilities.ReadBack, lk.Status.Bolt == "jammed"
+		d.Locked, d.Online, d.ReadBack, d.Jammed = true, states[lk.ID].Online, lk.Capabilities.ReadBack, lock.Jammed(lk)
 		l.f.Doors[l.doorOf[lk.ID]] = d
 	}
 	return nil

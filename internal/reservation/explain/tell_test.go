@@ -210,6 +210,12 @@ func TestVerdicts(t *testing.T) {
 		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Handed = slot.Queued, true }), Uncertain, OnItsWay},
 		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, fault.LockRefused }), DoesNotOpen, "lockRefused"},
 		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, fault.NoLock }), DoesNotOpen, "noLock"},
+		{"no lock any more, and the code may be in the one that was there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, fault.NoLock }), Uncertain, "noLock"},
+		{"switched off, and the code may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, fault.SpaceInactive }), Uncertain, "spaceInactive"},
+		{"switched off, and the code is gone", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removed, fault.SpaceInactive }), DoesNotOpen, "spaceInactive"},
+		{"a former room's lock that does not answer", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
+			p.Left, p.PIN, p.Reason = true, slot.Removing, fault.LockOffline
+		}), Uncertain, "lockOffline"},
 		{"a clock nobody trusts", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.ClockUntrusted }), Uncertain, "clockUntrusted"},
 		{"it begins later", with(func(f *Facts, p *access.PlannedDoor, _ *Door) { f.Plan.Window.From = at(600) }), OpensAt, "windowInFuture"},
 		{"it is over", with(func(f *Facts, _ *access.PlannedDoor, _ *Door) { f.Plan.Window.To = at(60) }), DoesNotOpen, "windowPast"},

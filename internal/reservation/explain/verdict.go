@@ -25,7 +25,7 @@ const (
 	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
 	Unconfirmed = "unconfirmed" // the code was sent to the lock, and nothing came back
 	NotReadBack = "notReadBack" // the lock took the code, and it has not been seen there yet
-	LockJammed  = "lockJammed"
+	LockJammed  = string(fault.LockJammed)
 )
 
 // Verdict is one door now.
@@ -72,10 +72,10 @@ func after(sentence string) string {
 // word is the verdict and its reason.
 func (f Facts) word(d access.PlannedDoor) (Word, string) {
 	switch {
-	case d.Reason == fault.NoLock, d.Reason == fault.SpaceInactive:
-		return DoesNotOpen, string(d.Reason)
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
 		return f.leaving(d)
+	case d.Reason == fault.NoLock, d.Reason == fault.SpaceInactive:
+		return DoesNotOpen, string(d.Reason)
 	case !f.Plan.Window.To.After(f.Now):
 		return DoesNotOpen, string(fault.WindowPast)
 	}

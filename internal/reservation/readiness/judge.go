@@ -42,7 +42,7 @@ const (
 	BatteryLow      = "batteryLow"
 	LockClockOff    = "lockClockOff"
 	BridgeClockOff  = "bridgeClockOff"
-	LockJammed      = "lockJammed"
+	LockJammed      = string(fault.LockJammed)
 	CodeNotVerified = "codeNotVerified"
 	EndpointFailing = "endpointFailing"
 	MappingConflict = "mappingConflict"
@@ -161,6 +161,8 @@ func (j *judge) place() {
 			}
 		case fault.SpaceShared:
 			j.add(Fix{Reason: string(r), Severity: Risks})
+		case fault.FormerCode:
+			j.add(Fix{Reason: string(r), Severity: Note})
 		}
 	}
 	if j.Conflict {
@@ -170,8 +172,8 @@ func (j *judge) place() {
 
 // door looks at one door of the stay.
 func (j *judge) door(d access.PlannedDoor) {
-	if d.Reason == fault.MovingOut || d.PIN == slot.Removing || d.PIN == slot.Removed {
-		return // it is left
+	if d.Left {
+		return
 	}
 	add := func(reason string, s Severity) {
 		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name})

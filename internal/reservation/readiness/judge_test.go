@@ -94,7 +94,14 @@ func TestJudge(t *testing.T) {
 		}), Ready, ""},
 		{"refused", expected(hour, checkedIn(slot.Failed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.DuplicateOnLock }), NotReady, "blocks duplicateOnLock"},
 		{"the worst first", expected(day, charge(15), full), NotReady, "blocks slotsFull, risks batteryLow"},
-		{"a door that is left does not count", expected(hour, checkedIn(slot.Verified), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.MovingOut }), Ready, ""},
+		{"a door that is left does not count", expected(hour, checkedIn(slot.Verified), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, fault.MovingOut }), Ready, ""},
+		{"a door that is left, with its code on its way out", expected(hour, checkedIn(slot.Removing), off, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Left, d.Reason = true, fault.LockOffline }), Ready, ""},
+		{"switched off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"switched off, and the code is on its way out", expected(hour, checkedIn(slot.Removing), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.SpaceInactive }), NotReady, "blocks spaceInactive"},
+		{"its lock taken off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.NoLock }), NotReady, "blocks noLock"},
+		{"a check-in that was taken back, the code on its way out", expected(hour, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN = slot.Removing }), Ready, ""},
+		{"jammed during the stay", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, l *Lock) { d.Reason, l.Jammed = fault.LockJammed, true }), NotReady, "blocks lockJammed"},
+		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []fault.Reason{fault.FormerCode} }), Ready, "note formerCode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Judge(tt.facts)

@@ -15,6 +15,7 @@ var texts = map[string]string{
 	string(fault.SpaceNotMapped):  "The room of the PMS is mapped to none of yours. Map it.",
 	string(fault.SpaceInactive):   "The space is switched off. Switch it on, or assign another room in the PMS.",
 	string(fault.SpaceShared):     "Another stay is checked in to the same private space. Look whether one is a mistake.",
+	string(fault.FormerCode):      "A lock may still open to a former code of this stay: it does not answer, or refused the new code. The plan of the stay lists the doors.",
 	string(fault.NoLock):          "No electronic lock is on the door. Hand out a key, or put a lock on it.",
 	string(fault.NoBridge):        "The lock has no bridge. Enrol one, or hand out a key.",
 	string(fault.BridgeRevoked):   "The bridge of the lock was revoked. Enrol one, or hand out a key.",
