@@ -291,7 +291,7 @@ func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	if name == dialect.SQLite {
 		q = utcArgs{q}
 	}
-	return entsql.Conn{ExecQuerier: explained{q}}
+	return entsql.Conn{ExecQuerier: watched{explained{q}}}
 }
 
 // utcArgs binds times in UTC with microseconds. SQLite compares them as text, which

@@ -142,7 +142,7 @@ var listedColumns = []string{
 // store brings the listing in the database to the reading.
 func (s *stored) store(tx *db.Tx, out Outcome) error {
 	for part := range slices.Chunk(out.Gone, chunk) {
-		err := tx.PartnerSpace.Update().Where(partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
+		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
 			SetGoneAt(tx.Now()).Exec(tx.Context())
 		if err != nil {
 			return fmt.Errorf("store what a partner no longer lists: %w", err)
@@ -164,7 +164,7 @@ func (s *stored) store(tx *db.Tx, out Outcome) error {
 			return fmt.Errorf("store a partner's listing: %w", err)
 		}
 	}
-	err := tx.PartnerSpace.Update().Where(partnerspace.IntegrationID(s.integrationID), partnerspace.GoneAtIsNil()).
+	err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.GoneAtIsNil()).
 		SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store when a partner's listing was read: %w", err)

@@ -70,6 +70,7 @@ func Open(t testing.TB, engine string, opts ...Option) *db.DB {
 func URL(t testing.TB, engine string) string {
 	t.Helper()
 	failOnComputing(t)
+	failOnUnscoped(t)
 	switch engine {
 	case "sqlite":
 		return "sqlite:" + sqliteCopy(t)

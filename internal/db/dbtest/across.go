@@ -1,0 +1,66 @@
+package dbtest
+
+// Why a function may run a statement that names no property.
+const (
+	sweep   = "a sweep over all properties, which changes the rows that it found by their ids"
+	session = "the bridge's certificate names the bridge, and each row of it is changed under its epoch"
+	loaded  = "the row was loaded under its property in this change"
+	secret  = "the caller proves who they are by a secret, and the row that it leads to names the property"
+	onceKey = "the key begins with an id of the property"
+)
+
+// acrossProperties names the functions that may run statements without a property, and why. Think twice before you add one.
+var acrossProperties = map[string]string{
+	"access.Expire":                sweep,
+	"access.SettleCodes":           sweep,
+	"access.Settler.forget":        sweep,
+	"access.Settler.late":          sweep,
+	"api/idem.(*Memory).recall":    secret,
+	"api/idem.(*Memory).remember":  secret,
+	"event.Append":                 "the subject is an id, and only its numbers are read",
+	"event.Forget":                 sweep,
+	"lock.Clear":                   loaded,
+	"lock.CloseSession":            session,
+	"lock.Enroll":                  secret,
+	"lock.Events":                  session,
+	"lock.Generations":             session,
+	"lock.LookAtBridges":           sweep,
+	"lock.LookAtLocks":             sweep,
+	"lock.NoteKeys":                session,
+	"lock.OpenSession":             session,
+	"lock.Put":                     loaded,
+	"lock.ShutOut":                 session,
+	"lock.Standing":                session,
+	"lock.SweepActs":               sweep,
+	"lock.SweepBridges":            sweep,
+	"lock.SweepLeft":               sweep,
+	"lock.Touch":                   session,
+	"lock.current":                 session,
+	"lock.searched":                loaded,
+	"lock.tellOffline":             sweep,
+	"partner.Connected":            "the operator lists the apps of all properties",
+	"phone.BehindBridges":          sweep,
+	"phone.Get":                    secret,
+	"phone.Sweep":                  sweep,
+	"phone.find":                   secret,
+	"phone.sweepLinks":             sweep,
+	"reservation.Expect":           sweep,
+	"reservation.ForgetChanges":    sweep,
+	"reservation.LastChange":       sweep,
+	"reservation.Superseded":       sweep,
+	"reservation/readiness.Due":    sweep,
+	"reservation/readiness.Hint":   sweep,
+	"reservation/readiness.see":    sweep,
+	"space.Due":                    sweep,
+	"space.ForgetConflicts":        sweep,
+	"staff.ForgetNotices":          sweep,
+	"staff.Notified":               onceKey,
+	"staff.Settle":                 onceKey,
+	"staff/credential.Find":        secret,
+	"staff/credential.List":        "the operator's tokens belong to no property",
+	"staff/credential.Revoke":      "the operator's tokens belong to no property",
+	"staff/credential.Sweep":       sweep,
+	"worker.(*Dispatcher).done":    sweep,
+	"worker.(*Dispatcher).page":    sweep,
+	"worker.ExpireIdempotencyKeys": sweep,
+}

@@ -1,0 +1,113 @@
+package dbtest
+
+import (
+	"fmt"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"latchkey.dev/ent/migrate/tables"
+	"latchkey.dev/internal/db"
+)
+
+// tenantColumn names the tenant of a row.
+const tenantColumn = "property_id"
+
+// tenantTables are the tables whose rows belong to a property.
+var tenantTables = func() map[string]bool {
+	owned := map[string]bool{}
+	for _, t := range tables.Tables {
+		for _, c := range t.Columns {
+			owned[t.Name] = owned[t.Name] || c.Name == tenantColumn
+		}
+	}
+	return owned
+}()
+
+var (
+	tableNames = regexp.MustCompile("(?i)\\b(?:FROM|JOIN|UPDATE)\\s+[`\"]?([a-z_]+)[`\"]?")
+	conditions = regexp.MustCompile(`(?is)\b(?:WHERE|ON)\b(.*)`)
+)
+
+// unscopedTable returns the first table of a statement whose rows belong to a property, if no condition of the statement names
+// the property. An INSERT names it as a column, which the schema demands.
+func unscopedTable(statement string) string {
+	if m := conditions.FindStringSubmatch(statement); m != nil && strings.Contains(m[1], tenantColumn) {
+		return ""
+	}
+	for _, m := range tableNames.FindAllStringSubmatch(statement, -1) {
+		if tenantTables[m[1]] {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+var unscoped struct {
+	sync.Mutex
+	found map[string]string // the statement, by the function that ran it
+}
+
+var watchScopes = sync.OnceFunc(func() {
+	unscoped.found = map[string]string{}
+	db.WatchStatements(checkScope)
+})
+
+// checkScope records a statement that names no property and that no exception covers.
+func checkScope(statement string) {
+	if unscopedTable(statement) == "" {
+		return
+	}
+	function, ok := productFunction()
+	if !ok || acrossProperties[function] != "" {
+		return
+	}
+	unscoped.Lock()
+	defer unscoped.Unlock()
+	unscoped.found[function] = statement
+}
+
+// productFunction is the function of the product that runs a statement. It is false for a test's own statement, and for
+// changes of a row that was loaded before, which ent addresses by id alone.
+func productFunction() (string, bool) {
+	pcs := make([]uintptr, 40)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
+	for {
+		frame, more := frames.Next()
+		name, internal := strings.CutPrefix(frame.Function, "latchkey.dev/internal/")
+		switch {
+		case strings.Contains(frame.Function, "UpdateOne)."), strings.Contains(frame.Function, "DeleteOne)."), strings.HasSuffix(frame.File, "_test.go"):
+			return "", false
+		case internal && !strings.HasPrefix(name, "db."):
+			function, _, _ := strings.Cut(name, ".func")
+			function, _, _ = strings.Cut(function, "-range")
+			return function, true
+		case !more:
+			return "", false
+		}
+	}
+}
+
+// failOnUnscoped makes a test fail during which the product read or changed rows of a property by a statement that does not
+// name the property: with such a statement, an id of one tenant reaches the rows of another.
+func failOnUnscoped(t testing.TB) {
+	if _, isTest := t.(*testing.T); !isTest {
+		return
+	}
+	watchScopes()
+	t.Cleanup(func() {
+		for function, statement := range takeUnscoped() {
+			t.Error(fmt.Errorf("%s runs a statement without %s; scope it, or name the function in acrossProperties and say why: %s", function, tenantColumn, statement))
+		}
+	})
+}
+
+func takeUnscoped() map[string]string {
+	unscoped.Lock()
+	defer unscoped.Unlock()
+	found := unscoped.found
+	unscoped.found = map[string]string{}
+	return found
+}
