@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/staff"
 )
 
 // NewCode is a code to make.
@@ -172,6 +173,9 @@ func (w Settler) RevealCode(c *ent.Code, by string) (all string, own map[string]
 	}
 	if err := w.Tx.Code.UpdateOne(c).SetReadAt(w.Tx.Now()).SetReadBy(by).Exec(w.Tx.Context()); err != nil {
 		return "", nil, fmt.Errorf("note who read a code: %w", err)
+	}
+	if err := staff.Settle(w.Tx, redrawnKey(c.ID)); err != nil {
+		return "", nil, err
 	}
 	return all, own, w.tellCode(c, event.CodeRead, map[string]any{"by": by})
 }

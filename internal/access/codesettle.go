@@ -107,6 +107,9 @@ func (r *work) ready(c *ent.Code, doors []Door, held []occupied) (*ent.Code, err
 		if c, err = r.tx.Code.UpdateOne(c).AddRedraws(1).Save(r.ctx()); err != nil {
 			return nil, fmt.Errorf("count a redraw: %w", err)
 		}
+		if err := r.notifyRedrawn(c); err != nil {
+			return nil, err
+		}
 	}
 	return c, r.codes.cover(doors)
 }

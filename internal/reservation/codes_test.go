@@ -279,3 +279,75 @@ func TestStaffAreToldOfACodeThatALockCannotKeep(t *testing.T) {
 		}
 	})
 }
+
+// A lock calls the PIN of a code a duplicate, so another one is drawn. Who was shown the old one has to hear of it, once, until
+// the new one is shown; of a PIN that nobody was shown nothing is said.
+func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
+	for kind, tt := range map[access.CodeKind]struct {
+		code  access.NewCode
+		words string
+	}{
+		access.StaffCode:   {access.NewCode{Holder: "Cleaning", AllRooms: true}, `The staff code of "Cleaning"`},
+		access.OneTimeCode: {access.NewCode{Holder: "Plumber", AllRooms: true}, `The one-time code of "Plumber"`},
+		access.BackupCode:  {access.NewCode{}, `A backup code of lock "r1"`},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			each(t, func(t *testing.T, h *house) {
+				tt.code.Kind = kind
+				if kind == access.BackupCode {
+					tt.code.LockID = h.at("lck-r1")
+				}
+				c := h.code(tt.code)
+				shown := func() (pin string) {
+					h.write(func(tx *db.Tx) error {
+						row, err := access.GetCode(tx, h.id, c.ID)
+						if err == nil {
+							pin, _, err = access.Settler{Tx: tx, Keys: h.keys}.RevealCode(row, "test")
+						}
+						return err
+					})
+					return pin
+				}
+				told := func() (texts []string) {
+					for _, n := range h.db.Read().Notice.Query().Where(entnotice.Kind("codeRedrawn"), entnotice.Subject(c.ID)).AllX(t.Context()) {
+						texts = append(texts, n.Text)
+					}
+					return texts
+				}
+				duplicate := func() { h.says("r1", slot.Failed, slot.Duplicate) }
+
+				duplicate()
+				if n := len(told()); n != 0 {
+					t.Fatalf("nobody was shown the PIN, and %d notices", n)
+				}
+				pins := []string{shown()}
+				for _, want := range []int{1, 1} {
+					duplicate()
+					if n := len(told()); n != want {
+						t.Fatalf("%d notices, want %d", n, want)
+					}
+				}
+				pins = append(pins, shown())
+				duplicate()
+				texts := told()
+				if len(texts) != 2 {
+					t.Fatalf("a PIN that was shown again is dead: %d notices, want 2", len(texts))
+				}
+				pins = append(pins, shown())
+				if pins[0] == pins[1] || pins[1] == pins[2] {
+					t.Fatal("no other PIN was drawn")
+				}
+				for _, text := range texts {
+					if !strings.HasPrefix(text, tt.words) || !strings.Contains(text, c.ID) || !strings.Contains(text, "no longer works") {
+						t.Errorf("notice: %s", text)
+					}
+					for _, pin := range pins {
+						if strings.Contains(text, pin) {
+							t.Errorf("a PIN is in the notice: %s", text)
+						}
+					}
+				}
+			})
+		})
+	}
+}
