@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -142,12 +143,36 @@ type lockUnlock struct {
 }
 
 func (lockUnlock) Help() string {
-	return `The lock is asked once, within ten seconds or not at all. If nothing came back the door may be open or not, and will not open later: look at it before you try again.`
+	return `The door opens within ten seconds of the call, at most once, or not at all. The result "unknown" means that nothing came back yet: the door may have opened, or may open until the ten seconds are over. Wait and look at the door before you try again.`
 }
 
-// unopened makes the command fail when the door did not certainly open.
+// unopened is the error of an unlock that is not known to have opened the door.
 func unopened(act *propertyv1.Act) error {
-	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "the door did not certainly open")
+	why := act.GetReason()
+	if w := whyNot[why]; w != "" {
+		why = w
+	}
+	message := "the door did not open"
+	switch act.GetResult() {
+	case "unknown":
+		message = "the door may have opened"
+		if act.GetDeadline() != nil {
+			message += ", or may open until " + act.GetDeadline().AsTime().Format(time.TimeOnly) + " UTC"
+		}
+		why = cmp.Or(why, "nothing came back")
+	case "expired":
+		why = cmp.Or(why, "the call did not reach the lock in time")
+	}
+	if why != "" {
+		message += ": " + why
+	}
+	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
+}
+
+// whyNot are the results of an unlock in words.
+var whyNot = map[string]string{
+	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
+	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened from afar",
 }
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {

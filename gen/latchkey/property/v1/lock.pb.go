@@ -567,7 +567,8 @@ type Act struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The lock.
 	LockId string `protobuf:"bytes,2,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
-	// opened, refused, expired (it was not sent in time and will not be), or unknown (it was sent, and nothing came back).
+	// opened, refused, expired (it was not sent in time and will not be), or unknown (it was sent, and nothing came back: it may have
+	// opened, or may until the deadline, at most once).
 	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	// Why it was refused or is unknown: a camelCase word.
 	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`

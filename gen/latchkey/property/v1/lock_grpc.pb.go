@@ -42,7 +42,8 @@ type LockServiceClient interface {
 	AssignLock(ctx context.Context, in *AssignLockRequest, opts ...grpc.CallOption) (*AssignLockResponse, error)
 	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
 	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
-	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
+	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
+	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(ctx context.Context, in *UnlockLockRequest, opts ...grpc.CallOption) (*UnlockLockResponse, error)
 }
@@ -121,7 +122,8 @@ type LockServiceServer interface {
 	AssignLock(context.Context, *AssignLockRequest) (*AssignLockResponse, error)
 	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
 	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
-	// it will not happen later, but may have happened, so look at the door. The same call with the same Idempotency-Key says what
+	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
+	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
 	// became known since.
 	UnlockLock(context.Context, *UnlockLockRequest) (*UnlockLockResponse, error)
 	mustEmbedUnimplementedLockServiceServer()
