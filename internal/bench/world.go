@@ -43,6 +43,7 @@ func settings(dir string) config.Config {
 	c := config.Default()
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
+	c.ConnectionsPerAddress = 1 << 20 // a fleet comes from this machine
 	c.Rate = config.Rate{PerMinute: 1 << 30, Burst: 1 << 30, BatchPerMinute: 1 << 30, StaffPerMinute: 1 << 30, StaffBurst: 1 << 30}
 	c.Drain = 100 * time.Millisecond
 	return c

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/connlimit"
 	"latchkey.dev/internal/smartkey"
 )
 
@@ -27,6 +29,8 @@ const (
 	cborType          = "application/cbor"
 	localAtOnce       = 16
 	localConnections  = 64
+	localShare        = 4 // connections of one address
+	localHandshake    = 3 * time.Second
 	localTimeout      = 15 * time.Second
 	localIdle         = 30 * time.Second
 	localHeaders      = 8 << 10
@@ -46,7 +50,7 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
 	defer stop()
 	b.log.Info("phones are served here", "address", l.Listener.Addr().String())
-	if err := s.Serve(&fewConns{Listener: l.Listener, free: make(chan struct{}, localConnections)}); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
+	if err := s.Serve(localConns(l.Listener)); !errors.Is(err, http.ErrServerClosed) && ctx.Err() == nil {
 		return err
 	}
 	return nil
@@ -129,14 +133,7 @@ func (d *localDoor) allowed(remote string, now time.Time) bool {
 	if err != nil {
 		return false
 	}
-	addr, bits := ap.Addr().Unmap().WithZone(""), 32
-	if addr.Is6() {
-		bits = 64
-	}
-	who, err := addr.Prefix(bits)
-	if err != nil {
-		return false
-	}
+	who := connlimit.Network(ap.Addr())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	b := d.taken[who]
@@ -231,32 +228,37 @@ func (b *Bridge) addressOf(door smartkey.Door) string {
 	return ""
 }
 
-// fewConns bounds the connections that are open at once. More wait at the system's door.
-type fewConns struct {
-	net.Listener
-	free chan struct{}
+// localConns bounds the connections that are open at once: each address has a share, and a new connection takes the place of
+// the oldest that has not called yet, so that nobody who only connects keeps phones out.
+func localConns(l net.Listener) net.Listener {
+	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localShare, Total: localConnections, EvictSilent: true})
 }
 
-func (f *fewConns) Accept() (net.Conn, error) {
-	c, err := f.Listener.Accept()
-	if err != nil {
-		return nil, err
+// promptListener gives the TLS handshake of its connections localHandshake: the server itself would allow localTimeout.
+type promptListener struct{ net.Listener }
+
+func (l promptListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if secure, ok := c.(*tls.Conn); ok && err == nil {
+		return &promptConn{Conn: secure}, nil
 	}
-	select {
-	case f.free <- struct{}{}:
-		return &oneConn{Conn: c, free: sync.OnceFunc(func() { <-f.free })}, nil
-	default:
-		_ = c.Close()
-		return &oneConn{Conn: c, free: func() {}}, nil
+	return c, err
+}
+
+type promptConn struct {
+	*tls.Conn
+	once   sync.Once
+	failed error
+}
+
+func (c *promptConn) Read(p []byte) (int, error) {
+	c.once.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), localHandshake)
+		defer cancel()
+		c.failed = c.HandshakeContext(ctx)
+	})
+	if c.failed != nil {
+		return 0, c.failed
 	}
-}
-
-type oneConn struct {
-	net.Conn
-	free func()
-}
-
-func (c *oneConn) Close() error {
-	defer c.free()
-	return c.Conn.Close()
+	return c.Conn.Read(p)
 }

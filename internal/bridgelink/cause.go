@@ -22,6 +22,7 @@ const (
 	noHeartbeat  cause = "noHeartbeat"
 	disconnected cause = "disconnected"
 	storeFailed  cause = "storeFailed"
+	panicked     cause = "panicked"
 )
 
 func (c cause) Error() string { return "the session ended: " + string(c) }

@@ -121,7 +121,7 @@ func newCounters(r prometheus.Registerer) *counters {
 		ignored:  count("messages_ignored_total", "Messages of bridges that had no effect.", "cause"),
 	}
 	// They stand at 0 before the first, so that an alarm sees it come.
-	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed} {
+	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed, panicked} {
 		c.ended.WithLabelValues(string(why))
 	}
 	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving, unreachable, late} {

@@ -3,6 +3,8 @@ package bridgelink
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -42,7 +44,13 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 }
 
 // RenewCertificate gives a bridge its next certificate; the TLS layer lets in those that ended lately, for this call.
-func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (*lockv1.RenewCertificateResponse, error) {
+func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (answer *lockv1.RenewCertificateResponse, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.node.log.Error("panic while a certificate is renewed", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			answer, err = nil, status.Error(codes.Internal, "internal error")
+		}
+	}()
 	cert, who, err := caller(ctx)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,9 @@ package bridgelink
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +69,7 @@ func newSession(n *Node, st stream) *session {
 // receive is the stream's one receiver. It ends with the stream, or with the session.
 func (s *session) receive() {
 	for {
-		m, err := s.stream.Recv()
+		m, err := s.recv()
 		s.heard.Store(int64(s.node.since()))
 		select {
 		case s.in <- received{m, err}:
@@ -80,9 +82,30 @@ func (s *session) receive() {
 	}
 }
 
-// run is a session from Hello to its end.
+// recv receives one message. A panic while it is decoded ends the session, and not the process.
+func (s *session) recv() (m *lockv1.ConnectRequest, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			m, err = nil, s.panicked(p)
+		}
+	}()
+	return s.stream.Recv()
+}
+
+// panicked logs a panic and returns why the session ends.
+func (s *session) panicked(p any) cause {
+	s.log.Error("panic in a bridge's session", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	return panicked
+}
+
+// run is a session from Hello to its end. A panic ends the session, and not the process.
 func (s *session) run(who lock.Identity, shown []byte) (end cause) {
 	defer close(s.over)
+	defer func() {
+		if p := recover(); p != nil {
+			end = s.panicked(p)
+		}
+	}()
 	go s.receive()
 	first, why := s.greeted()
 	if why != "" {
@@ -97,7 +120,12 @@ func (s *session) run(who lock.Identity, shown []byte) (end cause) {
 	if why := s.begin(who, shown, first); why != "" {
 		return s.farewell(why)
 	}
-	defer func() { s.finish(end) }()
+	defer func() {
+		if p := recover(); p != nil {
+			end = s.panicked(p)
+		}
+		s.finish(end)
+	}()
 	s.node.supersede(s)
 	timer := time.NewTimer(0)
 	defer timer.Stop()

@@ -14,7 +14,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock"
 )
@@ -61,6 +63,24 @@ func (s *serverCertificate) get() (*tls.Certificate, error) {
 	return s.cert, nil
 }
 
+const (
+	// maxIdle is how long a connection may be open without a call.
+	maxIdle = 50 * time.Second
+	// maxUnary is how long a unary call may take, its message included.
+	maxUnary = time.Minute
+)
+
+// limitUnary ends unary calls whose message does not arrive: gRPC itself would wait for it for ever. It runs on the goroutine
+// that reads the connection.
+func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if info.FullMethodName == lockv1.BridgeService_Connect_FullMethodName {
+		return ctx, nil // Hello has a deadline of its own
+	}
+	limited, cancel := context.WithTimeout(ctx, maxUnary)
+	context.AfterFunc(ctx, cancel) // ends with its call
+	return limited, nil
+}
+
 // ServerOptions are those of the bridges' listener. grpc's own defaults bound neither streams nor headers and keep a dead
 // connection for two hours. Small shared buffers matter with thousands of idle streams.
 func ServerOptions(config *tls.Config) []grpc.ServerOption {
@@ -71,7 +91,8 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 		grpc.MaxHeaderListSize(16 << 10),
 		grpc.MaxRecvMsgSize(messageMax),
 		grpc.MaxSendMsgSize(messageMax),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.InTapHandle(limitUnary),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		grpc.InitialWindowSize(64 << 10),
 		grpc.InitialConnWindowSize(64 << 10),

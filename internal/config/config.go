@@ -32,11 +32,14 @@ type Config struct {
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
 
 	TrustedProxies []netip.Prefix `group:"serve-listen" placeholder:"CIDR" help:"Proxies whose X-Forwarded-For is believed."`
-	KeepEvents     time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. What stands for longer than that is told again. At least 720h."`
-	SpacesEvery    time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
-	DrainGrace     *time.Duration `group:"serve-running" placeholder:"DURATION" help:"At a stop, how long the server still answers while it says that it is not ready, so that load balancers notice. Left out: 5s, or 0 where every listener is on loopback."`
-	Drain          time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
-	CallDeadline   time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`
+	// ConnectionsPerAddress bounds each listener but the operators' socket.
+	ConnectionsPerAddress int `group:"serve-listen" default:"512" help:"Connections that one address, of IPv6 one /64, may hold at each listener. Those of trusted proxies are not counted: name with --trusted-proxies what many bridges or callers come through."`
+
+	KeepEvents   time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. What stands for longer than that is told again. At least 720h."`
+	SpacesEvery  time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
+	DrainGrace   *time.Duration `group:"serve-running" placeholder:"DURATION" help:"At a stop, how long the server still answers while it says that it is not ready, so that load balancers notice. Left out: 5s, or 0 where every listener is on loopback."`
+	Drain        time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
+	CallDeadline time.Duration  `group:"serve-running" default:"30s" help:"The longest a call may take."`
 
 	Log       Log       `group:"serve-running" embed:"" prefix:"log-"`
 	Telemetry Telemetry `group:"serve-running" embed:"" prefix:"otlp-"`
@@ -98,8 +101,10 @@ type Telemetry struct {
 func Default() Config {
 	return Config{
 		DataDir: "latchkey-data", DatabaseConns: 16,
-		Listen:       Listen{HTTP: "127.0.0.1:7080", GRPC: "127.0.0.1:7070", Bridge: "127.0.0.1:7090", Ops: "127.0.0.1:7099"},
-		Rate:         Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30, StaffPerMinute: 6000, StaffBurst: 1000},
+		Listen:                Listen{HTTP: "127.0.0.1:7080", GRPC: "127.0.0.1:7070", Bridge: "127.0.0.1:7090", Ops: "127.0.0.1:7099"},
+		Rate:                  Rate{PerMinute: 600, Burst: 100, BatchPerMinute: 30, StaffPerMinute: 6000, StaffBurst: 1000},
+		ConnectionsPerAddress: 512,
+
 		KeepEvents:   365 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
@@ -172,6 +177,9 @@ func (c Config) Validate() error {
 	}
 	if c.DatabaseConns < 4 || c.DatabaseConns > 1000 {
 		fail("--database-conns must be from 4 to 1000")
+	}
+	if c.ConnectionsPerAddress < 8 {
+		fail("--connections-per-address must be at least 8")
 	}
 	if c.TLS.ACME != "" && len(c.TLS.Domains) == 0 {
 		fail("--tls-acme goes with --tls-domains")

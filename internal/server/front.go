@@ -41,6 +41,16 @@ func (s *Server) front() http.Handler {
 	})
 }
 
+// hsts has browsers that came over TLS come over TLS for a year.
+func hsts(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.TLS != nil {
+			w.Header()["Strict-Transport-Security"] = []string{"max-age=31536000"}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // documentation describes the areas of those who call over HTTP: /docs and /openapi.yaml, and what is below these.
 func documentation() (*rest.Docs, error) {
 	var failed error

@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/time/rate"
 
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/connlimit"
 )
 
 // listeners are the addresses a server answers at. They are open before anything is served, so that port 0 is known.
@@ -34,6 +40,28 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	}
 	l.socket, err = listenSocket(cfg.SocketPath())
 	return l, err
+}
+
+// boundConnections bounds what each address may hold at each listener but the operators' socket.
+func (s *Server) boundConnections() {
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "latchkey_connections_refused_total", Help: "Connections that were refused because their address held too many, by listener.",
+	}, []string{"listener"})
+	s.metrics.MustRegister(refused)
+	for name, l := range map[string]*net.Listener{"http": &s.listeners.http, "grpc": &s.listeners.grpc, "bridge": &s.listeners.bridge, "ops": &s.listeners.ops} {
+		count := refused.WithLabelValues(name)
+		seldom := rate.Sometimes{Interval: time.Minute}
+		*l = connlimit.New(*l, connlimit.Config{
+			PerAddress: s.cfg.ConnectionsPerAddress, Exempt: s.cfg.TrustedProxies,
+			Refused: func(from netip.Addr) {
+				count.Inc()
+				seldom.Do(func() {
+					s.log.Warn("an address holds too many connections: new ones are refused. Name it with --trusted-proxies if it is a proxy, or raise --connections-per-address",
+						"listener", name, "address", from.String(), "most", s.cfg.ConnectionsPerAddress)
+				})
+			},
+		})
+	}
 }
 
 // listenSocket opens the operators' socket, for the user of this process alone. A file that a killed server left is

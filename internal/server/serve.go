@@ -25,7 +25,7 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 		grpc.ConnectionTimeout(5*time.Second),
 		grpc.MaxConcurrentStreams(250),
 		grpc.MaxHeaderListSize(16<<10),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, MaxConnectionAge: 4 * time.Hour, MaxConnectionAgeGrace: time.Minute}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: 50 * time.Second, MaxConnectionAge: 4 * time.Hour, MaxConnectionAgeGrace: time.Minute}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	)
 	if s.tls != nil {
@@ -40,13 +40,13 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	const in, out = time.Minute, time.Minute
 	return &http.Server{
 		Handler: h, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: in, WriteTimeout: in + s.cfg.CallDeadline + out,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		IdleTimeout: 50 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
 
 // serve starts every listener. One that ends before the server is told to stop is a failure.
 func (s *Server) serve(g *errgroup.Group) {
-	front := s.front()
+	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(front), s.httpServer(s.operations())
 	s.parts.http = []*http.Server{public, socket, ops}
 

@@ -110,6 +110,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if s.listeners, err = listen(cfg); err != nil {
 		return nil, err
 	}
+	s.boundConnections()
 	s.closers = append(s.closers, s.listeners.close)
 	if s.parts, err = s.wire(ctx); err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/peer"
+
+	"latchkey.dev/internal/connlimit"
 )
 
 // clientAddr returns the address of the client: that of the connection, or, when a trusted
@@ -51,13 +53,4 @@ func within(a netip.Addr, list []netip.Prefix) bool {
 }
 
 // network is what one client controls: an IPv4 address or a /64 of IPv6.
-func network(a netip.Addr) string {
-	if a.Is4() {
-		return a.String()
-	}
-	p, err := a.WithZone("").Prefix(64)
-	if err != nil {
-		return a.String()
-	}
-	return p.String()
-}
+func network(a netip.Addr) string { return connlimit.Network(a).String() }

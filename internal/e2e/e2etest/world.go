@@ -26,6 +26,7 @@ func Config(dir string) config.Config {
 	c.DataDir = filepath.Join(dir, "data")
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	c.Drain = 10 * time.Millisecond
+	c.ConnectionsPerAddress = 1 << 20
 	c.Rate = config.Rate{PerMinute: 10_000_000, Burst: 1_000_000, BatchPerMinute: 1_000_000, StaffPerMinute: 10_000_000, StaffBurst: 1_000_000}
 	return c
 }

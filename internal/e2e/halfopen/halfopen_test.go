@@ -1,5 +1,5 @@
 // Package halfopen holds a link between a bridge and the service open while nothing passes it any more, for as long as
-// the product itself waits: its one test takes three quarters of a minute, and is alone in its package for that.
+// the product itself waits, and connections that say nothing: its tests take a minute, and have a package of their own for that.
 package halfopen
 
 import (
@@ -47,6 +47,7 @@ func (h *heard) when() time.Time {
 // TestAHalfOpenLink lets every packet vanish while both sides believe in the connection. Each notices by itself within 45
 // seconds; an unlock meanwhile fails with DEADLINE_EXCEEDED, and the door does not open, then or later.
 func TestAHalfOpenLink(t *testing.T) {
+	t.Parallel()
 	between, left := newHole(t), &heard{what: `msg="no session with the service"`}
 	w := e2etest.Open(t, func(c *sandbox.Config) {
 		c.Link, c.Retry = between.link, 20*time.Millisecond

@@ -1,0 +1,191 @@
+// Package connlimit bounds how many connections of a listener one address may hold. An address is what one client controls:
+// an IPv4 address, or a /64 of IPv6.
+package connlimit
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// Config says how many connections there may be.
+type Config struct {
+	// PerAddress bounds the connections of one address; zero: no bound.
+	PerAddress int
+	// Total bounds the connections of all addresses; zero: no bound.
+	Total int
+	// Exempt are networks whose connections are counted in Total alone, such as those of proxies.
+	Exempt []netip.Prefix
+	// EvictSilent closes the oldest connection that has sent nothing, where a new one would be refused: first among those of
+	// its own address, else among all.
+	EvictSilent bool
+	// Refused is called for each connection that is refused or evicted; nil: nothing is.
+	Refused func(from netip.Addr)
+}
+
+// New returns a listener that accepts connections within the bounds and closes others at once. Addresses that are no IP
+// addresses, as those of Unix sockets, are not counted by address.
+func New(l net.Listener, cfg Config) net.Listener {
+	return &listener{Listener: l, cfg: cfg, by: map[netip.Prefix]int{}}
+}
+
+// Network returns what one client controls of an address; the zero Prefix for the zero Addr.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 32
+	if a.Is6() {
+		bits = 64
+	}
+	p, err := a.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return p
+}
+
+// AddrOf returns the IP address of the other end of a connection; the zero Addr if it has none.
+func AddrOf(a net.Addr) netip.Addr {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
+}
+
+type listener struct {
+	net.Listener
+	cfg Config
+
+	mu   sync.Mutex
+	all  int
+	by   map[netip.Prefix]int
+	open []*conn // where silent ones are evicted, the oldest first
+}
+
+// Accept waits for a connection within the bounds.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if kept := l.admit(c); kept != nil {
+			return kept, nil
+		}
+		_ = c.Close()
+	}
+}
+
+// admit counts a connection, or returns nil if there are too many.
+func (l *listener) admit(c net.Conn) net.Conn {
+	from := AddrOf(c.RemoteAddr())
+	n := &conn{Conn: c, listener: l, from: l.counted(from)}
+	l.mu.Lock()
+	var evicted *conn
+	ok := l.fits(n.from)
+	if !ok && l.cfg.EvictSilent {
+		if evicted = l.silent(n.from); evicted != nil {
+			l.remove(evicted)
+			ok = l.fits(n.from)
+		}
+	}
+	if ok {
+		l.add(n)
+	}
+	l.mu.Unlock()
+	if evicted != nil {
+		_ = evicted.Conn.Close()
+	}
+	if (evicted != nil || !ok) && l.cfg.Refused != nil {
+		l.cfg.Refused(from)
+	}
+	if !ok {
+		return nil
+	}
+	return n
+}
+
+// counted is the network that a connection is counted for, the zero Prefix for none.
+func (l *listener) counted(from netip.Addr) netip.Prefix {
+	if !from.IsValid() || slices.ContainsFunc(l.cfg.Exempt, func(p netip.Prefix) bool { return p.Contains(from) }) {
+		return netip.Prefix{}
+	}
+	return Network(from)
+}
+
+func (l *listener) fits(from netip.Prefix) bool {
+	return !l.full(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
+}
+
+// full reports whether an address holds as many connections as it may.
+func (l *listener) full(from netip.Prefix) bool {
+	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
+}
+
+// silent returns the connection to evict for a new one, nil if none is silent.
+func (l *listener) silent(from netip.Prefix) *conn {
+	own := l.full(from)
+	for _, c := range l.open {
+		if !c.heard && (!own || c.from == from) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (l *listener) add(c *conn) {
+	l.all++
+	if c.from.IsValid() {
+		l.by[c.from]++
+	}
+	if l.cfg.EvictSilent {
+		l.open = append(l.open, c)
+	}
+}
+
+// remove stops counting a connection.
+func (l *listener) remove(c *conn) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	l.all--
+	if c.from.IsValid() {
+		if l.by[c.from]--; l.by[c.from] == 0 {
+			delete(l.by, c.from)
+		}
+	}
+	if l.cfg.EvictSilent {
+		l.open = slices.DeleteFunc(l.open, func(o *conn) bool { return o == c })
+	}
+}
+
+// conn is a connection that is counted until it is closed.
+type conn struct {
+	net.Conn
+	listener *listener
+	from     netip.Prefix
+
+	gone  bool // no longer counted; guarded by the listener's mutex
+	heard bool // has sent something; guarded by the listener's mutex
+	once  sync.Once
+}
+
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.listener.cfg.EvictSilent {
+		c.once.Do(func() {
+			c.listener.mu.Lock()
+			defer c.listener.mu.Unlock()
+			c.heard = true
+		})
+	}
+	return n, err
+}
+
+func (c *conn) Close() error {
+	c.listener.mu.Lock()
+	c.listener.remove(c)
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}
