@@ -75,7 +75,8 @@ type Call struct {
 
 	chain   *Chain
 	method  *method
-	started time.Time
+	started time.Time   // when it arrived
+	working time.Time   // as started, but for the time that its message took to arrive
 	md      metadata.MD // incoming
 	header  metadata.MD // outgoing, sent with the answer
 
@@ -173,7 +174,7 @@ func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, 
 		ctx = context.WithValue(ctx, callKey{}, call)
 	}
 	call.begun = true
-	call.started = time.Now().Add(-call.spent)
+	call.working = time.Now().Add(-call.spent)
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
 		ctx = metadata.NewIncomingContext(ctx, only(md))
 	}

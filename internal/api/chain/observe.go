@@ -25,7 +25,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "latchkey_rpc_calls_total", Help: "Calls answered, by method, protocol and gRPC code.",
 		}, []string{"method", "protocol", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "latchkey_rpc_duration_seconds", Help: "Time from a call's arrival to its answer.",
+			Name: "latchkey_rpc_duration_seconds", Help: "Time from a call's arrival to its answer, without what its message took to arrive.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"method"}),
 		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -38,7 +38,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 // finish turns a call's error into what the caller gets, nil for success, and writes down
 // how the call went. What it writes holds no personal data.
 func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Status {
-	took := time.Since(call.started)
+	took := time.Since(call.working)
 	code, reason := codes.OK, fault.Reason("")
 	var st *status.Status
 	if err != nil {
