@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -290,6 +292,14 @@ func TestNoServer(t *testing.T) {
 	code, _, errs = s.feed("", "property", "list", "--server", "nowhere", "--token", "lko_x")
 	if code != 1 || !strings.Contains(errs, "HOST:PORT") {
 		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// A server may well run where its data directory cannot be entered: root can enter every one, so the error is made here.
+func TestSocketOfAnotherUser(t *testing.T) {
+	text := noSocket("/srv/latchkey", &fs.PathError{Op: "stat", Path: "/srv/latchkey/operator.sock", Err: syscall.EACCES}).Error()
+	if strings.Contains(text, "no server runs") || !strings.Contains(text, "another user") || !strings.Contains(text, "sudo -u") {
+		t.Error(text)
 	}
 }
 

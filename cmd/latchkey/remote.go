@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -138,7 +139,7 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
 		if _, err := os.Stat(socket); err != nil {
-			return "", nil, fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs on %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", r.DataDir, err, r.DataDir)
+			return "", nil, noSocket(r.DataDir, err)
 		}
 		return "unix:" + socket, insecure.NewCredentials(), nil
 	}
@@ -157,6 +158,14 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	}
 	trust, err := r.trust()
 	return r.Server, credentials.NewTLS(trust), err
+}
+
+// noSocket explains why the socket of the server on a data directory cannot be used.
+func noSocket(dataDir string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the data directory %s belongs to another user (%w).\nRun the command as the user that runs the server:  sudo -u USER latchkey ...\nor name the server with --server and --token", dataDir, err)
+	}
+	return fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs on %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", dataDir, err, dataDir)
 }
 
 func (r *remote) trust() (*tls.Config, error) {
