@@ -20,6 +20,7 @@ type commands struct {
 	Demo    demoCommand    `cmd:"" group:"server" help:"A whole property to play with: server, PMS, bridge and virtual locks."`
 	Migrate migrateCommand `cmd:"" group:"server" help:"Bring a database to the schema of this version."`
 	Backup  backupCommand  `cmd:"" group:"server" help:"Copy the embedded database, also while the server runs."`
+	Health  healthCommand  `cmd:"" group:"server" help:"Whether the server on this machine is ready, and why not."`
 	Key     keyCommands    `cmd:"" group:"server" help:"The key that everything secret is sealed under."`
 	Bench   benchCommands  `cmd:"" group:"server" help:"Measure this program on this machine."`
 

@@ -24,6 +24,8 @@ type Config struct {
 	KeyCommand    []string `group:"serve-data" placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
 	Listen        Listen   `group:"serve-listen" embed:"" prefix:"listen-"`
 	TLS           TLS      `group:"serve-listen" embed:"" prefix:"tls-"`
+	OpsTokenFile  string   `group:"serve-listen" type:"path" placeholder:"PATH" help:"A file with the token that scrapers and health checks show to --listen-ops as a bearer token. Left out: none is needed, and the listener must be on loopback."`
+	Profiles      bool     `group:"serve-listen" help:"Serve /debug/pprof at --listen-ops."`
 	Insecure      bool     `group:"serve-listen" help:"Serve without TLS on addresses other than loopback, because something in front ends TLS."`
 	BridgeAddress string   `group:"serve-listen" placeholder:"HOST:PORT" help:"The address that bridges are told to connect to. They keep it, so give a name that stays: with several nodes one that leads to all of them. Left out: what the bridges' listener listens on."`
 
@@ -50,7 +52,7 @@ type Listen struct {
 	HTTP   string `default:"127.0.0.1:7080" help:"REST, Connect, gRPC-Web and the documentation."`
 	GRPC   string `default:"127.0.0.1:7070" help:"gRPC, and the enrolment of bridges."`
 	Bridge string `default:"127.0.0.1:7090" help:"The bridges' streams. Always mutual TLS, with certificates of our own."`
-	Ops    string `default:"127.0.0.1:7099" help:"Metrics, health and profiles. Loopback only."`
+	Ops    string `default:"127.0.0.1:7099" help:"Metrics and health. On another address than loopback it needs --ops-token-file."`
 }
 
 // TLS of the HTTP and gRPC listeners.
@@ -130,7 +132,7 @@ func (c Config) Grace() time.Duration {
 		return *c.DrainGrace
 	}
 	for _, address := range []string{c.Listen.HTTP, c.Listen.GRPC, c.Listen.Bridge} {
-		if host, _, err := net.SplitHostPort(address); err != nil || !loopback(host) {
+		if host, _, err := net.SplitHostPort(address); err != nil || !Loopback(host) {
 			return defaultGrace
 		}
 	}
@@ -160,9 +162,9 @@ func (c Config) Validate() error {
 		switch {
 		case err != nil:
 			fail("--listen-%s %q: want HOST:PORT", flag, addr)
-		case flag == "ops" && !loopback(host):
-			fail("--listen-ops %q: must be loopback; it shows profiles", addr)
-		case (flag == "http" || flag == "grpc") && !loopback(host) && !c.Insecure && !c.TLS.On():
+		case flag == "ops" && !Loopback(host) && c.OpsTokenFile == "":
+			fail("--listen-ops %q: needs --ops-token-file on an address other than loopback", addr)
+		case flag != "bridge" && !Loopback(host) && !c.Insecure && !c.TLS.On():
 			fail("--listen-%s %q: needs --tls-cert and --tls-key (or --tls-domains), or --insecure if TLS ends in front of it", flag, addr)
 		}
 	}
@@ -209,7 +211,8 @@ func (c Config) Validate() error {
 // On says whether the HTTP and gRPC listeners have TLS.
 func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host is this machine, by its name or its address.
+func Loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
+	"latchkey.dev/internal/config"
 )
 
 // grpcOptions are those of the public gRPC listener: grpc's own defaults bound neither streams nor idle connections.
@@ -47,21 +49,17 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 // serve starts every listener. One that ends before the server is told to stop is a failure.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
-	public, socket, ops := s.httpServer(front), s.httpServer(front), s.httpServer(s.operations())
+	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
 	s.parts.http = []*http.Server{public, socket, ops}
 
-	http1 := s.listeners.http
-	if s.tls != nil {
-		config := s.tls.Clone()
-		if config.NextProtos == nil { // ACME's has them, and one more to prove itself by
-			config.NextProtos = []string{"h2", "http/1.1"}
-		}
-		http1 = tls.NewListener(http1, config)
+	web, operations := s.overTLS(s.listeners.http), s.listeners.ops
+	if s.opsToken != nil && !config.Loopback(hostOf(s.cfg.Listen.Ops)) {
+		operations = s.overTLS(operations)
 	}
 	for name, run := range map[string]func() error{
-		"HTTP":    func() error { return public.Serve(http1) },
+		"HTTP":    func() error { return public.Serve(web) },
 		"socket":  func() error { return socket.Serve(s.listeners.socket) },
-		"ops":     func() error { return ops.Serve(s.listeners.ops) },
+		"ops":     func() error { return ops.Serve(operations) },
 		"gRPC":    func() error { return s.parts.grpc.Serve(s.listeners.grpc) },
 		"bridges": func() error { return s.parts.bridges.Serve(s.listeners.bridge) },
 	} {
@@ -73,6 +71,18 @@ func (s *Server) serve(g *errgroup.Group) {
 			return fmt.Errorf("%s listener: %w", name, err)
 		})
 	}
+}
+
+// overTLS is a listener for HTTP under TLS, where the server has a certificate.
+func (s *Server) overTLS(l net.Listener) net.Listener {
+	if s.tls == nil {
+		return l
+	}
+	config := s.tls.Clone()
+	if config.NextProtos == nil { // ACME's has them, and one more to prove itself by
+		config.NextProtos = []string{"h2", "http/1.1"}
+	}
+	return tls.NewListener(l, config)
 }
 
 // last is how long calls have to end after the bridges have left.

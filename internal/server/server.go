@@ -67,6 +67,8 @@ type Server struct {
 	listeners *listeners
 	tls       *tls.Config // of the public listeners; nil: none
 
+	opsToken opsToken
+
 	closing sync.Once
 	closers []func() error
 }
@@ -105,6 +107,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, err
 	}
 	if s.tls, err = openTLS(cfg); err != nil {
+		return nil, err
+	}
+	if s.opsToken, err = readOpsToken(cfg); err != nil {
 		return nil, err
 	}
 	if s.listeners, err = listen(cfg); err != nil {

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/config"
+)
+
+// healthCommand asks a server on this machine whether it is ready.
+type healthCommand struct {
+	DataDir string        `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server; the command uses the Unix socket in it."`
+	Timeout time.Duration `default:"5s" help:"How long the server may take to answer."`
+}
+
+// Help is shown below the flags' own.
+func (*healthCommand) Help() string {
+	return "Exit code 0: the server is ready, or degraded and answering calls. 1: it is not ready, or no server answers. The output says why."
+}
+
+// Run prints what the server says of itself.
+func (c *healthCommand) Run(ctx context.Context, to *streams) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	socket := config.Config{DataDir: c.DataDir}.SocketPath()
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/readyz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return fmt.Errorf("no server answers at %s: %w", socket, errors.Unwrap(err))
+	}
+	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
+	if err := errors.Join(err, res.Body.Close()); err != nil {
+		return fmt.Errorf("read the answer of the server at %s: %w", socket, err)
+	}
+	state := strings.TrimSpace(string(text))
+	if res.StatusCode != http.StatusOK {
+		return errors.New(state)
+	}
+	fmt.Fprintln(to.out, state)
+	return nil
+}

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"latchkey.dev/internal/config"
+)
+
+// operations is the listener for whoever runs the service: metrics, health and, if they are switched on, profiles.
+func (s *Server) operations() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{Registry: s.metrics}))
+	s.addHealth(mux)
+	if s.cfg.Profiles {
+		mux.HandleFunc("/debug/pprof/", pprof.Index)
+		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	}
+	return s.opsToken.guard(mux)
+}
+
+// operatorFront is the operators' socket: the public listener's routes, and the health for latchkey health.
+func (s *Server) operatorFront(front http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	s.addHealth(mux)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := mux.Handler(r); pattern != "" {
+			mux.ServeHTTP(w, r)
+			return
+		}
+		front.ServeHTTP(w, r)
+	})
+}
+
+func (s *Server) addHealth(mux *http.ServeMux) {
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("alive\n")) })
+	mux.HandleFunc("GET /readyz", s.serveReady)
+}
+
+// opsToken is the SHA-256 of the token that the operations listener asks for; empty: it asks for none.
+type opsToken []byte
+
+// leastOpsToken keeps guessing hopeless: 20 random characters have some 100 bits.
+const leastOpsToken = 20
+
+// readOpsToken reads the token of the configuration.
+func readOpsToken(cfg config.Config) (opsToken, error) {
+	if cfg.OpsTokenFile == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(cfg.OpsTokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("--ops-token-file: %w", err)
+	}
+	token := bytes.TrimSpace(text)
+	if len(token) < leastOpsToken {
+		return nil, fmt.Errorf("--ops-token-file %s: the token has %d characters; use %d or more, such as those of: openssl rand -hex 32", cfg.OpsTokenFile, len(token), leastOpsToken)
+	}
+	sum := sha256.Sum256(token)
+	return sum[:], nil
+}
+
+// guard lets callers with the token through. Without a token the listener is on loopback, and a request must name a
+// loopback host: a page in a browser on this machine can lead a name of its own to 127.0.0.1.
+func (t opsToken) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case t != nil && !t.shownBy(r):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "show the token of --ops-token-file as a bearer token", http.StatusUnauthorized)
+		case t == nil && !config.Loopback(hostOf(r.Host)):
+			http.Error(w, "this listener is for this machine: ask for it as localhost or 127.0.0.1", http.StatusMisdirectedRequest)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (t opsToken) shownBy(r *http.Request) bool {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t) == 1
+}
+
+// hostOf is the host of a Host header, without its port.
+func hostOf(header string) string {
+	if host, _, err := net.SplitHostPort(header); err == nil {
+		return host
+	}
+	return strings.Trim(header, "[]")
+}
