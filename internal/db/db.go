@@ -186,12 +186,29 @@ func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 // pool. One of the two is nil. Nothing else may use them.
 func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
 
-// InUse is how many connections are in use now; on SQLite, without the writer's.
-func (d *DB) InUse() int {
+// Pool is how the connections are used; on SQLite, those of queries.
+type Pool struct {
+	Limit, InUse int
+	Waits        int64         // how often a query found no free connection
+	Waited       time.Duration // for how long, together
+}
+
+// Pool tells how the connections are used.
+func (d *DB) Pool() Pool {
 	if _, pool := d.engine.pools(); pool != nil {
-		return int(pool.Stat().AcquiredConns())
+		s := pool.Stat()
+		return Pool{Limit: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime()}
 	}
-	return d.engine.reader().Stats().InUse
+	s := d.engine.reader().Stats()
+	return Pool{Limit: s.MaxOpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
+}
+
+// Reruns is how many times changes were run again because PostgreSQL found that they collided. On SQLite none do.
+func (d *DB) Reruns() int64 {
+	if p, ok := d.engine.(*postgres); ok {
+		return p.reruns.Load()
+	}
+	return 0
 }
 
 // Close stores what waits, then closes. Later calls of Write answer [ErrClosed].

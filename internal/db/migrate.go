@@ -54,6 +54,15 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// Schema names the schema that this program needs: its last migration.
+func (d *DB) Schema() (string, error) {
+	wanted, err := migrations(migrate.Files, folder(d.Dialect()))
+	if err != nil || len(wanted) == 0 {
+		return "", err
+	}
+	return wanted[len(wanted)-1].name, nil
+}
+
 // EnsureSchema is for the start of a server: an embedded database is migrated, a
 // PostgreSQL database that needs it is an error that says what to run.
 func (d *DB) EnsureSchema(ctx context.Context) error {

@@ -38,6 +38,7 @@ type postgres struct {
 
 	limit   int64
 	waiting atomic.Int64
+	reruns  atomic.Int64
 	slots   chan struct{} // changes under way: fewer than connections, so that a closure may read beside
 
 	config      *pgx.ConnConfig // of connections outside of the pool
@@ -142,6 +143,9 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	for attempt := 0; ; attempt++ {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if attempt > 0 {
+			p.reruns.Add(1)
 		}
 		tx, again, err := p.once(ours, fn)
 		if err == nil {

@@ -31,7 +31,9 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	defer tick.Stop()
 	started := s.jobs.Started()
 	for {
-		s.parts.setServing(s.condition(ctx).ready())
+		now := s.condition(ctx)
+		s.parts.setServing(now.ready())
+		s.measures.condition(now)
 		select {
 		case <-ctx.Done():
 			return nil

@@ -45,15 +45,16 @@ type Options struct {
 
 // Server is a whole Latchkey in one process.
 type Server struct {
-	cfg     config.Config
-	log     *slog.Logger
-	clock   clock.Clock
-	metrics *prometheus.Registry
-	version string
-	traces  trace.Tracer
-	changes *prometheus.HistogramVec // of the database, by outcome
-	around  grpc.UnaryServerInterceptor
-	sweep   time.Duration // between looks at what time alone brings; 0: the usual
+	cfg      config.Config
+	log      *slog.Logger
+	clock    clock.Clock
+	metrics  *prometheus.Registry
+	version  string
+	traces   trace.Tracer
+	changes  *prometheus.HistogramVec // of the database, by outcome
+	measures *measures
+	around   grpc.UnaryServerInterceptor
+	sweep    time.Duration // between looks at what time alone brings; 0: the usual
 
 	openWithin time.Duration // after a call; 0: the usual
 
@@ -137,10 +138,15 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, s.db.Close)
-	s.measureConnections()
+	s.measureStorage()
 	if err := s.db.EnsureSchema(ctx); err != nil {
 		return err
 	}
+	schema, err := s.db.Schema()
+	if err != nil {
+		return err
+	}
+	s.measures = newMeasures(s.metrics, s.version, schema)
 	if s.jobs, err = jobs.Open(s.db, s.log); err != nil {
 		return err
 	}

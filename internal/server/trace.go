@@ -83,10 +83,3 @@ func (s *Server) measureDatabase() {
 	}, []string{"outcome"})
 	s.metrics.MustRegister(s.changes)
 }
-
-// measureConnections tells how many connections to the database are in use. It is called once that is open.
-func (s *Server) measureConnections() {
-	s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "latchkey_db_connections_in_use", Help: "Connections that queries and, on PostgreSQL, changes hold now.",
-	}, func() float64 { return float64(s.db.InUse()) }))
-}

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc"
@@ -135,7 +136,9 @@ func (s *Server) wirePartners(p *parts) error {
 			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
 			t := target(e, secrets)
 			t.Urgent = urgent || e.Health.State() == partner.Unknown
+			began := time.Now()
 			all, err := fetch(ctx, p.pms, t)
+			s.measures.partner(began, e.Action, err)
 			end(err)
 			return all, err
 		},
@@ -169,7 +172,9 @@ func fetch(ctx context.Context, c *pms.Client, t pms.Target) ([]space.Listed, er
 // probe calls an endpoint once for its partner, who tries it out.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partnerapi.Probed, error) {
 	ctx, end := s.span(ctx, "partner "+e.Action+" :test", attribute.String("latchkey.integration", e.IntegrationID))
+	began := time.Now()
 	r, err := s.parts.pms.Probe(ctx, target(e, secrets))
+	s.measures.partner(began, e.Action, err)
 	end(err)
 	if err != nil {
 		return partnerapi.Probed{}, err
@@ -293,7 +298,9 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 		Unsent: p.node.Unsent, OpenWithin: s.openWithin,
 		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
+			began := time.Now()
 			done, err := p.node.Act(ctx, o)
+			s.measures.act(began, done, err)
 			end(err)
 			return done, err
 		},

@@ -33,8 +33,9 @@ func (s *Server) wireWork(p *parts) {
 	p.arrivals = worker.Arrivals{DB: s.db, Keeper: p.keeper, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
+	s.metrics.MustRegister(newInstallation(s, s.measures.holdsLease))
 	p.background["work for all"] = func(ctx context.Context) error {
-		return worker.Run(ctx, s.lease(), s.log, p.dispatcher, s.sweeps(p)...)
+		return worker.Run(ctx, measuredLease{s.lease(), s.measures}, s.log, p.dispatcher, s.sweeps(p)...)
 	}
 }
 

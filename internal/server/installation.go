@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"entgo.io/ent/dialect"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	// installationEvery is the least time between two readings of the installation's figures, however often they are scraped.
+	installationEvery = 15 * time.Second
+	installationTime  = 5 * time.Second // one reading may take
+)
+
+// figure is a figure of the installation, read by a query whose rows are the values of the labels and of the figure.
+type figure struct {
+	name, help string
+	labels     []string
+	query      string // AGE(x) is how many seconds ago the oldest x was, NOW is the time
+}
+
+// figures are about the whole installation. The node that holds the lease tells them, so that each is read once and not
+// by every node. Each query finds few rows by an index, or reads a table that has a row for each lock.
+var figures = []figure{
+	{"events_waiting", "Events that were not handed over yet.", nil, `SELECT count(*) FROM events WHERE dispatched_at IS NULL`},
+	{"events_oldest_seconds", "Age of the oldest event that was not handed over yet.", nil, `SELECT COALESCE(AGE(created_at), 0) FROM events WHERE dispatched_at IS NULL`},
+	{"jobs", "Jobs that are not done, by kind and state.", []string{"kind", "state"},
+		`SELECT kind, CAST(state AS text), count(*) FROM river_job WHERE state IN ('available', 'pending', 'retryable', 'running', 'scheduled', 'discarded') GROUP BY kind, state`},
+	{"jobs_late_seconds", "How long the job that waits longest has been due.", nil,
+		`SELECT COALESCE(AGE(scheduled_at), 0) FROM river_job WHERE state IN ('available', 'retryable') AND scheduled_at <= NOW`},
+	{"jobs_failing", "Jobs that failed and are tried again, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM river_job WHERE state = 'retryable' GROUP BY kind`},
+	{"bridges", "Bridges that have ever connected, by whether they are online.", []string{"state"},
+		`SELECT CASE WHEN online THEN 'online' ELSE 'offline' END, count(*) FROM bridges WHERE epoch > 0 GROUP BY 1`},
+	{"locks_unreached", "Locks that cannot be reached.", nil, `SELECT count(*) FROM locks WHERE unreached_at IS NOT NULL`},
+	{"slots_open", "Codes that are not certainly in their lock yet, or not certainly out of it, by evidence.", []string{"evidence"},
+		`SELECT evidence, count(*) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
+	{"slots_open_oldest_seconds", "Age of the oldest of these, by evidence.", []string{"evidence"},
+		`SELECT evidence, AGE(changed_at) FROM slots WHERE evidence IN ('queued', 'sent', 'accepted', 'unconfirmed', 'removing') GROUP BY evidence`},
+	{"notices_open", "Notices whose condition lasts, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
+}
+
+// statement is the query in the words of a database.
+func (f figure) statement(name string) string {
+	age, now := "extract(epoch FROM now() - min(%s))", "now()"
+	if name == dialect.SQLite {
+		age, now = "86400.0 * (julianday('now') - julianday(min(%s)))", "strftime('%Y-%m-%d %H:%M:%f', 'now')"
+	}
+	words := []string{"NOW", now}
+	for _, column := range []string{"created_at", "scheduled_at", "changed_at"} {
+		words = append(words, "AGE("+column+")", fmt.Sprintf(age, column))
+	}
+	return strings.NewReplacer(words...).Replace(f.query)
+}
+
+// installation is a collector of the figures of the installation.
+type installation struct {
+	s     *Server
+	held  func() bool
+	descs []*prometheus.Desc
+
+	mu   sync.Mutex
+	read time.Time
+	last []prometheus.Metric
+}
+
+func newInstallation(s *Server, held func() bool) *installation {
+	in := &installation{s: s, held: held}
+	for _, f := range figures {
+		in.descs = append(in.descs, prometheus.NewDesc("latchkey_installation_"+f.name, f.help, f.labels, nil))
+	}
+	return in
+}
+
+// Describe names the figures.
+func (in *installation) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range in.descs {
+		to <- d
+	}
+}
+
+// Collect tells the figures, as they were read a moment ago if that is not long ago.
+func (in *installation) Collect(to chan<- prometheus.Metric) {
+	if !in.held() {
+		return
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if time.Since(in.read) >= installationEvery {
+		in.read, in.last = time.Now(), nil
+		ctx, cancel := context.WithTimeout(context.Background(), installationTime)
+		defer cancel()
+		for i, f := range figures {
+			if err := in.one(ctx, in.descs[i], f); err != nil {
+				in.s.log.Warn("a figure of the installation cannot be read", "figure", f.name, "error", err)
+				break
+			}
+		}
+	}
+	for _, m := range in.last {
+		to <- m
+	}
+}
+
+func (in *installation) one(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
+	rows, err := in.s.db.Read().QueryContext(ctx, f.statement(in.s.db.Dialect()))
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := rows.Close(); err == nil {
+			err = closed
+		}
+	}()
+	for rows.Next() {
+		labels, into := make([]string, len(f.labels)), make([]any, 0, len(f.labels)+1)
+		for i := range labels {
+			into = append(into, &labels[i])
+		}
+		var value float64
+		if err := rows.Scan(append(into, &value)...); err != nil {
+			return fmt.Errorf("scan: %w", err)
+		}
+		in.last = append(in.last, prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...))
+	}
+	return rows.Err()
+}

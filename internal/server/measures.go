@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/pms"
+	"latchkey.dev/internal/worker"
+)
+
+// measures are the figures that the server keeps beside those of its parts.
+type measures struct {
+	ready, degraded       prometheus.Gauge
+	leaseHeld, leaseSince prometheus.Gauge
+	lease                 atomic.Bool
+	acts                  *prometheus.HistogramVec // by outcome
+	partners              *prometheus.HistogramVec // by action and outcome
+}
+
+// callBuckets are for calls that a person waits for, up to the deadline of a call.
+var callBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+
+func newMeasures(r prometheus.Registerer, version, schema string) *measures {
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help})
+		r.MustRegister(g)
+		return g
+	}
+	timed := func(name, help string, labels ...string) *prometheus.HistogramVec {
+		h := prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "latchkey", Name: name, Help: help, Buckets: callBuckets}, labels)
+		r.MustRegister(h)
+		return h
+	}
+	m := &measures{
+		ready:      gauge("ready", "1 while this node should get calls, else 0; /readyz says why."),
+		degraded:   gauge("degraded", "1 while something does not work although this node answers calls; /readyz says what."),
+		leaseHeld:  gauge("lease_held", "1 while this node does the work that one node does for all."),
+		leaseSince: gauge("lease_since_seconds", "When this node took the lease, as a Unix time; 0 while it does not hold it."),
+		acts:       timed("act_duration_seconds", "Openings from afar, by what became of them: a failed one is answered 200.", "outcome"),
+		partners:   timed("partner_call_duration_seconds", "Calls of partners' endpoints: ok, or the cause of the failure.", "action", "outcome"),
+	}
+	for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired, lock.ActUnknown, refused} {
+		m.acts.WithLabelValues(outcome)
+	}
+	m.partners.WithLabelValues("getSpaces", "ok")
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "latchkey", Name: "build_info", Help: "1, with the version of the program and the schema that it needs."}, []string{"version", "schema"})
+	r.MustRegister(build)
+	build.WithLabelValues(version, schema).Set(1)
+	return m
+}
+
+// refused is the outcome of an opening that was answered with an error.
+const refused = "refused"
+
+// act records an opening.
+func (m *measures) act(began time.Time, done lock.Outcome, err error) {
+	outcome := done.State
+	if err != nil {
+		outcome = refused
+	}
+	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+}
+
+// partner records a call of an endpoint.
+func (m *measures) partner(began time.Time, action string, err error) {
+	outcome := "ok"
+	var failed *pms.CallError
+	switch {
+	case errors.As(err, &failed):
+		outcome = string(failed.Cause)
+	case err != nil:
+		outcome = "failed"
+	}
+	m.partners.WithLabelValues(action, outcome).Observe(time.Since(began).Seconds())
+}
+
+// condition records what /readyz says.
+func (m *measures) condition(c condition) {
+	m.ready.Set(bit(c.ready()))
+	m.degraded.Set(bit(len(c.degraded) > 0))
+}
+
+func (m *measures) holdsLease() bool { return m.lease.Load() }
+
+func bit(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// measuredLease records when this node holds a lease.
+type measuredLease struct {
+	worker.Lease
+	m *measures
+}
+
+// Hold runs f while the lease is held.
+func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context) error) error {
+	return l.Lease.Hold(ctx, func(ctx context.Context) error {
+		l.m.leaseSince.SetToCurrentTime()
+		l.m.leaseHeld.Set(1)
+		l.m.lease.Store(true)
+		defer l.m.lease.Store(false)
+		defer l.m.leaseHeld.Set(0)
+		defer l.m.leaseSince.Set(0)
+		return f(ctx)
+	})
+}
+
+// measureStorage tells of the connections to the database and of the certificates of the listeners. It is called once
+// the database is open.
+func (s *Server) measureStorage() {
+	value := func(name, help string, f func() float64) {
+		s.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "latchkey", Name: name, Help: help}, f))
+	}
+	count := func(name, help string, f func() float64) {
+		s.metrics.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "latchkey", Name: name, Help: help}, f))
+	}
+	value("db_connections_in_use", "Connections that queries and, on PostgreSQL, changes hold now.", func() float64 { return float64(s.db.Pool().InUse) })
+	value("db_connections_limit", "Connections that queries and, on PostgreSQL, changes may hold.", func() float64 { return float64(s.db.Pool().Limit) })
+	count("db_connection_waits_total", "How often a query waited for a free connection.", func() float64 { return float64(s.db.Pool().Waits) })
+	count("db_connection_wait_seconds_total", "How long queries waited for a free connection, together.", func() float64 { return s.db.Pool().Waited.Seconds() })
+	count("db_changes_rerun_total", "Changes that PostgreSQL had run again because they collided with others.", func() float64 { return float64(s.db.Reruns()) })
+	if s.cfg.TLS.On() {
+		s.metrics.MustRegister(certificates{s, prometheus.NewDesc("latchkey_certificate_expiry_seconds", "When a certificate of the HTTP and gRPC listeners ends, as a Unix time.", []string{"name"}, nil)})
+	}
+}
+
+// certificates tells when the certificates of the listeners end.
+type certificates struct {
+	s    *Server
+	desc *prometheus.Desc
+}
+
+// Describe names the figure.
+func (c certificates) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
+
+// Collect reads the certificates. One that has not been issued yet is left out.
+func (c certificates) Collect(to chan<- prometheus.Metric) {
+	files := map[string]string{}
+	if cert := c.s.cfg.TLS.Cert; cert != "" {
+		files[filepath.Base(cert)] = cert
+	}
+	for _, domain := range c.s.cfg.TLS.Domains {
+		files[domain] = filepath.Join(c.s.cfg.DataDir, "acme", filepath.Base(domain))
+	}
+	for name, path := range files {
+		if leaf, err := firstCertificate(path); err == nil {
+			to <- prometheus.MustNewConstMetric(c.desc, prometheus.GaugeValue, float64(leaf.NotAfter.Unix()), name)
+		}
+	}
+}
+
+// firstCertificate reads the first certificate of a PEM file, which may hold a key before it.
+func firstCertificate(path string) (*x509.Certificate, error) {
+	rest, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return nil, errors.New("no certificate in " + path)
+		}
+		if block.Type == "CERTIFICATE" {
+			return x509.ParseCertificate(block.Bytes)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/staff"
+)
+
+// names are the figures that a server has.
+func names(t *testing.T, n *node) []string {
+	t.Helper()
+	all, err := n.Metrics().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := server.InstallationFigures()
+	for _, f := range all {
+		out = append(out, f.GetName())
+	}
+	return out
+}
+
+// The example alerts are about figures that there are.
+func TestEachFigureOfTheAlertsExists(t *testing.T) {
+	n := open(t, settings(t, ""), server.Options{})
+	have := names(t, n)
+	text, err := os.ReadFile("../../docs/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := regexp.MustCompile(`(?m)^#.*$`)
+	found := regexp.MustCompile(`\blatchkey_[a-z_]+`).FindAllString(comment.ReplaceAllString(string(text), ""), -1)
+	if len(found) < 15 {
+		t.Errorf("the alerts name %d figures", len(found))
+	}
+	for _, name := range found {
+		base := name
+		for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		if name == "latchkey_certificate_expiry_seconds" || name == "latchkey_clock_offset_seconds" { // with TLS alone, and with PostgreSQL alone
+			continue
+		}
+		if !slices.Contains(have, name) && !slices.Contains(have, base) {
+			t.Errorf("docs/alerts.yml: no figure is called %s", name)
+		}
+	}
+}
+
+// One node tells the figures of the installation, and each query runs on both databases.
+func TestFiguresOfTheInstallation(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		h := houseOf(t, open(t, settings(t, url), server.Options{}))
+		eventually(t, "the node holds the lease and tells", func() bool {
+			_, text := get(t, "http://"+h.OpsAddr()+"/metrics")
+			return strings.Contains(text, "latchkey_lease_held 1") && strings.Contains(text, "\nlatchkey_installation_events_waiting ") && strings.Contains(text, "latchkey_ready 1")
+		})
+		h.add(t, "Cellar")
+		h.online(t, 1)
+		err := h.Database().Write(t.Context(), func(tx *db.Tx) error {
+			property := tx.Property.Query().OnlyIDX(tx.Context())
+			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
+				return err
+			}
+			return staff.Notify(tx, staff.Notice{PropertyID: property, Kind: "test", Subject: "a", Text: "b", OnceKey: property + " test"})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := h.ReadInstallation()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]float64{"bridges online": 1, "locks_unreached": 0, "notices_open test": 1} {
+			if got, ok := all[name]; !ok || got != want {
+				t.Errorf("%s: %v %v, want %v", name, got, ok, want)
+			}
+		}
+		for _, name := range []string{"events_waiting", "events_oldest_seconds", "jobs_late_seconds"} {
+			if got, ok := all[name]; !ok || got < 0 || got > 60 {
+				t.Errorf("%s: %v %v", name, got, ok)
+			}
+		}
+	})
+}
