@@ -74,7 +74,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 
 // load finds what is known of a stay and decides on its right.
 func load(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (*work, error) {
-	w := &work{tx: tx, keys: keys, rules: r, property: s.Space.PropertyID, reservation: s.ReservationID}
+	w := &work{tx: tx, keys: keys, rules: r, property: s.Space.PropertyID, reservation: s.ReservationID, named: true}
 	var err error
 	if w.place, w.unplaced, err = placeOf(tx, s.Space); err != nil {
 		return nil, err
@@ -185,6 +185,7 @@ type work struct {
 	right       Right
 	once        string // the id of a code for one use
 	place       space.Place
+	named       bool // place is what the reservation names, not what the grant holds
 	unplaced    fault.Reason
 	grant       *ent.Grant
 	older       []*ent.Grant // of the same stay, not known to be gone from all locks
@@ -227,7 +228,7 @@ func (w *work) facts() (Facts, error) {
 			}
 		}
 	}
-	return Facts{Right: w.right, Unplaced: w.unplaced, Doors: doors, Had: w.grant != nil}, err
+	return Facts{Right: w.right, Unplaced: w.unplaced, Doubt: w.place.Doubt, Doors: doors, Had: w.grant != nil}, err
 }
 
 // run reconciles the slots with the grant and describes the outcome.

@@ -190,6 +190,7 @@ const (
 // texts are what staff must know of a plan that gives less than its stay has a right to.
 var texts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
+	fault.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
 	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
 	fault.FormerCode:      "A lock may still open to a former code of this stay (another PIN, room or date): it does not answer, or refused the new code. The plan of the stay lists the doors. The former code is removed when the lock is back.",
 	fault.LockJammed:      "A lock of this stay is jammed: its bolt does not move, and no code opens it. Send a person to free it, and give the guest another room or key.",
@@ -233,6 +234,9 @@ func (w *work) healed(stand []staff.Notice) error {
 	}
 	keys := []string{onceKey(w.grant, codeLate)}
 	for r := range texts {
+		if r == fault.SpacesDisagree && w.place.Space != nil && !w.named {
+			continue // the grant does not hold what the PMS named
+		}
 		if !slices.ContainsFunc(stand, func(n staff.Notice) bool { return n.Kind == string(r) }) {
 			keys = append(keys, onceKey(w.grant, string(r)))
 		}

@@ -62,6 +62,7 @@ func (d PlannedDoor) shut() bool {
 // Facts are what a plan is described from.
 type Facts struct {
 	Right    Right
+	Doubt    fault.Reason // why the place of the stay may be another one
 	Unplaced fault.Reason // why the stay has no space of ours, or that the space is switched off
 	Doors    []Door
 	Held     []Held // after the steps were taken
@@ -88,6 +89,7 @@ func Describe(f Facts) Plan {
 	}
 	p.Doors = append(p.Doors, f.left()...)
 	p.addReason(f.Unplaced)
+	p.addReason(f.Doubt)
 	p.addReason(f.Right.Reason)
 	if f.Shared {
 		p.addReason(fault.SpaceShared)

@@ -124,6 +124,9 @@ const (
 	PartGates Part = "gatesKeyChain"
 )
 
+// Parts are all there are.
+var Parts = []Part{PartPIN, PartKey, PartGates}
+
 // Reset draws parts of the codes of a stay anew and says which could not be: none can without live access, and none of a
 // door that has no lock.
 func Reset(w Settler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {

@@ -24,12 +24,14 @@ const (
 	plannedRoom = `"access":{"status":"none","doors":[
 		{"doorId":"{Room 101}","name":"Room 101","kind":"room","pin":"planned","smartKey":"planned","reason":"notCheckedIn"},
 		{"doorId":"{Front door}","name":"Front door","kind":"gate","pin":"planned","smartKey":"planned","reason":"notCheckedIn"}],"reasons":["notCheckedIn"]}`
-	issuedBed = `"access":{"status":"issued","window":{"from":"<time>","to":"{later}T11:00:00Z","timeZone":"Europe/Lisbon"},"doors":[
+	bedPlan = `"access":{"status":"issued","window":{"from":"<time>","to":"{later}T11:00:00Z","timeZone":"Europe/Lisbon"},"doors":[
 		{"doorId":"{Bed A}","name":"Bed A","kind":"bed","pin":"<pinned>","smartKey":"planned"},
 		{"doorId":"{Dorm 4}","name":"Dorm 4","kind":"room","pin":"<pinned>","smartKey":"planned"},
-		{"doorId":"{Front door}","name":"Front door","kind":"gate","pin":"<pinned>","smartKey":"planned"}],"reasons":[]}`
-	ours   = `"id":"<rsv>","propertyId":"{property}","hostelId":"{property}","createdAt":"<time>","updatedAt":"<time>"`
-	byTime = ours + `,"pmsMeta":{"id":"TIME","groupId":"G7","parentSpaceId":"R101","companionIds":["C1","C2"],"updatedAt":"2026-01-02T03:04:05Z"},
+		{"doorId":"{Front door}","name":"Front door","kind":"gate","pin":"<pinned>","smartKey":"planned"}],"reasons":[]`
+	issuedBed = bedPlan + `}`
+	readBed   = bedPlan + `,"updatedAt":"<time>"}`
+	ours      = `"id":"<rsv>","propertyId":"{property}","hostelId":"{property}","createdAt":"<time>","updatedAt":"<time>"`
+	byTime    = ours + `,"pmsMeta":{"id":"TIME","groupId":"G7","parentSpaceId":"R101","companionIds":["C1","C2"],"updatedAt":"2026-01-02T03:04:05Z"},
 		"pmsNumber":"10017","booker":{"firstName":"Ada","lastName":"Lovelace","email":"ada@example.com","mobile":"+351 910 000 000"},"state":"confirmed",
 		"from":"2190-07-01T14:00:00+01:00","to":"2190-07-03T11:00:00+01:00","adultCount":2,"childCount":0,"price":120.5,"owing":0,"owingCurrency":"EUR",
 		"sourceName":"Web","channelManager":"Siteminder","channelNumber":"SM-1","roomId":"R101"`
@@ -59,12 +61,12 @@ var samples = []sample{
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.find }, in: `{"pmsId":"DAY","extend":["pin","gatePins"]}`,
 		out: `{"data":{` + byDay + `,"pin":"<pin>","gatesPins":[{"gateId":"{Front door}","gateName":"Front door","pin":"<pin>"}]}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.find }, in: `{"pmsId":"DAY","extend":["space","access"]}`,
-		out: `{"data":{` + byDay + `,` + issuedBed + `,"gatesPins":[],"space":{"id":"{Bed A}","type":"Bed","name":"Bed A","parentSpaceId":"{Dorm 4}",
+		out: `{"data":{` + byDay + `,` + readBed + `,"gatesPins":[],"space":{"id":"{Bed A}","type":"Bed","name":"Bed A","parentSpaceId":"{Dorm 4}",
 			"isPrivate":false,"isActive":true,"hasLock":true,"pmsSpaceId":"D4-A"}}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.list }, in: `{"state":"confirmed"}`,
 		out: `{"data":{"list":[{` + byTime + `,"gatesPins":[]}],"nextPageToken":""}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"DAY","reset":"pin,ekey"}`,
-		out: `{"data":{"reservation":{` + byDay + `,` + issuedBed + `,"pin":"<pin>","gatesPins":[{"gateId":"{Front door}","gateName":"Front door","pin":"<pin>"}]},"failures":[]}}`},
+		out: `{"data":{"reservation":{` + byDay + `,` + readBed + `,"pin":"<pin>","gatesPins":[{"gateId":"{Front door}","gateName":"Front door","pin":"<pin>"}]},"failures":[]}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"TIME","reset":"pin,ekey,gatesKeyChain"}`,
 		out: `{"data":{"reservation":{` + byTime + `,` + plannedRoom + `,"gatesPins":[]},"failures":["pin","ekey","gatesKeyChain"]}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"DAY","reset":"door"}`, reason: "invalidFields"},

@@ -71,6 +71,8 @@ const (
 	ClockUntrusted      Reason = "clockUntrusted"
 	NoBridge            Reason = "noBridge"
 	SpaceInactive       Reason = "spaceInactive"
+	SpacesDisagree      Reason = "spacesDisagree"
+	BedNotAssigned      Reason = "bedNotAssigned"
 )
 
 // Reasons of a door or bridge that cannot be reached.

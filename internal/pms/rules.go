@@ -174,10 +174,10 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	}
 	var fields []fault.Field
 	if u.Scheme != "https" {
-		fields = urlField(fault.Unsupported, "must begin with https://: plain http is only for hosts that the operator has listed")
+		fields = urlField(fault.Unsupported, "must begin with https://. Plain http is only for hosts that the operator of this service allows: --partner-allow HOST:PORT")
 	}
 	if !slices.Contains(r.ports, port) && (u.Scheme == "https" || u.Port() != "") {
-		fields = append(fields, urlField(fault.OutOfRange, fmt.Sprintf("port %d is not one of %s", port, joinPorts(r.ports)))...)
+		fields = append(fields, urlField(fault.OutOfRange, fmt.Sprintf("must have one of the ports %s, not %d. The operator of this service can allow others: --partner-allow HOST:PORT", joinPorts(r.ports), port))...)
 	}
 	if problem := r.destination(host); problem != "" {
 		fields = append(fields, urlField(fault.WrongValue, problem)...)
@@ -192,13 +192,13 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 func (r *Rules) destination(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if r.public.SafeAddr(addr) != nil {
-			return "must lead to a public address; this one is private, local or reserved"
+			return "must lead to a public address; this one is private, local or reserved. The operator of this service can allow it: --partner-allow HOST:PORT"
 		}
 		return ""
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if last == host || slices.Contains(privateNames, last) {
-		return "must name a host of the public internet, such as pms.example.com"
+		return "must name a host of the public internet, such as pms.example.com. The operator of this service can allow others: --partner-allow HOST:PORT"
 	}
 	return ""
 }

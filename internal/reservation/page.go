@@ -24,5 +24,9 @@ func OpenPageToken(token string) (at time.Time, reservationID string, err error)
 			return at, reservationID, nil
 		}
 	}
-	return time.Time{}, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+	return time.Time{}, "", wrongToken()
+}
+
+func wrongToken() error {
+	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
 }

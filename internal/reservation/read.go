@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/space"
 )
 
 func (s Scope) within() predicate.Reservation {
@@ -96,6 +97,12 @@ func (q Query) from() (place, error) {
 		return since, err
 	}
 	return place{at, reservationID}, nil
+}
+
+// PlaceOf finds the space that a reservation is in, as the mapping is now.
+func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
+	place, _, err := space.Resolve(tx.Context(), tx.Client, stayOf(row, false).Space)
+	return place, err
 }
 
 // Plan says what the access of a reservation is, and changes nothing.

@@ -1,9 +1,11 @@
 package space
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/partnerspace"
@@ -26,11 +28,13 @@ type Request struct {
 type Place struct {
 	Space  *ent.Space
 	Parent *ent.Space // nil but for a bed
+	// Doubt is a reason not to trust the place, "" for none: spacesDisagree, bedNotAssigned.
+	Doubt fault.Reason
 }
 
-// Resolve finds the space of ours that a stay is in, with one query where there is one. Without
-// a place the reason says why: roomNotAssigned, spaceUnknown, spaceNotMapped. With the reason
-// spaceInactive the place is given as well.
+// Resolve finds the space of the property that a stay is in, with one query where there is one.
+// Without a space the reason says why: roomNotAssigned, spaceUnknown, spaceNotMapped. With the
+// reason spaceInactive the space is given as well.
 func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
 	switch {
 	case r.OwnID != "":
@@ -42,29 +46,69 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason
 	if err != nil {
 		return Place{}, "", err
 	}
-	if place, ok := choose(r, mapped); ok {
+	place, ok := choose(r, mapped)
+	bedMapped := slices.ContainsFunc(mapped, func(f found) bool { return f.externalID == r.ExternalID })
+	if ok && (bedMapped || r.ExternalID == "") {
 		return place, place.reason(), nil
 	}
-	reason, err := whyUnmapped(ctx, c, r)
-	return Place{}, reason, err
+	// The bed is not mapped. Its room stands for it, unless the listing says that the bed is in another.
+	nowhere, reason, err := unresolved(ctx, c, r)
+	if err != nil || !ok || nowhere.Doubt != "" {
+		return nowhere, reason, err
+	}
+	return place, place.reason(), nil
 }
 
 // choose picks among the mapped spaces a stay names. A bed that is not mapped falls back to
 // its room only where that is let as a whole: in a dorm it would be someone else's bed.
 func choose(r Request, mapped []found) (Place, bool) {
-	var room *found
+	var bed, room *found
 	for i, m := range mapped {
 		switch m.externalID {
 		case r.ExternalID:
-			return m.Place, true
+			bed = &mapped[i]
 		case r.ExternalParentID:
 			room = &mapped[i]
 		}
 	}
-	if room == nil || r.ExternalID != "" && !room.Space.IsPrivate {
+	switch {
+	case bed != nil:
+		place := bed.Place
+		place.Doubt = place.doubt()
+		if disagree(r, bed, room) {
+			place.Doubt = fault.SpacesDisagree
+		}
+		return place, true
+	case room == nil || r.ExternalID != "" && !room.Space.IsPrivate:
 		return Place{}, false
 	}
-	return room.Place, true
+	place := room.Place
+	place.Doubt = place.doubt()
+	return place, true
+}
+
+// disagree reports whether the room that a stay names is another one than its bed's: by the partner's listing, or, where
+// that does not say, by the spaces that the two are mapped to.
+func disagree(r Request, bed, room *found) bool {
+	switch {
+	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:
+		return false
+	case bed.listedParent != "":
+		return bed.listedParent != r.ExternalParentID
+	case room == nil:
+		return false
+	case bed.Parent != nil:
+		return bed.Parent.ID != room.Space.ID
+	}
+	return bed.Space.ID != room.Space.ID
+}
+
+// doubt is bedNotAssigned for a dorm that is not let as a whole.
+func (p Place) doubt() fault.Reason {
+	if p.Space.Type == Dorm && !p.Space.IsPrivate {
+		return fault.BedNotAssigned
+	}
+	return ""
 }
 
 // reason is spaceInactive where the space, or the dorm of a bed, is switched off.
@@ -75,22 +119,23 @@ func (p Place) reason() fault.Reason {
 	return ""
 }
 
-func whyUnmapped(ctx context.Context, c *ent.Client, r Request) (fault.Reason, error) {
-	id := r.ExternalID
-	if id == "" {
-		id = r.ExternalParentID
-	}
-	listed, err := c.PartnerSpace.Query().
+// unresolved says why a stay that names spaces of a partner has none of ours.
+func unresolved(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
+	id := cmp.Or(r.ExternalID, r.ExternalParentID)
+	row, err := c.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(r.PropertyID), partnerspace.IntegrationID(r.IntegrationID), partnerspace.ExternalID(id)).
-		Exist(ctx)
+		Only(ctx)
 	switch {
+	case ent.IsNotFound(err):
+		return Place{}, fault.SpaceUnknown, nil
 	case err != nil:
-		return "", fmt.Errorf("resolve a space: %w", err)
-	case listed:
-		return fault.SpaceNotMapped, nil
-	default:
-		return fault.SpaceUnknown, nil
+		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
 	}
+	place := Place{}
+	if disagree(r, &found{listedParent: row.ParentExternalID}, nil) {
+		place.Doubt = fault.SpacesDisagree
+	}
+	return place, fault.SpaceNotMapped, nil
 }
 
 func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
@@ -101,12 +146,15 @@ func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Rea
 	if len(own) == 0 {
 		return Place{}, fault.SpaceUnknown, nil
 	}
-	return own[0].Place, own[0].reason(), nil
+	place := own[0].Place
+	place.Doubt = place.doubt()
+	return place, place.reason(), nil
 }
 
 // found is a place and the partner's id that led to it.
 type found struct {
-	externalID string
+	externalID   string
+	listedParent string // the room of that bed by the partner's listing, "" where it does not say
 	Place
 }
 
@@ -116,10 +164,11 @@ const (
 	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active,
 		dorm.id, dorm.type, dorm.name, dorm.floor, dorm.is_private, dorm.is_active`
 	joinDorm     = ` LEFT JOIN spaces AS dorm ON dorm.id = own.parent_id AND dorm.property_id = own.property_id`
-	placesMapped = `SELECT m.external_id, ` + placeColumns + ` FROM mappings AS m
+	placesMapped = `SELECT m.external_id, COALESCE(listed.parent_external_id, ''), ` + placeColumns + ` FROM mappings AS m
 		JOIN spaces AS own ON own.id = m.space_id AND own.property_id = m.property_id` + joinDorm + `
+		LEFT JOIN partner_spaces AS listed ON listed.property_id = m.property_id AND listed.integration_id = m.integration_id AND listed.external_id = m.external_id
 		WHERE m.property_id = $1 AND m.integration_id = $2 AND m.external_id IN ($3, $4)`
-	placesOwn = `SELECT '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
+	placesOwn = `SELECT '', '', ` + placeColumns + ` FROM spaces AS own` + joinDorm + `
 		WHERE own.property_id = $1 AND own.id = $2`
 )
 
@@ -134,7 +183,7 @@ func places(ctx context.Context, c *ent.Client, query, propertyID string, args .
 		f, own := found{}, &ent.Space{PropertyID: propertyID}
 		var dormID, dormType, dormName, dormFloor sql.NullString
 		var dormPrivate, dormActive sql.NullBool
-		err := rows.Scan(&f.externalID, &own.ID, &own.Type, &own.Name, &own.Floor, &own.ParentID, &own.IsPrivate, &own.IsActive,
+		err := rows.Scan(&f.externalID, &f.listedParent, &own.ID, &own.Type, &own.Name, &own.Floor, &own.ParentID, &own.IsPrivate, &own.IsActive,
 			&dormID, &dormType, &dormName, &dormFloor, &dormPrivate, &dormActive)
 		if err != nil {
 			return nil, fmt.Errorf("resolve a space: %w", err)

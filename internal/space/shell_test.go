@@ -365,3 +365,39 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 		}
 	})
 }
+
+// A bed and a room that is not the bed's, and a dorm without a bed, are resolved with a doubt.
+func TestDoubtfulPlaces(t *testing.T) {
+	each(t, func(h house) {
+		room := h.create(space.Draft{Type: space.Room, Name: "101"})
+		dorm := h.create(space.Draft{Type: space.Dorm, Name: "Dorm"})
+		bed := h.create(space.Draft{Type: space.Bed, Name: "1", ParentID: dorm.ID})
+		h.read(listed("r", space.Room, "Room 101", ""), listed("d", space.Dorm, "Dorm", ""), listed("b", space.Bed, "Bed 1", "d"),
+			listed("rb", space.Bed, "Bed", "r"), listed("ub", space.Bed, "Upper", "d"))
+		h.bind("r", room.ID)
+		h.bind("d", dorm.ID)
+		h.bind("b", bed.ID)
+		for name, tt := range map[string]struct {
+			request space.Request
+			room    string
+			doubt   fault.Reason
+		}{
+			"a bed and its dorm":                {request: space.Request{ExternalID: "b", ExternalParentID: "d"}, room: bed.ID},
+			"a bed and another room":            {request: space.Request{ExternalID: "b", ExternalParentID: "r"}, room: bed.ID, doubt: fault.SpacesDisagree},
+			"a bed and an unknown room":         {request: space.Request{ExternalID: "b", ExternalParentID: "zz"}, room: bed.ID, doubt: fault.SpacesDisagree},
+			"a room as a bed of a dorm":         {request: space.Request{ExternalID: "r", ExternalParentID: "d"}, room: room.ID, doubt: fault.SpacesDisagree},
+			"a room as itself":                  {request: space.Request{ExternalID: "r", ExternalParentID: "r"}, room: room.ID},
+			"an unmapped bed of another room":   {request: space.Request{ExternalID: "ub", ExternalParentID: "r"}, doubt: fault.SpacesDisagree},
+			"an unmapped bed of the room":       {request: space.Request{ExternalID: "rb", ExternalParentID: "r"}, room: room.ID},
+			"a dorm without a bed":              {request: space.Request{ExternalID: "d"}, room: dorm.ID, doubt: fault.BedNotAssigned},
+			"a dorm of the property, without":   {request: space.Request{OwnID: dorm.ID}, room: dorm.ID, doubt: fault.BedNotAssigned},
+			"a dorm that is named as the room":  {request: space.Request{ExternalParentID: "d"}, room: dorm.ID, doubt: fault.BedNotAssigned},
+			"a private room without a bed's id": {request: space.Request{ExternalParentID: "r"}, room: room.ID},
+		} {
+			p, _ := h.resolve(tt.request)
+			if id(p.Space) != tt.room || p.Doubt != tt.doubt {
+				t.Errorf("%s: %q, doubt %q, want %q, %q", name, id(p.Space), p.Doubt, tt.room, tt.doubt)
+			}
+		}
+	})
+}

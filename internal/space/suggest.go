@@ -109,12 +109,16 @@ type entry struct{ id, exact, likely string }
 func entries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
 	all := make([]entry, 0, len(spaces))
 	prefix := tokens(parent)
+	short := withoutGeneric(prefix) // "B" of "Dorm B", whose bed may be called "B1"
 	for _, s := range spaces {
 		id, n := name(s)
 		words := tokens(n)
 		rest := words
-		if within(words, prefix) {
+		switch {
+		case within(words, prefix):
 			rest = words[len(prefix):]
+		case within(words, short):
+			rest = words[len(short):]
 		}
 		all = append(all, entry{id: id, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(rest), " ")})
 	}

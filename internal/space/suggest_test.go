@@ -53,6 +53,13 @@ func TestSuggest(t *testing.T) {
 			},
 			want: []Suggestion{{"d", "A", Exact}, {"d1", "A1", Exact}, {"e", "B", Exact}, {"e1", "B1", Likely}},
 		},
+		"beds that begin with the letter of their dorm": {
+			listing: list(dorm("d", "Dorm B"), bed("d1", "B1", "d"), bed("d2", "B2", "d")),
+			ours: []Own{
+				own("B", Dorm, "Dorm B", ""), own("B1", Bed, "Bed 1", "B"), own("B2", Bed, "Dorm B - 2", "B"),
+			},
+			want: []Suggestion{{"d", "B", Exact}, {"d1", "B1", Likely}, {"d2", "B2", Likely}},
+		},
 		"a bed is never more certain than its dorm": {
 			listing: list(dorm("d", "Dorm Blue"), bed("d1", "1", "d")),
 			ours:    []Own{own("A", Dorm, "Blue", ""), own("A1", Bed, "1", "A")},

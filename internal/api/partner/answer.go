@@ -1,6 +1,8 @@
 package partner
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -9,7 +11,9 @@ import (
 	"latchkey.dev/ent"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -49,12 +53,15 @@ func stored(s reservation.Stored) (*partnerv1.Reservation, error) {
 	if s.Stale {
 		out.Stale = &s.Stale
 	}
-	out.Access, err = plan(s.Plan, s.House)
+	out.Access, err = plan(s.Plan, s.Row, s.House)
 	return out, err
 }
 
-func plan(p access.Plan, house *ent.Property) (*partnerv1.AccessPlan, error) {
+func plan(p access.Plan, row *ent.Reservation, house *ent.Property) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
+	if slices.Contains(p.Reasons, fault.SpaceUnknown) || slices.Contains(p.Reasons, fault.SpaceNotMapped) {
+		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, text0(row.OwnSpaceID)))
+	}
 	if p.Window != nil {
 		zone, err := clock.Zone(house.TimeZone)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/api/explained"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/reservation/explain"
 )
 
@@ -19,4 +20,26 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 		return nil, err
 	}
 	return &partnerv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
+}
+
+// FindExplanation is ExplainReservation by the PMS's id.
+func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplanationRequest) (*partnerv1.FindExplanationResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tx := s.DB.View(ctx)
+	scope, ids, err := s.among(tx, a, req.GetIntegrationId())
+	if err != nil {
+		return nil, err
+	}
+	row, err := reservation.Find(tx, scope, ids, req.GetPmsId())
+	if err != nil {
+		return nil, err
+	}
+	e, err := explain.Of(tx, s.keeper(), scope, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &partnerv1.FindExplanationResponse{Data: explained.Message(e)}, nil
 }

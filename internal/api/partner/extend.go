@@ -9,8 +9,10 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
 
@@ -44,15 +46,26 @@ func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, exten
 		}
 	}
 	if wants(extendAccess) {
-		p, err := s.keeper().Plan(tx, row, house)
-		if err != nil {
-			return nil, err
-		}
-		if out.Access, err = plan(p, house); err != nil {
+		if out.Access, err = s.accessOf(tx, row, house); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// accessOf is the access plan of a reservation as it is now.
+func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, house *ent.Property) (*partnerv1.AccessPlan, error) {
+	p, err := s.keeper().Plan(tx, row, house)
+	if err != nil {
+		return nil, err
+	}
+	out, err := plan(p, row, house)
+	if err != nil {
+		return nil, err
+	}
+	at, err := reservation.AccessChangedAt(tx, row.PropertyID, row.ID)
+	out.UpdatedAt = optional.Time(at)
+	return out, err
 }
 
 func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *partnerv1.Reservation, wants func(string) bool) error {

@@ -36,6 +36,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		return nil, err
 	}
 	wrong = append(within(more, at), wrong...)
+	wrong = append(wrong, wrapped(body.From(ctx), at)...)
 	if len(wrong) > 0 {
 		return nil, s.refusal(ctx, a, patch, wrong)
 	}
@@ -43,6 +44,22 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		out, err := s.upsert(tx, a, patch)
 		return &partnerv1.UpsertReservationResponse{Data: out}, err
 	})
+}
+
+// wrapped names the unknown fields of a body that holds no field of a reservation, which is most often a reservation within
+// another object. Otherwise unknown fields are ignored.
+func wrapped(r *body.Report, at string) []fault.Field {
+	if len(r.Mask("")) > 0 || at != "" {
+		return nil
+	}
+	var wrong []fault.Field
+	for _, f := range r.Unknown() {
+		if f.Path == "reservation" || f.Path == "data" {
+			f.Message = "unknown field: send the reservation itself as the body, not within another object"
+		}
+		wrong = append(wrong, f)
+	}
+	return wrong
 }
 
 // refusal completes the list of wrong fields with those that only the held reservation shows, without a transaction.
@@ -115,7 +132,10 @@ func (s *Service) among(tx *db.Tx, a actor.Actor, integrationID string) (reserva
 	return scope, ids, err
 }
 
-// ListReservations pages through what the caller may read.
+// mostExtended bounds a page of reservations with their access: each is planned.
+const mostExtended = 50
+
+// ListReservations pages through what the caller may read, by its last change or by that of its access.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -123,10 +143,20 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	}
 	tx := s.DB.View(ctx)
 	q := reservation.Query{Size: size(req.GetPageSize()), Token: req.GetPageToken(), State: access.State(req.GetState())}
-	if t := req.GetUpdatedSince(); t != nil {
-		q.Since = t.AsTime()
+	extended := len(req.GetExtend()) > 0
+	if extended {
+		q.Size = min(q.Size, mostExtended)
 	}
-	rows, next, err := reservation.List(tx, readable(a), q)
+	list := reservation.List
+	switch since, accessSince := req.GetUpdatedSince(), req.GetAccessUpdatedSince(); {
+	case since != nil && accessSince != nil:
+		return nil, fault.Fields(fault.Field{Path: "accessUpdatedSince", Reason: fault.Conflicting, Message: "cannot be sent together with updatedSince: follow the two lists apart"})
+	case since != nil:
+		q.Since = since.AsTime()
+	case accessSince != nil:
+		q.Since, list = accessSince.AsTime(), reservation.ListByAccess
+	}
+	rows, next, err := list(tx, readable(a), q)
 	if err != nil {
 		return nil, err
 	}
@@ -134,15 +164,20 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	if err != nil {
 		return nil, err
 	}
-	list := &partnerv1.ReservationList{NextPageToken: next}
+	out := &partnerv1.ReservationList{NextPageToken: next}
 	for _, row := range rows {
-		out, err := answer(row, house)
+		one, err := answer(row, house)
 		if err != nil {
 			return nil, err
 		}
-		list.List = append(list.List, out)
+		if extended {
+			if one.Access, err = s.accessOf(tx, row, house); err != nil {
+				return nil, err
+			}
+		}
+		out.List = append(out.List, one)
 	}
-	return &partnerv1.ListReservationsResponse{Data: list}, nil
+	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
 // ResetKeyChain draws codes anew.
@@ -153,8 +188,10 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 	}
 	var parts []access.Part
 	for word := range strings.SplitSeq(req.GetReset_(), ",") {
-		if p := access.Part(word); !slices.Contains(parts, p) {
-			parts = append(parts, p)
+		for _, p := range access.Parts {
+			if strings.EqualFold(word, string(p)) && !slices.Contains(parts, p) {
+				parts = append(parts, p)
+			}
 		}
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.ResetKeyChainResponse, error) {

@@ -1,7 +1,10 @@
 package property
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -47,16 +50,26 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 		return nil, err
 	}
 	list := &propertyv1.ArrivalList{NextPageToken: next}
+	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Word.Rank() - a.Word.Rank() })
 	for _, a := range arrivals {
 		list.List = append(list.List, arrivalMessage(a))
 	}
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }
 
+func given(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 func arrivalMessage(a readiness.Arrival) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Word),
 	}
+	out.GuestName = strings.TrimSpace(given(a.Row.BookerFirstName) + " " + a.Row.BookerLastName)
+	out.SpaceName = optional.Text(cmp.Or(a.Space, a.Row.SpaceKey))
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}

@@ -265,6 +265,11 @@ func TestWordsForReasons(t *testing.T) {
 			t.Errorf("%s: %+v", r, w)
 		}
 	}
+	for _, r := range []fault.Reason{fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned} { // these keep nobody out
+		if w := words[string(r)]; w.staff == "" {
+			t.Errorf("%s: %+v", r, w)
+		}
+	}
 	var kinds []string
 	for _, s := range Tell(stay(evidence(1, room, slot.Removing), evidence(2, room, slot.Failed), evidence(3, room, slot.Unconfirmed))).Steps {
 		kinds = append(kinds, s.Kind)

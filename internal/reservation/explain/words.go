@@ -33,6 +33,8 @@ var desk = "Please ask at the reception."
 var words = map[string]word{
 	string(fault.NoLock):              {guest: "It has no electronic lock. " + desk, staff: "Hand out a key, or put a lock on this door."},
 	string(fault.SpaceInactive):       {guest: desk, staff: "Switch the space on, or have the PMS assign another room.", whole: true},
+	string(fault.SpacesDisagree):      {staff: "The PMS named a bed, and a room that is not the bed's: correct the reservation in the PMS."},
+	string(fault.BedNotAssigned):      {staff: "The PMS named a dorm without a bed: assign a bed in the PMS."},
 	string(fault.SpaceUnknown):        {guest: "Your room is not known to the lock system yet. " + desk, staff: "Read getSpaces anew and map the room of the PMS.", whole: true},
 	string(fault.SpaceNotMapped):      {guest: "Your room is not known to the lock system yet. " + desk, staff: "Map the room of the PMS to one of yours.", whole: true},
 	string(fault.RoomNotAssigned):     {guest: "No room has been assigned to you yet.", staff: "Assign a room in the PMS.", whole: true},
@@ -43,7 +45,7 @@ var words = map[string]word{
 	string(fault.WindowPast):          {guest: "Your stay has ended.", staff: "If the guest stays on, send the new departure from the PMS.", whole: true},
 	string(fault.WindowInFuture):      {guest: "Your stay has not begun yet.", staff: "If the guest shall enter now, send today as the arrival from the PMS.", whole: true},
 	string(fault.SpaceShared):         {staff: "Another stay is checked in to the same private space: look whether one is a mistake."},
-	string(fault.LockOffline):         {guest: "The lock cannot be reached right now. " + desk, staff: "Look at the lock and its bridge; until then open from afar or hand out a key."},
+	string(fault.LockOffline):         {guest: "The lock cannot be reached right now. " + desk, staff: "Look at the lock and its bridge; until then hand out a key."},
 	string(fault.NoBridge):            {guest: desk, staff: "The lock has no bridge: enrol one, or hand out a key."},
 	string(fault.BridgeRevoked):       {guest: desk, staff: "The bridge of the lock was revoked: enrol one, or hand out a key."},
 	string(fault.SlotsFull):           {guest: desk, staff: "The lock has no free slot: remove a code at the lock, or wait until one is cleared."},

@@ -24,6 +24,9 @@ const (
 	NotReady Word = "notReady" // it will, unless something is done
 )
 
+// Rank orders words: the higher, the worse.
+func (w Word) Rank() int { return slices.Index([]Word{Ready, AtRisk, NotReady}, w) }
+
 // Severity is how much something stands in the way.
 type Severity string
 
@@ -159,7 +162,7 @@ func (j *judge) place() {
 			if len(j.Plan.Doors) == 0 {
 				j.add(Fix{Reason: string(r), Severity: Blocks})
 			}
-		case fault.SpaceShared:
+		case fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned:
 			j.add(Fix{Reason: string(r), Severity: Risks})
 		case fault.FormerCode:
 			j.add(Fix{Reason: string(r), Severity: Note})

@@ -20,7 +20,8 @@ type Arrival struct {
 	Row *ent.Reservation
 	Facts
 	Verdict
-	LookedAt int // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
+	Space    string // the name of the space of the stay; empty: it has none of the property's
+	LookedAt int    // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
 }
 
 // Query names a day, YYYY-MM-DD in the property's time zone, empty for today, and a page of it.
@@ -52,7 +53,15 @@ func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []A
 	ids := make([]string, len(rows))
 	for i, row := range rows {
 		ids[i] = row.ID
-		list = append(list, Arrival{Row: row, Facts: facts[i], Verdict: Judge(facts[i])})
+		place, err := reservation.PlaceOf(tx, row)
+		if err != nil {
+			return nil, "", err
+		}
+		a := Arrival{Row: row, Facts: facts[i], Verdict: Judge(facts[i])}
+		if place.Space != nil {
+			a.Space = place.Space.Name
+		}
+		list = append(list, a)
 	}
 	looked, err := tx.Arrival.Query().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)).All(tx.Context())
 	if err != nil {

@@ -13,6 +13,8 @@ var texts = map[string]string{
 	string(fault.RoomNotAssigned): "The PMS has not assigned a room. Assign one there.",
 	string(fault.SpaceUnknown):    "The PMS named a room that its listing does not have. Read getSpaces anew, or correct the room in the PMS.",
 	string(fault.SpaceNotMapped):  "The room of the PMS is mapped to none of yours. Map it.",
+	string(fault.SpacesDisagree):  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed. Correct the reservation in the PMS.",
+	string(fault.BedNotAssigned):  "The PMS named a dorm without a bed: only the dorm's door opens. Assign a bed in the PMS.",
 	string(fault.SpaceInactive):   "The space is switched off. Switch it on, or assign another room in the PMS.",
 	string(fault.SpaceShared):     "Another stay is checked in to the same private space. Look whether one is a mistake.",
 	string(fault.FormerCode):      "A lock may still open to a former code of this stay: it does not answer, or refused the new code. The plan of the stay lists the doors.",

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -36,9 +37,14 @@ type AccessPlan struct {
 	// open, with pin or smartKey removing, or with the reason movingOut.
 	Doors []*AccessDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
 	// Why the plan is not, or not only, "issued": reasons of latchkey.errors.v1.Reason.
-	Reasons       []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reasons []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
+	// When the access last changed: evidence for a code, a new PIN, an end. Absent in the answer to a change, and where the
+	// reservation never had access.
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// With spaceUnknown and spaceNotMapped: the partner's space id that leads to no space of the property.
+	UnresolvedSpaceId *string `protobuf:"bytes,6,opt,name=unresolved_space_id,json=unresolvedSpaceId,proto3,oneof" json:"unresolved_space_id,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AccessPlan) Reset() {
@@ -97,6 +103,20 @@ func (x *AccessPlan) GetReasons() []string {
 		return x.Reasons
 	}
 	return nil
+}
+
+func (x *AccessPlan) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *AccessPlan) GetUnresolvedSpaceId() string {
+	if x != nil && x.UnresolvedSpaceId != nil {
+		return *x.UnresolvedSpaceId
+	}
+	return ""
 }
 
 // AccessWindow is when codes open.
@@ -260,13 +280,17 @@ var File_latchkey_partner_v1_access_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_access_proto_rawDesc = "" +
 	"\n" +
-	" latchkey/partner/v1/access.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\"\xc5\x01\n" +
+	" latchkey/partner/v1/access.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcd\x02\n" +
 	"\n" +
 	"AccessPlan\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\tR\x06status\x129\n" +
 	"\x06window\x18\x02 \x01(\v2!.latchkey.partner.v1.AccessWindowR\x06window\x12@\n" +
 	"\x05doors\x18\x03 \x03(\v2\x1f.latchkey.partner.v1.AccessDoorB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05doors\x12\"\n" +
-	"\areasons\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10dR\areasons\"O\n" +
+	"\areasons\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10dR\areasons\x129\n" +
+	"\n" +
+	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x123\n" +
+	"\x13unresolved_space_id\x18\x06 \x01(\tH\x00R\x11unresolvedSpaceId\x88\x01\x01B\x16\n" +
+	"\x14_unresolved_space_id\"O\n" +
 	"\fAccessWindow\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x0e\n" +
 	"\x02to\x18\x02 \x01(\tR\x02to\x12\x1b\n" +
@@ -295,18 +319,20 @@ func file_latchkey_partner_v1_access_proto_rawDescGZIP() []byte {
 
 var file_latchkey_partner_v1_access_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
 var file_latchkey_partner_v1_access_proto_goTypes = []any{
-	(*AccessPlan)(nil),   // 0: latchkey.partner.v1.AccessPlan
-	(*AccessWindow)(nil), // 1: latchkey.partner.v1.AccessWindow
-	(*AccessDoor)(nil),   // 2: latchkey.partner.v1.AccessDoor
+	(*AccessPlan)(nil),            // 0: latchkey.partner.v1.AccessPlan
+	(*AccessWindow)(nil),          // 1: latchkey.partner.v1.AccessWindow
+	(*AccessDoor)(nil),            // 2: latchkey.partner.v1.AccessDoor
+	(*timestamppb.Timestamp)(nil), // 3: google.protobuf.Timestamp
 }
 var file_latchkey_partner_v1_access_proto_depIdxs = []int32{
 	1, // 0: latchkey.partner.v1.AccessPlan.window:type_name -> latchkey.partner.v1.AccessWindow
 	2, // 1: latchkey.partner.v1.AccessPlan.doors:type_name -> latchkey.partner.v1.AccessDoor
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 2: latchkey.partner.v1.AccessPlan.updated_at:type_name -> google.protobuf.Timestamp
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_access_proto_init() }
@@ -314,6 +340,7 @@ func file_latchkey_partner_v1_access_proto_init() {
 	if File_latchkey_partner_v1_access_proto != nil {
 		return
 	}
+	file_latchkey_partner_v1_access_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_access_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -417,6 +417,107 @@ func (x *ExplainReservationRequest) GetId() string {
 	return ""
 }
 
+// FindExplanationRequest names one by the partner's id.
+type FindExplanationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pmsMeta.id.
+	PmsId string `protobuf:"bytes,1,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
+	// With a property's api-key, where more than one integration uses the same pmsMeta.id.
+	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindExplanationRequest) Reset() {
+	*x = FindExplanationRequest{}
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindExplanationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindExplanationRequest) ProtoMessage() {}
+
+func (x *FindExplanationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindExplanationRequest.ProtoReflect.Descriptor instead.
+func (*FindExplanationRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_explain_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FindExplanationRequest) GetPmsId() string {
+	if x != nil {
+		return x.PmsId
+	}
+	return ""
+}
+
+func (x *FindExplanationRequest) GetIntegrationId() string {
+	if x != nil {
+		return x.IntegrationId
+	}
+	return ""
+}
+
+// FindExplanationResponse answers with the explanation.
+type FindExplanationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The explanation.
+	Data          *Explanation `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FindExplanationResponse) Reset() {
+	*x = FindExplanationResponse{}
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FindExplanationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FindExplanationResponse) ProtoMessage() {}
+
+func (x *FindExplanationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FindExplanationResponse.ProtoReflect.Descriptor instead.
+func (*FindExplanationResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_explain_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *FindExplanationResponse) GetData() *Explanation {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // ExplainReservationResponse answers with the explanation.
 type ExplainReservationResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -428,7 +529,7 @@ type ExplainReservationResponse struct {
 
 func (x *ExplainReservationResponse) Reset() {
 	*x = ExplainReservationResponse{}
-	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[4]
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -440,7 +541,7 @@ func (x *ExplainReservationResponse) String() string {
 func (*ExplainReservationResponse) ProtoMessage() {}
 
 func (x *ExplainReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[4]
+	mi := &file_latchkey_partner_v1_explain_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -453,7 +554,7 @@ func (x *ExplainReservationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainReservationResponse.ProtoReflect.Descriptor instead.
 func (*ExplainReservationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_explain_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_partner_v1_explain_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ExplainReservationResponse) GetData() *Explanation {
@@ -504,7 +605,13 @@ const file_latchkey_partner_v1_explain_proto_rawDesc = "" +
 	"\t_evidenceB\t\n" +
 	"\a_reason\"6\n" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"k\n" +
+	"\x16FindExplanationRequest\x12!\n" +
+	"\x06pms_id\x18\x01 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x05pmsId\x12.\n" +
+	"\x0eintegration_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\"O\n" +
+	"\x17FindExplanationResponse\x124\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
 	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04dataB0Z.latchkey.dev/gen/latchkey/partner/v1;partnerv1b\x06proto3"
 
@@ -520,27 +627,30 @@ func file_latchkey_partner_v1_explain_proto_rawDescGZIP() []byte {
 	return file_latchkey_partner_v1_explain_proto_rawDescData
 }
 
-var file_latchkey_partner_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_latchkey_partner_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_latchkey_partner_v1_explain_proto_goTypes = []any{
 	(*Explanation)(nil),                // 0: latchkey.partner.v1.Explanation
 	(*ExplainedDoor)(nil),              // 1: latchkey.partner.v1.ExplainedDoor
 	(*ExplainedStep)(nil),              // 2: latchkey.partner.v1.ExplainedStep
 	(*ExplainReservationRequest)(nil),  // 3: latchkey.partner.v1.ExplainReservationRequest
-	(*ExplainReservationResponse)(nil), // 4: latchkey.partner.v1.ExplainReservationResponse
-	(*timestamppb.Timestamp)(nil),      // 5: google.protobuf.Timestamp
+	(*FindExplanationRequest)(nil),     // 4: latchkey.partner.v1.FindExplanationRequest
+	(*FindExplanationResponse)(nil),    // 5: latchkey.partner.v1.FindExplanationResponse
+	(*ExplainReservationResponse)(nil), // 6: latchkey.partner.v1.ExplainReservationResponse
+	(*timestamppb.Timestamp)(nil),      // 7: google.protobuf.Timestamp
 }
 var file_latchkey_partner_v1_explain_proto_depIdxs = []int32{
 	1, // 0: latchkey.partner.v1.Explanation.doors:type_name -> latchkey.partner.v1.ExplainedDoor
 	2, // 1: latchkey.partner.v1.Explanation.steps:type_name -> latchkey.partner.v1.ExplainedStep
-	5, // 2: latchkey.partner.v1.Explanation.as_of:type_name -> google.protobuf.Timestamp
-	5, // 3: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
-	5, // 4: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
-	0, // 5: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	7, // 2: latchkey.partner.v1.Explanation.as_of:type_name -> google.protobuf.Timestamp
+	7, // 3: latchkey.partner.v1.ExplainedDoor.opens_at:type_name -> google.protobuf.Timestamp
+	7, // 4: latchkey.partner.v1.ExplainedStep.at:type_name -> google.protobuf.Timestamp
+	0, // 5: latchkey.partner.v1.FindExplanationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	0, // 6: latchkey.partner.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_explain_proto_init() }
@@ -555,7 +665,7 @@ func file_latchkey_partner_v1_explain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_partner_v1_explain_proto_rawDesc), len(file_latchkey_partner_v1_explain_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1091,7 +1091,12 @@ type ListReservationsRequest struct {
 	// updatedAt seen and skip what is known: a change can appear up to 10 seconds late.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Only those in this state.
-	State         string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// Only those whose access changed at or after this moment: evidence for a code, a new PIN, an end. Not together with
+	// updatedSince. To follow changes, ask from 15 seconds before the last access.updatedAt seen and skip what is known.
+	AccessUpdatedSince *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=access_updated_since,json=accessUpdatedSince,proto3" json:"access_updated_since,omitempty"`
+	// What to add: access. A page then has at most 50 entries.
+	Extend        []string `protobuf:"bytes,6,rep,name=extend,proto3" json:"extend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1154,6 +1159,20 @@ func (x *ListReservationsRequest) GetState() string {
 	return ""
 }
 
+func (x *ListReservationsRequest) GetAccessUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AccessUpdatedSince
+	}
+	return nil
+}
+
+func (x *ListReservationsRequest) GetExtend() []string {
+	if x != nil {
+		return x.Extend
+	}
+	return nil
+}
+
 // ListReservationsResponse answers with one page.
 type ListReservationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1203,7 +1222,7 @@ func (x *ListReservationsResponse) GetData() *ReservationList {
 // ReservationList is one page of reservations.
 type ReservationList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By updatedAt, oldest first.
+	// By updatedAt, or with accessUpdatedSince by access.updatedAt, oldest first.
 	List []*Reservation `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -1530,36 +1549,40 @@ const file_latchkey_partner_v1_reservation_proto_rawDesc = "" +
 	"\x06extend\x18\x02 \x03(\tB*\xbaH'\x92\x01$\x10\b\" r\x1eR\x03pinR\bgatePinsR\x05spaceR\x06accessR\x06extend\x12.\n" +
 	"\x0eintegration_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\"O\n" +
 	"\x17FindReservationResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\x04data\"\x93\x02\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\x04data\"\x8f\x03\n" +
 	"\x17ListReservationsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12?\n" +
 	"\rupdated_since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12e\n" +
-	"\x05state\x18\x04 \x01(\tBO\xbaHLrJR\x00R\benquiredR\trequestedR\boptionalR\tconfirmedR\astartedR\tprocessedR\bcanceledR\x05state\"T\n" +
+	"\x05state\x18\x04 \x01(\tBO\xbaHLrJR\x00R\benquiredR\trequestedR\boptionalR\tconfirmedR\astartedR\tprocessedR\bcanceledR\x05state\x12L\n" +
+	"\x14access_updated_since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x12accessUpdatedSince\x12,\n" +
+	"\x06extend\x18\x06 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x10\x01\"\n" +
+	"r\bR\x06accessR\x06extend\"T\n" +
 	"\x18ListReservationsResponse\x128\n" +
 	"\x04data\x18\x01 \x01(\v2$.latchkey.partner.v1.ReservationListR\x04data\"o\n" +
 	"\x0fReservationList\x124\n" +
 	"\x04list\x18\x01 \x03(\v2 .latchkey.partner.v1.ReservationR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe9\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xed\x01\n" +
 	"\x14ResetKeyChainRequest\x12!\n" +
 	"\x06pms_id\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x05pmsId\x12\xad\x01\n" +
-	"\x05reset\x18\x02 \x01(\tB\x96\x01\xbaH\x92\x01\xba\x01\x8e\x01\n" +
-	"\vreset.words\x123must be a comma list of pin, ekey and gatesKeyChain\x1aJthis.matches('^(pin|ekey|gatesKeyChain)(,(pin|ekey|gatesKeyChain)){0,2}$')R\x05reset\"O\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xff\x01R\x05pmsId\x12\xb1\x01\n" +
+	"\x05reset\x18\x02 \x01(\tB\x9a\x01\xbaH\x96\x01\xba\x01\x92\x01\n" +
+	"\vreset.words\x123must be a comma list of pin, ekey and gatesKeyChain\x1aNthis.matches('^(?i)(pin|ekey|gatesKeyChain)(,(pin|ekey|gatesKeyChain)){0,2}$')R\x05reset\"O\n" +
 	"\x15ResetKeyChainResponse\x126\n" +
 	"\x04data\x18\x01 \x01(\v2\".latchkey.partner.v1.KeyChainResetR\x04data\"o\n" +
 	"\rKeyChainReset\x12B\n" +
 	"\vreservation\x18\x01 \x01(\v2 .latchkey.partner.v1.ReservationR\vreservation\x12\x1a\n" +
-	"\bfailures\x18\x02 \x03(\tR\bfailures2\xde\t\n" +
+	"\bfailures\x18\x02 \x03(\tR\bfailures2\x86\v\n" +
 	"\x12ReservationService\x12\xb3\x01\n" +
 	"\x11UpsertReservation\x12-.latchkey.partner.v1.UpsertReservationRequest\x1a..latchkey.partner.v1.UpsertReservationResponse\"?\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02\x1f:\vreservation2\x10/v1/reservations\x12\xc3\x01\n" +
 	"\x17BatchUpsertReservations\x123.latchkey.partner.v1.BatchUpsertReservationsRequest\x1a4.latchkey.partner.v1.BatchUpsertReservationsResponse\"=\xaa\xbc\x18\x18\x12\x12reservations:write \x01(\x01\x82\xd3\xe4\x93\x02\x1b:\x01*2\x16/v1/reservations/batch\x12\xa0\x01\n" +
 	"\x10ListReservations\x12,.latchkey.partner.v1.ListReservationsRequest\x1a-.latchkey.partner.v1.ListReservationsResponse\"/\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x12\x12\x10/v1/reservations\x12\x9f\x01\n" +
 	"\x0eGetReservation\x12*.latchkey.partner.v1.GetReservationRequest\x1a+.latchkey.partner.v1.GetReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/{id}\x12\xa2\x01\n" +
 	"\x0fFindReservation\x12+.latchkey.partner.v1.FindReservationRequest\x1a,.latchkey.partner.v1.FindReservationResponse\"4\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/reservations/find\x12\xb3\x01\n" +
-	"\x12ExplainReservation\x12..latchkey.partner.v1.ExplainReservationRequest\x1a/.latchkey.partner.v1.ExplainReservationResponse\"<\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/reservations/{id}/explain\x12\xab\x01\n" +
+	"\x12ExplainReservation\x12..latchkey.partner.v1.ExplainReservationRequest\x1a/.latchkey.partner.v1.ExplainReservationResponse\"<\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/reservations/{id}/explain\x12\xa5\x01\n" +
+	"\x0fFindExplanation\x12+.latchkey.partner.v1.FindExplanationRequest\x1a,.latchkey.partner.v1.FindExplanationResponse\"7\xaa\xbc\x18\x13\x12\x11reservations:read\x82\xd3\xe4\x93\x02\x1a\x12\x18/v1/reservations/explain\x12\xab\x01\n" +
 	"\rResetKeyChain\x12).latchkey.partner.v1.ResetKeyChainRequest\x1a*.latchkey.partner.v1.ResetKeyChainResponse\"C\xaa\xbc\x18\x16\x12\x12reservations:write \x01\x82\xd3\xe4\x93\x02#:\x01*\"\x1e/v1/reservations/resetKeyChainB0Z.latchkey.dev/gen/latchkey/partner/v1;partnerv1b\x06proto3"
 
 var (
@@ -1603,7 +1626,9 @@ var file_latchkey_partner_v1_reservation_proto_goTypes = []any{
 	(*structpb.Struct)(nil),                 // 24: google.protobuf.Struct
 	(*v1.Error)(nil),                        // 25: latchkey.errors.v1.Error
 	(*ExplainReservationRequest)(nil),       // 26: latchkey.partner.v1.ExplainReservationRequest
-	(*ExplainReservationResponse)(nil),      // 27: latchkey.partner.v1.ExplainReservationResponse
+	(*FindExplanationRequest)(nil),          // 27: latchkey.partner.v1.FindExplanationRequest
+	(*ExplainReservationResponse)(nil),      // 28: latchkey.partner.v1.ExplainReservationResponse
+	(*FindExplanationResponse)(nil),         // 29: latchkey.partner.v1.FindExplanationResponse
 }
 var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	1,  // 0: latchkey.partner.v1.Reservation.pms_meta:type_name -> latchkey.partner.v1.PmsMeta
@@ -1627,29 +1652,32 @@ var file_latchkey_partner_v1_reservation_proto_depIdxs = []int32{
 	0,  // 18: latchkey.partner.v1.GetReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
 	0,  // 19: latchkey.partner.v1.FindReservationResponse.data:type_name -> latchkey.partner.v1.Reservation
 	20, // 20: latchkey.partner.v1.ListReservationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	16, // 21: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
-	0,  // 22: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
-	19, // 23: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
-	0,  // 24: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
-	4,  // 25: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
-	6,  // 26: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
-	14, // 27: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
-	10, // 28: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
-	12, // 29: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
-	26, // 30: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
-	17, // 31: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
-	5,  // 32: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
-	7,  // 33: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
-	15, // 34: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
-	11, // 35: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
-	13, // 36: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
-	27, // 37: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
-	18, // 38: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	20, // 21: latchkey.partner.v1.ListReservationsRequest.access_updated_since:type_name -> google.protobuf.Timestamp
+	16, // 22: latchkey.partner.v1.ListReservationsResponse.data:type_name -> latchkey.partner.v1.ReservationList
+	0,  // 23: latchkey.partner.v1.ReservationList.list:type_name -> latchkey.partner.v1.Reservation
+	19, // 24: latchkey.partner.v1.ResetKeyChainResponse.data:type_name -> latchkey.partner.v1.KeyChainReset
+	0,  // 25: latchkey.partner.v1.KeyChainReset.reservation:type_name -> latchkey.partner.v1.Reservation
+	4,  // 26: latchkey.partner.v1.ReservationService.UpsertReservation:input_type -> latchkey.partner.v1.UpsertReservationRequest
+	6,  // 27: latchkey.partner.v1.ReservationService.BatchUpsertReservations:input_type -> latchkey.partner.v1.BatchUpsertReservationsRequest
+	14, // 28: latchkey.partner.v1.ReservationService.ListReservations:input_type -> latchkey.partner.v1.ListReservationsRequest
+	10, // 29: latchkey.partner.v1.ReservationService.GetReservation:input_type -> latchkey.partner.v1.GetReservationRequest
+	12, // 30: latchkey.partner.v1.ReservationService.FindReservation:input_type -> latchkey.partner.v1.FindReservationRequest
+	26, // 31: latchkey.partner.v1.ReservationService.ExplainReservation:input_type -> latchkey.partner.v1.ExplainReservationRequest
+	27, // 32: latchkey.partner.v1.ReservationService.FindExplanation:input_type -> latchkey.partner.v1.FindExplanationRequest
+	17, // 33: latchkey.partner.v1.ReservationService.ResetKeyChain:input_type -> latchkey.partner.v1.ResetKeyChainRequest
+	5,  // 34: latchkey.partner.v1.ReservationService.UpsertReservation:output_type -> latchkey.partner.v1.UpsertReservationResponse
+	7,  // 35: latchkey.partner.v1.ReservationService.BatchUpsertReservations:output_type -> latchkey.partner.v1.BatchUpsertReservationsResponse
+	15, // 36: latchkey.partner.v1.ReservationService.ListReservations:output_type -> latchkey.partner.v1.ListReservationsResponse
+	11, // 37: latchkey.partner.v1.ReservationService.GetReservation:output_type -> latchkey.partner.v1.GetReservationResponse
+	13, // 38: latchkey.partner.v1.ReservationService.FindReservation:output_type -> latchkey.partner.v1.FindReservationResponse
+	28, // 39: latchkey.partner.v1.ReservationService.ExplainReservation:output_type -> latchkey.partner.v1.ExplainReservationResponse
+	29, // 40: latchkey.partner.v1.ReservationService.FindExplanation:output_type -> latchkey.partner.v1.FindExplanationResponse
+	18, // 41: latchkey.partner.v1.ReservationService.ResetKeyChain:output_type -> latchkey.partner.v1.ResetKeyChainResponse
+	34, // [34:42] is the sub-list for method output_type
+	26, // [26:34] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_reservation_proto_init() }

@@ -25,6 +25,7 @@ const (
 	ReservationService_GetReservation_FullMethodName          = "/latchkey.partner.v1.ReservationService/GetReservation"
 	ReservationService_FindReservation_FullMethodName         = "/latchkey.partner.v1.ReservationService/FindReservation"
 	ReservationService_ExplainReservation_FullMethodName      = "/latchkey.partner.v1.ReservationService/ExplainReservation"
+	ReservationService_FindExplanation_FullMethodName         = "/latchkey.partner.v1.ReservationService/FindExplanation"
 	ReservationService_ResetKeyChain_FullMethodName           = "/latchkey.partner.v1.ReservationService/ResetKeyChain"
 )
 
@@ -41,7 +42,8 @@ type ReservationServiceClient interface {
 	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(ctx context.Context, in *BatchUpsertReservationsRequest, opts ...grpc.CallOption) (*BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end.
+	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
+	// changed, those whose access changed last at the end.
 	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
 	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(ctx context.Context, in *GetReservationRequest, opts ...grpc.CallOption) (*GetReservationResponse, error)
@@ -51,6 +53,9 @@ type ReservationServiceClient interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
+	// one: name the integrationId.
+	FindExplanation(ctx context.Context, in *FindExplanationRequest, opts ...grpc.CallOption) (*FindExplanationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
 	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error)
@@ -124,6 +129,16 @@ func (c *reservationServiceClient) ExplainReservation(ctx context.Context, in *E
 	return out, nil
 }
 
+func (c *reservationServiceClient) FindExplanation(ctx context.Context, in *FindExplanationRequest, opts ...grpc.CallOption) (*FindExplanationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FindExplanationResponse)
+	err := c.cc.Invoke(ctx, ReservationService_FindExplanation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ResetKeyChainResponse)
@@ -147,7 +162,8 @@ type ReservationServiceServer interface {
 	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(context.Context, *BatchUpsertReservationsRequest) (*BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end.
+	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
+	// changed, those whose access changed last at the end.
 	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
 	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *GetReservationRequest) (*GetReservationResponse, error)
@@ -157,6 +173,9 @@ type ReservationServiceServer interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
+	// one: name the integrationId.
+	FindExplanation(context.Context, *FindExplanationRequest) (*FindExplanationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
 	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error)
@@ -187,6 +206,9 @@ func (UnimplementedReservationServiceServer) FindReservation(context.Context, *F
 }
 func (UnimplementedReservationServiceServer) ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainReservation not implemented")
+}
+func (UnimplementedReservationServiceServer) FindExplanation(context.Context, *FindExplanationRequest) (*FindExplanationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FindExplanation not implemented")
 }
 func (UnimplementedReservationServiceServer) ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResetKeyChain not implemented")
@@ -320,6 +342,24 @@ func _ReservationService_ExplainReservation_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReservationService_FindExplanation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FindExplanationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).FindExplanation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_FindExplanation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).FindExplanation(ctx, req.(*FindExplanationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReservationService_ResetKeyChain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ResetKeyChainRequest)
 	if err := dec(in); err != nil {
@@ -368,6 +408,10 @@ var ReservationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExplainReservation",
 			Handler:    _ReservationService_ExplainReservation_Handler,
+		},
+		{
+			MethodName: "FindExplanation",
+			Handler:    _ReservationService_FindExplanation_Handler,
 		},
 		{
 			MethodName: "ResetKeyChain",

@@ -231,7 +231,7 @@ func (x *ListArrivalsResponse) GetData() *ArrivalList {
 // ArrivalList is one page of arrivals.
 type ArrivalList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By the beginning of the stay.
+	// Pages are by the beginning of the stay; within a page the worst come first.
 	List []*Arrival `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -302,8 +302,12 @@ type Arrival struct {
 	Fixes []*ArrivalFix `protobuf:"bytes,7,rep,name=fixes,proto3" json:"fixes,omitempty"`
 	// Minutes before the beginning at which this stay was last looked at by itself: 1440, 120 or 15.
 	LookedAtMinutes *int32 `protobuf:"varint,8,opt,name=looked_at_minutes,json=lookedAtMinutes,proto3,oneof" json:"looked_at_minutes,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The guest who booked.
+	GuestName string `protobuf:"bytes,9,opt,name=guest_name,json=guestName,proto3" json:"guest_name,omitempty"`
+	// The space of the stay, as people at the property call it; where the PMS's leads to none, the PMS's id.
+	SpaceName     *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Arrival) Reset() {
@@ -390,6 +394,20 @@ func (x *Arrival) GetLookedAtMinutes() int32 {
 		return *x.LookedAtMinutes
 	}
 	return 0
+}
+
+func (x *Arrival) GetGuestName() string {
+	if x != nil {
+		return x.GuestName
+	}
+	return ""
+}
+
+func (x *Arrival) GetSpaceName() string {
+	if x != nil && x.SpaceName != nil {
+		return *x.SpaceName
+	}
+	return ""
 }
 
 // ArrivalFix is one thing that stands, or may stand, in the way.
@@ -493,7 +511,7 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ArrivalListR\x04data\"h\n" +
 	"\vArrivalList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.ArrivalR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc4\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x96\x03\n" +
 	"\aArrival\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -503,8 +521,14 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x05doors\x18\x05 \x03(\tR\x05doors\x12\x18\n" +
 	"\averdict\x18\x06 \x01(\tR\averdict\x126\n" +
 	"\x05fixes\x18\a \x03(\v2 .latchkey.property.v1.ArrivalFixR\x05fixes\x12/\n" +
-	"\x11looked_at_minutes\x18\b \x01(\x05H\x00R\x0flookedAtMinutes\x88\x01\x01B\x14\n" +
-	"\x12_looked_at_minutes\"\xae\x01\n" +
+	"\x11looked_at_minutes\x18\b \x01(\x05H\x00R\x0flookedAtMinutes\x88\x01\x01\x12\x1d\n" +
+	"\n" +
+	"guest_name\x18\t \x01(\tR\tguestName\x12\"\n" +
+	"\n" +
+	"space_name\x18\n" +
+	" \x01(\tH\x01R\tspaceName\x88\x01\x01B\x14\n" +
+	"\x12_looked_at_minutesB\r\n" +
+	"\v_space_name\"\xae\x01\n" +
 	"\n" +
 	"ArrivalFix\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x1a\n" +

@@ -51,6 +51,9 @@ const (
 	// ReservationServiceExplainReservationProcedure is the fully-qualified name of the
 	// ReservationService's ExplainReservation RPC.
 	ReservationServiceExplainReservationProcedure = "/latchkey.partner.v1.ReservationService/ExplainReservation"
+	// ReservationServiceFindExplanationProcedure is the fully-qualified name of the
+	// ReservationService's FindExplanation RPC.
+	ReservationServiceFindExplanationProcedure = "/latchkey.partner.v1.ReservationService/FindExplanation"
 	// ReservationServiceResetKeyChainProcedure is the fully-qualified name of the ReservationService's
 	// ResetKeyChain RPC.
 	ReservationServiceResetKeyChainProcedure = "/latchkey.partner.v1.ReservationService/ResetKeyChain"
@@ -65,7 +68,8 @@ type ReservationServiceClient interface {
 	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(context.Context, *v1.BatchUpsertReservationsRequest) (*v1.BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end.
+	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
+	// changed, those whose access changed last at the end.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
@@ -75,6 +79,9 @@ type ReservationServiceClient interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
+	// one: name the integrationId.
+	FindExplanation(context.Context, *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
 	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
@@ -127,6 +134,12 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
 			connect.WithClientOptions(opts...),
 		),
+		findExplanation: connect.NewClient[v1.FindExplanationRequest, v1.FindExplanationResponse](
+			httpClient,
+			baseURL+ReservationServiceFindExplanationProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("FindExplanation")),
+			connect.WithClientOptions(opts...),
+		),
 		resetKeyChain: connect.NewClient[v1.ResetKeyChainRequest, v1.ResetKeyChainResponse](
 			httpClient,
 			baseURL+ReservationServiceResetKeyChainProcedure,
@@ -144,6 +157,7 @@ type reservationServiceClient struct {
 	getReservation          *connect.Client[v1.GetReservationRequest, v1.GetReservationResponse]
 	findReservation         *connect.Client[v1.FindReservationRequest, v1.FindReservationResponse]
 	explainReservation      *connect.Client[v1.ExplainReservationRequest, v1.ExplainReservationResponse]
+	findExplanation         *connect.Client[v1.FindExplanationRequest, v1.FindExplanationResponse]
 	resetKeyChain           *connect.Client[v1.ResetKeyChainRequest, v1.ResetKeyChainResponse]
 }
 
@@ -201,6 +215,15 @@ func (c *reservationServiceClient) ExplainReservation(ctx context.Context, req *
 	return nil, err
 }
 
+// FindExplanation calls latchkey.partner.v1.ReservationService.FindExplanation.
+func (c *reservationServiceClient) FindExplanation(ctx context.Context, req *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error) {
+	response, err := c.findExplanation.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
 // ResetKeyChain calls latchkey.partner.v1.ReservationService.ResetKeyChain.
 func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, req *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error) {
 	response, err := c.resetKeyChain.CallUnary(ctx, connect.NewRequest(req))
@@ -220,7 +243,8 @@ type ReservationServiceHandler interface {
 	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(context.Context, *v1.BatchUpsertReservationsRequest) (*v1.BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end.
+	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
+	// changed, those whose access changed last at the end.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
 	GetReservation(context.Context, *v1.GetReservationRequest) (*v1.GetReservationResponse, error)
@@ -230,6 +254,9 @@ type ReservationServiceHandler interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
+	// one: name the integrationId.
+	FindExplanation(context.Context, *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error)
 	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
 	// stay has no access, is in failures. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
@@ -278,6 +305,12 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reservationServiceFindExplanationHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceFindExplanationProcedure,
+		svc.FindExplanation,
+		connect.WithSchema(reservationServiceMethods.ByName("FindExplanation")),
+		connect.WithHandlerOptions(opts...),
+	)
 	reservationServiceResetKeyChainHandler := connect.NewUnaryHandlerSimple(
 		ReservationServiceResetKeyChainProcedure,
 		svc.ResetKeyChain,
@@ -298,6 +331,8 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 			reservationServiceFindReservationHandler.ServeHTTP(w, r)
 		case ReservationServiceExplainReservationProcedure:
 			reservationServiceExplainReservationHandler.ServeHTTP(w, r)
+		case ReservationServiceFindExplanationProcedure:
+			reservationServiceFindExplanationHandler.ServeHTTP(w, r)
 		case ReservationServiceResetKeyChainProcedure:
 			reservationServiceResetKeyChainHandler.ServeHTTP(w, r)
 		default:
@@ -331,6 +366,10 @@ func (UnimplementedReservationServiceHandler) FindReservation(context.Context, *
 
 func (UnimplementedReservationServiceHandler) ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.ExplainReservation is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) FindExplanation(context.Context, *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.partner.v1.ReservationService.FindExplanation is not implemented"))
 }
 
 func (UnimplementedReservationServiceHandler) ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error) {

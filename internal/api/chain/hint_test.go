@@ -1,0 +1,47 @@
+package chain
+
+import (
+	"strings"
+	"testing"
+
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/staff/credential"
+
+	"latchkey.dev/internal/fault"
+)
+
+func TestARefusalSaysWhatWasSentAndWhatIsExpected(t *testing.T) {
+	client, access, staff := keyring.NewToken(keyring.ClientToken), keyring.NewToken(keyring.AccessToken), keyring.NewToken(keyring.StaffToken)
+	refused, _ := fault.Of(credential.Refused())
+	for name, c := range map[string]struct {
+		area string
+		sent Credentials
+		want string
+	}{
+		"nothing":                {"latchkey.partner.v1", Credentials{}, "none was sent; send the headers client-token and access-token"},
+		"no access token":        {"latchkey.partner.v1", Credentials{ClientToken: client}, "access-token is missing beside client-token"},
+		"no client token":        {"latchkey.partner.v1", Credentials{AccessToken: access}, "client-token is missing beside access-token"},
+		"swapped":                {"latchkey.partner.v1", Credentials{ClientToken: access, AccessToken: client}, "client-token holds an access token (lka_...), access-token holds a client token (lkc_...)"},
+		"cut off":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access[:20]}, "access-token holds no whole token: it is mistyped or cut off"},
+		"a client token alone":   {"latchkey.partner.v1", Credentials{Bearer: client}, "Authorization holds a client token (lkc_...)"},
+		"staff at the partner's": {"latchkey.partner.v1", Credentials{Bearer: staff}, "Authorization holds a staff token (lkp_...)"},
+		"unknown":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access}, "a token is unknown, expired or revoked, or the two are not of the same app"},
+		"an unknown bearer":      {"latchkey.partner.v1", Credentials{Bearer: access}, "the token is unknown, expired or revoked"},
+		"a partner at staff's":   {"latchkey.property.v1", Credentials{ClientToken: client, AccessToken: access}, "send Authorization: Bearer with a staff token (lkp_...)"},
+		"staff at the operator's": {"latchkey.admin.v1", Credentials{Bearer: staff},
+			"Authorization holds a staff token (lkp_...); send Authorization: Bearer with an operator's token (lko_...)"},
+	} {
+		got := refusal(refused, c.area, c.sent)
+		if !strings.HasPrefix(got.Message, "valid credential required: "+c.want) || got.Reason != fault.InvalidCredentials {
+			t.Errorf("%s: %q, want %q", name, got.Message, c.want)
+		}
+		for _, secret := range []string{client, access, staff} {
+			if strings.Contains(got.Message, secret[4:12]) {
+				t.Errorf("%s: the message repeats a token", name)
+			}
+		}
+	}
+	if got := refusal(refused, "latchkey.guest.v1", Credentials{}); got.Message != refused.Message {
+		t.Errorf("another area: %q", got.Message)
+	}
+}

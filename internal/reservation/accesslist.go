@@ -1,0 +1,172 @@
+package reservation
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"entgo.io/ent/dialect/sql"
+
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+)
+
+// accessEvents lists the events of a property after one, each with the reservation whose access it changed: evidence for a
+// code names its grant, and what became of the access as a whole has the reservation as its subject.
+const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events AS e
+	LEFT JOIN grants AS g ON g.id = e.grant_id AND g.property_id = e.property_id
+	LEFT JOIN reservations AS r ON r.id = COALESCE(g.reservation_id, e.subject) AND r.property_id = e.property_id
+	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
+
+// eventsAtOnce bounds the events that one statement reads.
+const eventsAtOnce = 1000
+
+// ListByAccess pages through the reservations whose access changed since q.Since, those whose access changed longest ago
+// first, and gives the token of the next page. One that changes again while the pages are read comes again.
+func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
+	after, err := q.afterEvent(tx, s.PropertyID)
+	if err != nil {
+		return nil, "", err
+	}
+	ids, last, more, err := accessChanged(tx, s, q, after)
+	if err != nil {
+		return nil, "", fmt.Errorf("list reservations by access: %w", err)
+	}
+	for _, reservationID := range ids {
+		row, err := Get(tx, s, reservationID)
+		if fault.Has(err, fault.ReservationNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		rows = append(rows, row)
+	}
+	if more {
+		next = eventToken(last)
+	}
+	return rows, next, nil
+}
+
+// accessChanged collects the next reservations whose access changed. last is the last event that was looked at.
+func accessChanged(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last int64, more bool, err error) {
+	seen := map[string]bool{}
+	for last = after; ; {
+		found, err := accessEventsAfter(tx, s.PropertyID, last)
+		if err != nil {
+			return nil, 0, false, err
+		}
+		for _, e := range found {
+			if e.concerns(s, q) && !seen[e.reservation] {
+				if len(ids) == q.Size {
+					return ids, last, true, nil
+				}
+				seen[e.reservation] = true
+				ids = append(ids, e.reservation)
+			}
+			last = e.id
+		}
+		if len(found) < eventsAtOnce {
+			return ids, last, false, nil
+		}
+	}
+}
+
+// accessEvent is one row of accessEvents; its reservation is empty where it concerns none.
+type accessEvent struct {
+	id                              int64
+	reservation, integration, state string
+}
+
+func (e accessEvent) concerns(s Scope, q Query) bool {
+	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
+}
+
+func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
+	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventsAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []accessEvent
+	for rows.Next() {
+		var e accessEvent
+		var reservation, integration, state sql.NullString
+		if err := rows.Scan(&e.id, &reservation, &integration, &state); err != nil {
+			return nil, err
+		}
+		e.reservation, e.integration, e.state = reservation.String, integration.String, state.String
+		all = append(all, e)
+	}
+	return all, rows.Err()
+}
+
+// afterEvent is the event after which the list begins: that of the page before, or the last one before q.Since.
+func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
+	if q.Token != "" {
+		return openEventToken(q.Token)
+	}
+	last, err := tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.CreatedAtLT(q.Since)).
+		Order(entevent.ByID(sql.OrderDesc())).FirstID(tx.Context())
+	if err != nil && !ent.IsNotFound(err) {
+		return 0, fmt.Errorf("look for the event where a list begins: %w", err)
+	}
+	return last, nil
+}
+
+// eventToken names the last event of a page. It is shorter than any [PageToken], so that neither list takes the other's.
+func eventToken(eventID int64) string {
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) //nolint:gosec // read back the same way
+}
+
+func openEventToken(token string) (int64, error) {
+	b, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil && len(b) == 8 {
+		if id := int64(binary.BigEndian.Uint64(b)); id >= 0 && eventToken(id) == token { //nolint:gosec // written the same way
+			return id, nil
+		}
+	}
+	return 0, wrongToken()
+}
+
+// The last event of each grant, and of each reservation as a subject, is when the access last changed.
+const (
+	lastOfGrants = `SELECT g.reservation_id, e.created_at FROM grants AS g
+		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)
+		WHERE g.property_id = $1 AND g.reservation_id = $2`
+	lastOfSubject = `SELECT e.subject, e.created_at FROM events AS e WHERE e.property_id = $1 AND e.subject = $2
+		AND e.subject_sequence = (SELECT MAX(x.subject_sequence) FROM events AS x WHERE x.subject = e.subject)`
+)
+
+// AccessChangedAt is when the access of a reservation last changed: evidence for a code, a new PIN, an end. It is zero for
+// a reservation that never had access, or whose events are no longer kept.
+func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (time.Time, error) {
+	var last time.Time
+	for _, query := range []string{lastOfGrants, lastOfSubject} {
+		rows, err := tx.Client.QueryContext(tx.Context(), query, propertyID, reservationID)
+		if err != nil {
+			return last, fmt.Errorf("look for the last change of an access: %w", err)
+		}
+		err = func() error {
+			defer rows.Close()
+			for rows.Next() {
+				var of string
+				var at time.Time
+				if err := rows.Scan(&of, &at); err != nil {
+					return err
+				}
+				if at.After(last) {
+					last = at
+				}
+			}
+			return rows.Err()
+		}()
+		if err != nil {
+			return last, fmt.Errorf("look for the last change of an access: %w", err)
+		}
+	}
+	return last.UTC(), nil
+}
