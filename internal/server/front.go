@@ -11,6 +11,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 
+	"latchkey.dev/docs"
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
@@ -57,8 +58,11 @@ func documentation() (*rest.Docs, error) {
 		failed = errors.Join(failed, err)
 		return raw
 	}
-	docs, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")), rest.Admin(file("admin.yaml")))
-	return docs, errors.Join(failed, err)
+	all, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")), rest.Admin(file("admin.yaml")))
+	if err = errors.Join(failed, err); err != nil {
+		return nil, err
+	}
+	return all, errors.Join(all.AddGuides(docs.Guides), all.AddProtos())
 }
 
 // restHandler makes the REST face.

@@ -127,7 +127,7 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 		if spent := c.limit(ctx, call); spent != nil {
 			return spent
 		}
-		return ctx, refusal(f, call.method.area, call.credentials(ctx))
+		return refusal(f, call.method.area, call.credentials(ctx))
 	}
 	if err != nil {
 		return err

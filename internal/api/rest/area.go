@@ -53,6 +53,19 @@ func Admin(openapi []byte) Area {
 	}
 }
 
+// title is what people call the area.
+func (a Area) title() string {
+	switch a.Name {
+	case "partner":
+		return "API for partners (PMS)"
+	case "property":
+		return "API for staff and scripts"
+	case "admin":
+		return "API for operators"
+	}
+	return capital(a.Name) + " API"
+}
+
 func (a Area) first() bool { return a.Name == "partner" }
 
 // page and document are the paths at which the area is served.

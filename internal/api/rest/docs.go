@@ -2,11 +2,11 @@ package rest
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html/template"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,11 +23,16 @@ var docsStyle string
 
 // Docs serves the descriptions of the API, for programs as OpenAPI and for people as pages: those of partners at
 // /openapi.yaml and /docs, others below these. All are made once.
-type Docs struct{ served map[string]content }
+type Docs struct {
+	served     map[string]content
+	references []Guide
+	guides     []Guide
+}
 
 type content struct {
 	text []byte
 	html bool
+	kind string // media type where it is no page; empty: YAML
 }
 
 // NewDocs describes areas. reasons is what the reasons of errors mean, a list in YAML.
@@ -37,6 +42,9 @@ func NewDocs(reasons []byte, areas ...Area) (*Docs, error) {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	d := &Docs{served: map[string]content{}}
+	for _, a := range areas {
+		d.references = append(d.references, Guide{a.title(), a.page()})
+	}
 	for _, a := range areas {
 		if err := d.add(a, list, areas); err != nil {
 			return nil, err
@@ -87,7 +95,7 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c.html {
 		pageHeader(h)
 	} else {
-		h.Set("Content-Type", "application/yaml")
+		h.Set("Content-Type", cmp.Or(c.kind, "application/yaml"))
 	}
 	if r.Method == http.MethodHead {
 		return
@@ -119,7 +127,10 @@ type operation struct {
 		Content     media
 	}
 
-	Verb, Path string `yaml:"-"`
+	// Callbacks are by name and by URL.
+	Callbacks map[string]map[string]map[string]*operation
+
+	Verb, Path, Sample string `yaml:"-"`
 }
 
 type media map[string]struct{ Schema schema }
@@ -221,7 +232,23 @@ type namedSchema struct {
 	*schema
 }
 
-var serviceWord = regexp.MustCompile(`Service\b`)
+// headings are what people call the groups of operations.
+var headings = map[string]string{
+	"ApiKey": "API keys", "App": "Partner apps", "Bridge": "Bridges", "Code": "Codes", "Endpoint": "Your endpoints", "Gate": "Gates",
+	"Integration": "Integrations", "Lock": "Locks", "Mapping": "Mapping and conflicts", "Notice": "Notices", "Property": "Property",
+	"Reservation": "Reservations", "SmartKey": "SmartKeys", "Space": "Rooms and beds", "Token": "Tokens",
+}
+
+func heading(tag string) string {
+	short := strings.TrimSuffix(tag, "Service")
+	if human, ok := headings[short]; ok {
+		return human
+	}
+	return short
+}
+
+// verbs in the order in which one reads them.
+var verbs = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
 
 // other is a page beside this one.
 type other struct{ Title, Path string }
@@ -232,7 +259,9 @@ func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error)
 		"first": firstSentence,
 		// Service_Method is how OpenAPI names it.
 		"method": func(operation string) string { return strings.Replace(operation, "_", "/", 1) },
-		"short":  func(s string) string { return serviceWord.ReplaceAllString(s, "") },
+		"human":  heading,
+		"anchor": func(s string) string { return strings.ReplaceAll(s, " ", "-") },
+		"rpc":    func(operation string) bool { return strings.Contains(operation, "_") },
 	}).Parse(docsPage)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
@@ -240,12 +269,12 @@ func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error)
 	var others []other
 	for _, o := range all {
 		if o.Name != a.Name {
-			others = append(others, other{o.Name, o.page()})
+			others = append(others, other{o.title(), o.page()})
 		}
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
-		"Title": d.Title, "Style": template.CSS(docsStyle), //nolint:gosec // a file of ours
+		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), //nolint:gosec // a file of ours
 		"Groups": d.groups(), "Schemas": d.schemas(), "Errors": chain.Table(), "Reasons": reasons,
 		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.first(), "Others": others,
 	})
@@ -279,9 +308,9 @@ func (d *document) groups() []*group {
 		byTag[t.Name] = g
 		groups = append(groups, g)
 	}
-	for path, verbs := range d.Paths {
-		for verb, op := range verbs {
-			op.Verb, op.Path = strings.ToUpper(verb), path
+	add := func(path string, byVerb map[string]*operation) {
+		for verb, op := range byVerb {
+			op.Verb, op.Path, op.Sample = strings.ToUpper(verb), path, d.example(op.Answer())
 			for _, t := range op.Tags {
 				if g := byTag[t]; g != nil {
 					g.Operations = append(g.Operations, op)
@@ -289,8 +318,20 @@ func (d *document) groups() []*group {
 			}
 		}
 	}
+	for path, byVerb := range d.Paths {
+		add(path, byVerb)
+		for _, op := range byVerb {
+			for name, byURL := range op.Callbacks {
+				for _, calls := range byURL {
+					add(name, calls)
+				}
+			}
+		}
+	}
 	for _, g := range groups {
-		slices.SortFunc(g.Operations, func(a, b *operation) int { return strings.Compare(a.Path+" "+a.Verb, b.Path+" "+b.Verb) })
+		slices.SortFunc(g.Operations, func(a, b *operation) int {
+			return cmp.Or(strings.Compare(a.Path, b.Path), slices.Index(verbs, a.Verb)-slices.Index(verbs, b.Verb))
+		})
 	}
 	return groups
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	guides "latchkey.dev/docs"
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/api/rest"
 )
@@ -25,6 +27,9 @@ func docs(t *testing.T, path string) (http.Header, string) {
 	}
 	d, err := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")), rest.Admin(read("admin.yaml")))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(d.AddGuides(guides.Guides), d.AddProtos()); err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
@@ -80,7 +85,7 @@ func listsEveryOperation(t *testing.T, pagePath, specPath string) {
 			t.Errorf("%s is not shown", want)
 		}
 	}
-	for _, not := range []string{"http://", "https://", "<script", "ZgotmplZ", "updateMask<"} {
+	for _, not := range []string{`href="http`, `src="`, "<script", "ZgotmplZ", "updateMask<"} {
 		if strings.Contains(page, not) {
 			t.Errorf("the page holds %s", not)
 		}

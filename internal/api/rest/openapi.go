@@ -41,6 +41,9 @@ func refine(a Area) (*yaml.Node, error) {
 	}
 	if a.first() {
 		clearable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
+		if err := addCalls(root); err != nil {
+			return nil, err
+		}
 	}
 	var extra yaml.Node
 	if err := yaml.Unmarshal([]byte(a.security()+additions), &extra); err != nil {

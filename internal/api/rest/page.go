@@ -30,7 +30,7 @@ var noPage = []byte(`<!DOCTYPE html>
 <body>
 <main>
 <h1>There is no such page</h1>
-<p>This is the address of an API for programs. What it offers is described in the <a href="/docs">documentation</a>.</p>
+<p>This is the address of an API for programs. The <a href="/guide">guides</a> and the <a href="/docs">reference</a> describe it.</p>
 </main>
 </body>
 </html>
@@ -48,7 +48,7 @@ func (h *Handler) browse(w http.ResponseWriter, x *exchange) bool {
 	html := asksForHTML(r.Header["Accept"])
 	switch {
 	case r.URL.Path == "/" && html:
-		x.header["Location"] = []string{"/docs"}
+		x.header["Location"] = []string{"/guide"}
 		w.WriteHeader(http.StatusFound)
 	case r.URL.Path == "/" && acceptsJSON(r.Header["Accept"]):
 		x.header["Content-Type"] = jsonType

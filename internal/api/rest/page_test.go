@@ -35,7 +35,7 @@ func TestBrowsersGetPages(t *testing.T) {
 		if err != nil || res.StatusCode != c.status || res.Header.Get("Content-Type") != c.kind || !strings.Contains(string(raw), c.holds) || res.Header.Get("X-Request-Id") == "" {
 			t.Errorf("%s %s for %q: %d %v %.200s", c.method, c.path, c.accept, res.StatusCode, res.Header, raw)
 		}
-		if c.status == 302 && res.Header.Get("Location") != "/docs" {
+		if c.status == 302 && res.Header.Get("Location") != "/guide" {
 			t.Errorf("it leads to %q", res.Header.Get("Location"))
 		}
 		if html := strings.HasPrefix(c.kind, "text/html"); html != strings.Contains(res.Header.Get("Content-Security-Policy"), "style-src 'sha256-") {

@@ -1,0 +1,69 @@
+package rest_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	guides "latchkey.dev/docs"
+)
+
+// Every guide that a message may name is a page, and each link between them leads somewhere.
+func TestGuidesArePages(t *testing.T) {
+	link := regexp.MustCompile(`href="([^"#:]+\.md)(?:#([^"]*))?"`)
+	files, err := guides.Guides.ReadDir(".")
+	if err != nil || len(files) < 5 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f.Name(), ".md")
+		header, page := docs(t, "/docs/"+name)
+		if !strings.Contains(page, "<h1") || !strings.Contains(page, `href="/docs/bridge-guide"`) || header.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %v %.200s", name, header, page)
+		}
+		if strings.Contains(page, "<script") || strings.Contains(page, `href="../`) {
+			t.Errorf("%s holds a script or a link out of the pages", name)
+		}
+		for _, to := range link.FindAllStringSubmatch(page, -1) {
+			_, target := docs(t, "/docs/"+to[1])
+			if to[2] != "" && !strings.Contains(target, `id="`+to[2]+`"`) {
+				t.Errorf("%s links to %s#%s, which is not there", name, to[1], to[2])
+			}
+		}
+	}
+	if _, page := docs(t, "/guide"); !strings.Contains(page, `href="/docs/quick-start"`) || !strings.Contains(page, `href="/docs/property"`) {
+		t.Errorf("the entrance leads nowhere: %s", page)
+	}
+}
+
+// A client can be made of the served descriptors alone: every import is there, before what imports it.
+func TestProtosAreComplete(t *testing.T) {
+	_, raw := docs(t, "/proto/latchkey.binpb")
+	var set descriptorpb.FileDescriptorSet
+	if err := proto.Unmarshal([]byte(raw), &set); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range set.GetFile() {
+		for _, i := range f.GetDependency() {
+			if !seen[i] {
+				t.Errorf("%s imports %s, which does not come before it", f.GetName(), i)
+			}
+		}
+		seen[f.GetName()] = true
+	}
+	files, err := protodesc.NewFiles(&set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"latchkey.partner.v1.ReservationService", "latchkey.pms.v1.GetCheckInStatusResponse", "google.api.http", "buf.validate.field"} {
+		if d, err := files.FindDescriptorByName(protoreflect.FullName(name)); err != nil {
+			t.Errorf("%s: %v %v", name, d, err)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package rest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// AddProtos serves the proto files of the API, complete with what they import, as one FileDescriptorSet: partners make
+// clients of it with buf or protoc, and need no clone.
+func (d *Docs) AddProtos() error {
+	set := &descriptorpb.FileDescriptorSet{}
+	seen := map[string]bool{}
+	var add func(f protoreflect.FileDescriptor)
+	add = func(f protoreflect.FileDescriptor) {
+		if seen[f.Path()] {
+			return
+		}
+		seen[f.Path()] = true
+		for i := range f.Imports().Len() { // imports stand before what imports them
+			add(f.Imports().Get(i).FileDescriptor)
+		}
+		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
+	}
+	for _, name := range protoFiles() {
+		f, err := protoregistry.GlobalFiles.FindFileByPath(name)
+		if err != nil {
+			return fmt.Errorf("protos: %w", err)
+		}
+		add(f)
+	}
+	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
+	if err != nil {
+		return fmt.Errorf("protos: %w", err)
+	}
+	d.served["/proto/latchkey.binpb"] = content{text: text, kind: "application/octet-stream"}
+	return nil
+}
+
+// protoFiles are the files of the areas that are called over the network, sorted.
+func protoFiles() []string {
+	var names []string
+	for _, area := range []string{"admin", "errors", "guest", "partner", "pms", "property", "rpc"} {
+		var found []string
+		protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+			if strings.HasPrefix(f.Path(), "latchkey/"+area+"/") {
+				found = append(found, f.Path())
+			}
+			return true
+		})
+		slices.Sort(found)
+		names = append(names, found...)
+	}
+	return names
+}
