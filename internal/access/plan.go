@@ -163,7 +163,8 @@ func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
 	case !has:
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
-		out.PIN, out.Reason, out.Handed = h.Evidence, f.doorReason(d, h), h.Handed
+		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
+		out.Handed = h.Handed && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written it
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.away() != "" || h.Evidence == slot.Failed)
 		out.changing = f.changing(h)

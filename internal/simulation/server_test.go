@@ -91,7 +91,7 @@ func (l *lock) hear(i int, epoch uint64, o slot.Observed, seen int) {
 	}
 	p.srv = next
 	l.tell("server hears of slot %d: generation %d present %v %s %s", i, o.Generation, o.Present, o.Evidence, o.Result)
-	if b := before.Observed; b.Generation == o.Generation && b.Present == o.Present && b.Evidence == o.Evidence && b.Result == o.Result {
+	if b := before.Observed; b.Generation == o.Generation && b.Present == o.Present && b.Evidence == o.Evidence && b.Result == o.Result && b.Cleared == o.Cleared {
 		w.fail(l, "property 12: slot %d: the same observation was entered twice", i)
 	}
 	switch called(p.srv, w.now) {
