@@ -1,0 +1,54 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"latchkey.dev/internal/fault"
+)
+
+// TestLargeRequestsShareTheirRoom has as many large requests come as the process decodes at once, and then some.
+func TestLargeRequestsShareTheirRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &Chain{decoding: semaphore.NewWeighted(decodingBytes)}
+		var held []*Call
+		for range decodingBytes / MaxRequestBytes {
+			call := &Call{chain: c}
+			if err := call.Reserve(t.Context(), MaxRequestBytes); err != nil {
+				t.Fatal(err)
+			}
+			held = append(held, call)
+		}
+		began := time.Now()
+		late := &Call{chain: c}
+		f, ok := fault.Of(late.Reserve(t.Context(), MaxRequestBytes))
+		if !ok || f.Kind != fault.Unavailable || f.RetryAfter <= 0 || time.Since(began) != maxRoomWait {
+			t.Errorf("one too many: %+v after %v", f, time.Since(began))
+		}
+		late.End() // which holds nothing
+		if err := (&Call{chain: c}).Reserve(t.Context(), smallBytes); err != nil {
+			t.Errorf("a small request waits: %v", err)
+		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := late.Reserve(gone, MaxRequestBytes); !errors.Is(err, context.Canceled) {
+			t.Errorf("a caller that went away: %v", err)
+		}
+		held[0].decoded()
+		held[0].End()
+		if err := late.Reserve(t.Context(), MaxRequestBytes); err != nil {
+			t.Errorf("the room that was given back: %v", err)
+		}
+		for _, call := range append(held, late) {
+			call.End()
+		}
+		if err := (&Call{chain: c}).Reserve(t.Context(), 100*decodingBytes); err != nil {
+			t.Errorf("a request larger than all the room, alone: %v", err)
+		}
+	})
+}
