@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -40,9 +41,26 @@ var build = sync.OnceValues(func() (dir string, err error) {
 // built is the directory that Main removes.
 var built atomic.Pointer[string]
 
-// Main is the TestMain of a package that runs programs. It removes what was built.
+// all are the processes that were described, to be killed when the tests are interrupted.
+var all sync.Map
+
+// Main is the TestMain of a package that runs programs. It removes what was built; when the tests are interrupted it kills
+// what runs.
 func Main(m *testing.M) {
-	code := m.Run()
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		all.Range(func(p, _ any) bool {
+			p.(*Process).Kill()
+			return true
+		})
+		end(1)
+	}()
+	end(m.Run())
+}
+
+func end(code int) {
 	if dir := built.Load(); dir != nil {
 		_ = os.RemoveAll(*dir)
 	}
@@ -74,8 +92,10 @@ func New(t testing.TB, name, ready string, args ...string) *Process {
 		t.Fatal(err)
 	}
 	p := &Process{name: name, args: args, ready: ready, log: log}
+	all.Store(p, true)
 	t.Cleanup(func() {
 		p.Kill()
+		all.Delete(p)
 		if t.Failed() {
 			t.Logf("the end of the log of %s:\n%s", name, p.Tail())
 		}

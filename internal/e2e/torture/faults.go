@@ -119,6 +119,7 @@ func (w *world) killServer(ctx context.Context, rng *rand.Rand) {
 			return
 		}
 		w.readBack(context.Background())
+		w.readBackStaff(context.Background())
 	}
 }
 

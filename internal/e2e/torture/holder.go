@@ -17,6 +17,7 @@ type holder struct {
 	name   string
 	access bool     // it should have access, as of the last acknowledged change
 	once   bool     // its code serves once
+	ends   bool     // the service ends it by itself: after its one use, or when another takes its place
 	pins   []string // every PIN that was ever shown
 	latest time.Time
 	typed  []opening // presses that opened
@@ -113,6 +114,7 @@ func (c *code) read(ctx context.Context, w *world) (statement, error) {
 		return statement{}, fmt.Errorf("%v", o)
 	}
 	out := statement{Status: "issued", From: instant(o.Data(), "createdAt"), To: time.Unix(1<<40, 0), PINs: map[string]string{}}
+	c.access = c.access && (!c.ends || text(o.Data(), "state") != "ended")
 	if text(o.Data(), "state") == "ended" {
 		out.Status, out.From, out.To = "removing", time.Time{}, time.Time{}
 		if removed, _ := e2etest.At(o.Data(), "removed").(bool); removed {

@@ -46,7 +46,6 @@ type press struct {
 	Native  bool // the lock closes by its own clock after Latest, whatever became of the service and the bridge
 	Said    statement
 	Answer  sim.Press
-	Resting bool // nothing has gone wrong for long
 }
 
 // The rules that a press can break.
@@ -56,6 +55,7 @@ const (
 	ruleForeign     = "a PIN opens a door that the service does not mention"
 	ruleFormer      = "a former PIN opens, and the service does not say that it may"
 	ruleAfterWindow = "a lock that keeps windows by itself opens after the end"
+	ruleIssued      = "a plan is issued, and no door of it opens or will"
 )
 
 // slackAfterWindow is the error of a lock's clock that the run sets at most, and what a bridge may have missed of it.
@@ -98,6 +98,15 @@ func judge(p press) string {
 		return ""
 	}
 	return ruleOpened
+}
+
+// judgeStatement returns the rule that a statement breaks by itself, or "".
+func judgeStatement(s statement) string {
+	coming := func(c claim) bool { return c.Evidence != "removing" && slices.Contains(mayOpen, c.Evidence) }
+	if s.Status == "issued" && !slices.ContainsFunc(s.Claims, coming) {
+		return ruleIssued
+	}
+	return ""
 }
 
 // claims are what the service says of the doors that this lock hangs on, or hung on.

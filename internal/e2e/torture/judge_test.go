@@ -80,6 +80,27 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestJudgeStatement(t *testing.T) {
+	for name, tt := range map[string]struct {
+		s    statement
+		want string
+	}{
+		"a door that opens":       {said("issued", "verified", ""), ""},
+		"a door that will":        {said("issued", "queued", "lockOffline"), ""},
+		"nothing and not issued":  {said("none", "none", "noLock"), ""},
+		"without a lock":          {said("issued", "none", "noLock"), ruleIssued},
+		"failed":                  {said("issued", "failed", "slotsFull"), ruleIssued},
+		"on its way out":          {said("issued", "removing", "movingOut"), ruleIssued},
+		"without a door":          {statement{Status: "issued"}, ruleIssued},
+		"partly":                  {said("partial", "none", "noLock"), ""},
+		"a code that was removed": {said("issued", "removed", ""), ruleIssued},
+	} {
+		if got := judgeStatement(tt.s); got != tt.want {
+			t.Errorf("%s: %q; want %q", name, got, tt.want)
+		}
+	}
+}
+
 // What is said of a code names its lock: another lock of the same door is not meant.
 func TestJudgeByLock(t *testing.T) {
 	s := said("issued", "verified", "")

@@ -25,7 +25,7 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	}
 	p := press{At: time.Now(), Lock: l.address, Doors: l.doors(), PIN: pin, Said: before, Latest: h.latest, Native: l.native}
 	p.Former = pin != before.pin(p.Doors[0])
-	p.Unable = l.wasDisplaced(pin) || h.once && h.served
+	p.Unable = !w.resting && l.wasDisplaced(pin) || h.once && h.served
 	p.Answer, err = l.site.house.Press(l.address, slot.PIN(pin))
 	if err != nil {
 		w.report.add("a keypad that is not there", h.name, err.Error())
@@ -42,6 +42,11 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 		return after, false
 	}
 	w.count.add("presses judged", 1)
+	if _, isStay := who.(*stay); isStay {
+		if rule := judgeStatement(before); rule != "" {
+			w.report.add(rule, h.name, w.spoken(before), &h.story)
+		}
+	}
 	if p.Answer.Opened {
 		h.typed[len(h.typed)-1].Owed = !p.Former && p.saysSure()
 	}

@@ -59,7 +59,7 @@ func (w *world) restless(ctx context.Context) (open []string) {
 			open = append(open, fmt.Sprintf("%s: %v", who.held().name, err))
 			continue
 		}
-		if s.Missing || who.held().once {
+		if s.Missing {
 			continue
 		}
 		if what := settled(s, w.hasAccess(who)); what != "" {
@@ -110,6 +110,7 @@ func (w *world) storiesOf(name string) []*story {
 
 // truth types every PIN at every lock once more, now that everything rests, and compares the slots with what is said.
 func (w *world) truth(ctx context.Context) {
+	w.resting = true
 	known := map[string]map[string]bool{} // by lock: PINs that may be there
 	for _, l := range w.locks {
 		known[l.address] = map[string]bool{}
@@ -151,7 +152,7 @@ func (w *world) strangers(known map[string]map[string]bool) {
 	for _, l := range w.locks {
 		for _, o := range l.site.house.Slots(l.address) {
 			pin := string(o.PIN)
-			if h := owners[pin]; h != nil && !h.once && !known[l.address][pin] {
+			if h := owners[pin]; h != nil && !known[l.address][pin] {
 				w.report.add("a lock at rest holds a PIN that the service does not mention", h.name+" at "+l.address,
 					fmt.Sprintf("slot %d holds %s", o.Slot, pin), &h.story, &l.story)
 			}

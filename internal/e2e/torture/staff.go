@@ -81,13 +81,19 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 		w.count.add("codes refused "+o.Reason, 1)
 		return
 	}
-	c := &code{id: text(o.Data(), "id")}
-	c.name, c.access, c.once = c.id, true, content["kind"] == "oneTime"
-	c.story.add(w.began, "created: %v", content)
+	once := content["kind"] == "oneTime"
+	w.remember(text(o.Data(), "id"), once, once, fmt.Sprintf("created: %v", content))
 	w.count.add("codes", 1)
+}
+
+// remember takes a code in.
+func (w *world) remember(id string, once, ends bool, what string) {
+	c := &code{id: id}
+	c.name, c.access, c.once, c.ends = id, true, once, ends
+	c.story.add(w.began, "%s", what)
 	w.codes.mu.Lock()
+	defer w.codes.mu.Unlock()
 	w.codes.list = append(w.codes.list, c)
-	w.codes.mu.Unlock()
 }
 
 func (w *world) revokeCode(key string, rng *rand.Rand) {
@@ -126,6 +132,9 @@ func (w *world) swapBackups(key string, rng *rand.Rand) {
 		return
 	}
 	w.count.add("backup swaps", 1)
+	if all := list(whole(o), "data"); len(all) > 0 && len(w.codes.all()) < mostCodes {
+		w.remember(text(all[0], "id"), false, true, "backup code of lock "+l.address)
+	}
 }
 
 // remap takes a mapping away and gives it back.
@@ -203,6 +212,59 @@ func (w *world) assign(key string, l *lockState, door string) {
 	}
 	l.hang(door)
 	w.count.add("lock moves", 1)
+}
+
+// readBackStaff compares what staff were told is stored with what the service has: the door of each lock, the rooms, their
+// mappings, and the codes.
+func (w *world) readBackStaff(ctx context.Context) {
+	w.moving.Lock()
+	w.compare(ctx, "/v1/property/locks?pageSize=200", func(l any) string {
+		st := w.byAddress[text(l, "address")]
+		return differs("the door of lock "+st.address, st.door(), text(l, "doorId"))
+	})
+	w.moving.Unlock()
+	w.layout.Lock()
+	w.compare(ctx, "/v1/property/spaces?pageSize=200", func(s any) string {
+		return differs("whether room "+text(s, "name")+" is on", true, e2etest.At(s, "isActive"))
+	})
+	w.compare(ctx, "/v1/property/integrations/"+w.integration+"/spaces?pageSize=200", func(s any) string {
+		return differs("the mapping of "+text(s, "externalId"), "mapped", text(s, "state"))
+	})
+	w.layout.Unlock()
+	for _, c := range w.codes.all() {
+		c.mu.Lock()
+		o, err := w.ask(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
+		if err == nil && o.OK() && !c.ends {
+			w.lost(differs("whether code "+c.id+" is ended", !c.access, text(o.Data(), "state") == "ended"), &c.story)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// compare judges each entry of a list.
+func (w *world) compare(ctx context.Context, path string, judge func(entry any) string) {
+	o, err := w.ask(ctx, w.staff, "GET", path, nil)
+	if err != nil || !o.OK() {
+		return
+	}
+	for _, entry := range list(o.Data(), "list") {
+		w.lost(judge(entry))
+	}
+}
+
+// lost reports a field that is not as it was acknowledged.
+func (w *world) lost(what string, stories ...*story) {
+	w.count.add("fields compared", 1)
+	if what != "" {
+		w.report.add("an acknowledged change of staff was lost", "", what, stories...)
+	}
+}
+
+func differs(what string, want, got any) string {
+	if want == got {
+		return ""
+	}
+	return fmt.Sprintf("%s: acknowledged as %v, and is %v", what, want, got)
 }
 
 // porters open doors from afar until ctx ends. Some send an order again under its key.

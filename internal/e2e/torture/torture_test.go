@@ -42,12 +42,9 @@ func engine(t *testing.T) string {
 	return name
 }
 
-// TestTorture is `make torture SECONDS= SEED=`; without settings it does nothing.
+// TestTorture is `make torture SECONDS= SEED=`; without settings, a short run of one seed.
 func TestTorture(t *testing.T) {
-	seconds, seed := setting(t, "LATCHKEY_TORTURE_SECONDS", 0), setting(t, "LATCHKEY_TORTURE_SEED", 1)
-	if seconds == 0 {
-		return
-	}
+	seconds, seed := setting(t, "LATCHKEY_TORTURE_SECONDS", 40), setting(t, "LATCHKEY_TORTURE_SEED", 1)
 	on := engine(t)
 	w := newWorld(t, seed, on, dbtest.URL(t, on))
 	for n := range stays {
@@ -58,6 +55,7 @@ func TestTorture(t *testing.T) {
 	w.restore()
 	w.rest(t.Context())
 	w.readBack(t.Context())
+	w.readBackStaff(t.Context())
 	w.openings()
 	for _, s := range w.stays {
 		s.mu.Lock()

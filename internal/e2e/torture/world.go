@@ -96,6 +96,7 @@ type world struct {
 	codes       codes
 	count       counters
 	report      *report
+	resting     bool // everything had its time: what locks told of changes by hand must have been put right
 
 	// moving is held while a lock is moved to another door, and shared by presses: a press has to know the door of its lock.
 	moving sync.RWMutex
@@ -144,8 +145,8 @@ func (w *world) asStaff() context.Context {
 
 func (w *world) openProperty() {
 	ctx := w.t.Context()
-	name, zone := "Grand Hotel", "Europe/Vienna"
-	p, err := adminv1.NewPropertyServiceClient(w.Socket).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
+	name, zone, backups := "Grand Hotel", "Europe/Vienna", true
+	p, err := adminv1.NewPropertyServiceClient(w.Socket).CreateProperty(ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone, BackupCodes: &backups}})
 	w.must(err)
 	w.property = p.GetData().GetId()
 	token, err := adminv1.NewTokenServiceClient(w.Socket).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.property, Role: "owner"})
