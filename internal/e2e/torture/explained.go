@@ -69,7 +69,13 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
 		}
 		if !slices.Contains(passing, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
-			broken = append(broken, fmt.Sprintf("told before and not any more: %v", s))
+			text := fmt.Sprintf("told before and not any more: %v\n  what is told of the door now:", s)
+			for _, o := range e.Steps {
+				if o.Door == s.Door {
+					text += fmt.Sprintf("\n  %v", o)
+				}
+			}
+			broken = append(broken, text)
 		}
 	}
 	return broken

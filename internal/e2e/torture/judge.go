@@ -36,16 +36,16 @@ func (s statement) pin(door string) string {
 
 // press is one PIN typed at one keypad, between two equal statements.
 type press struct {
-	At      time.Time
-	Lock    string
-	Doors   []string // the door of the lock first, empty if it has none; then those that it hung on before
-	PIN     string
-	Former  bool // the holder is no longer shown this PIN
-	Unable  bool // this lock was changed by hand, or the code served its one use: it need not open
-	Latest  time.Time
-	Native  bool // the lock closes by its own clock after Latest, whatever became of the service and the bridge
-	Said    statement
-	Answer  sim.Press
+	At     time.Time
+	Lock   string
+	Doors  []string // the door of the lock first, empty if it has none; then those that it hung on before
+	PIN    string
+	Former bool // the holder is no longer shown this PIN
+	Unable bool // this lock was changed by hand, or the code served its one use: it need not open
+	Latest time.Time
+	Native bool // the lock closes by its own clock after Latest, whatever became of the service and the bridge
+	Said   statement
+	Answer sim.Press
 }
 
 // The rules that a press can break.
