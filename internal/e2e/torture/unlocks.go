@@ -1,7 +1,6 @@
 package torture
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -26,34 +25,37 @@ const (
 // neverSent are the answers that promise that nothing was sent and nothing will be.
 var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
-// judgeUnlocks matches the openings of one lock one to one with the orders, and says what is left over.
+// judgeUnlocks compares the openings of one lock with the orders: each opening has an order of its own, and each order that
+// was answered "opened" an opening of its own. By Mendelsohn and Dulmage, if each of the two can be matched, both can at once.
 func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
-	orders, openings = slices.Clone(orders), slices.Clone(openings)
-	slices.SortFunc(orders, func(a, b unlock) int { return a.Called.Compare(b.Called) })
+	openings = slices.Clone(openings)
 	slices.SortFunc(openings, time.Time.Compare)
-	taken := make([]bool, len(orders))
-	// An order that was answered "opened" before claims its opening first: it has the shortest time for it.
-	byEnd := make([]int, len(orders))
-	for i := range byEnd {
-		byEnd[i] = i
+	possible := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return slices.Contains(neverSent, o.Result) })
+	extra, _ := match(possible, openings)
+	for _, at := range extra {
+		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockOf(orders), stamp(at), late(orders, at)))
 	}
-	slices.SortStableFunc(byEnd, func(a, b int) int { return cmp.Compare(orders[a].end().UnixNano(), orders[b].end().UnixNano()) })
-	for _, at := range openings {
-		i := slices.IndexFunc(byEnd, func(i int) bool {
-			return !taken[i] && orders[i].mayOpen() && !at.Before(orders[i].Called) && !at.After(orders[i].end())
-		})
-		if i < 0 {
-			broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockOf(orders), stamp(at), late(orders, at)))
-			continue
-		}
-		taken[byEnd[i]] = true
-	}
-	for i, o := range orders {
-		if o.Result == "opened" && !taken[i] {
-			broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, stamp(o.Called), stamp(o.Answered)))
-		}
+	certain := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return o.Result != "opened" })
+	_, missed := match(certain, openings)
+	for _, o := range missed {
+		broken = append(broken, fmt.Sprintf("%s: the unlock of %s was answered \"opened\" at %s, and the door did not open", o.Lock, stamp(o.Called), stamp(o.Answered)))
 	}
 	return broken
+}
+
+// match gives each opening, in the order of time, to the order that ends first of those it can be of. It returns what is left
+// over on both sides.
+func match(orders []unlock, openings []time.Time) (extra []time.Time, missed []unlock) {
+	missed = slices.SortedStableFunc(slices.Values(orders), func(a, b unlock) int { return a.end().Compare(b.end()) })
+	for _, at := range openings {
+		i := slices.IndexFunc(missed, func(o unlock) bool { return !at.Before(o.Called) && !at.After(o.end()) })
+		if i < 0 {
+			extra = append(extra, at)
+			continue
+		}
+		missed = slices.Delete(missed, i, i+1)
+	}
+	return extra, missed
 }
 
 // end is when the order may open at the latest.
@@ -69,8 +71,6 @@ func (o unlock) end() time.Time {
 	return end
 }
 
-func (o unlock) mayOpen() bool { return !slices.Contains(neverSent, o.Result) }
-
 func lockOf(orders []unlock) string {
 	if len(orders) == 0 {
 		return "a lock"
@@ -80,6 +80,7 @@ func lockOf(orders []unlock) string {
 
 // late names the last order before an opening that has none.
 func late(orders []unlock, at time.Time) string {
+	orders = slices.SortedFunc(slices.Values(orders), func(a, b unlock) int { return a.Called.Compare(b.Called) })
 	for _, o := range slices.Backward(orders) {
 		if !o.Called.After(at) {
 			return fmt.Sprintf("; the last before it was asked for %.1f s earlier and answered %q", at.Sub(o.Called).Seconds(), o.Result)
