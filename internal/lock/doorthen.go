@@ -49,18 +49,17 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setDoor names the door of an event that happened at a lock at a time. Where the code of a slot was typed the slot knows
-// best: no clock can be wrong about it. A slot whose code was placed anew since may have followed its lock to another door.
-func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, generation int64, at time.Time) error {
-	door := ""
-	if row != nil && (row.Generation == generation || !row.Present) {
-		door = row.DoorID
+// setDoor names the door of an event that happened at a lock at a time. By a clock that was compared with the server's, it is
+// the door that the lock was on then: a code that is still on a lock opens the door that the lock was moved to. By any other
+// clock, the slot knows best for which door its code was; but one whose code was placed anew since may have followed its lock.
+func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h Happened, at time.Time) error {
+	door, err := doorAt(tx, lk, at)
+	if err != nil {
+		return err
 	}
-	if door == "" {
-		var err error
-		if door, err = doorAt(tx, lk, at); err != nil {
-			return err
-		}
+	known := row != nil && row.DoorID != "" && (row.Generation == h.Generation || !row.Present)
+	if compared := h.ClockQuality == "synchronized" || h.ClockQuality == "drifting"; known && (!compared || door == "") {
+		door = row.DoorID
 	}
 	delete(e.Body, "doorId")
 	if door != "" {
@@ -72,7 +71,7 @@ func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, generation 
 // appendOpening records that an act opened a door, and of which access where it was a phone's.
 func appendOpening(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
 	e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
-	if err := setDoor(tx, &e, lk, nil, 0, at); err != nil {
+	if err := setDoor(tx, &e, lk, nil, Happened{}, at); err != nil {
 		return err
 	}
 	if a.GrantID != "" {

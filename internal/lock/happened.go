@@ -118,7 +118,7 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 		at = row.ChangedAt
 	}
 	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
-	if err := setDoor(tx, &e, lk, row, h.Generation, at); err != nil {
+	if err := setDoor(tx, &e, lk, row, h, at); err != nil {
 		return nil, err
 	}
 	e.OccurredAt = at

@@ -104,8 +104,8 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 	})
 }
 
-// A lock moves from one door to another. What its bridge reports later is of the door that it was on then, and what was typed
-// is of the door that the code was for, whatever the bridge's clock shows.
+// A lock moves from one door to another. What its bridge reports later is of the door that it was on then. If its clock is not
+// known to be right, what was typed is of the door that the code was for.
 func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		for _, door := range []string{"spc_1", "spc_2"} {
@@ -132,17 +132,21 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 			name       string
 			minute     int
 			generation int64
+			quality    string
 			want       any
 		}{
-			{"before it was on any door", 5, 0, nil},
-			{"on the first", 15, 0, "spc_1"},
-			{"on none", 25, 0, nil},
-			{"on the second", 35, 0, "spc_2"},
-			{"a code for the first", 15, code, "spc_1"},
-			{"by a clock that is ahead", 35, code, "spc_1"},
+			{"before it was on any door", 5, 0, "", nil},
+			{"on the first", 15, 0, "", "spc_1"},
+			{"on none", 25, 0, "", nil},
+			{"on the second", 35, 0, "", "spc_2"},
+			{"a code for the first", 15, code, "synchronized", "spc_1"},
+			{"a code for the first, on none", 25, code, "synchronized", "spc_1"},
+			{"a code for the first, on the second", 35, code, "synchronized", "spc_2"},
+			{"by a clock that is ahead", 35, code, "untrusted", "spc_1"},
+			{"by a clock that nobody compared", 35, code, "", "spc_1"},
 		} {
 			s.change(func(tx *db.Tx) error {
-				h := lock.Happened{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute)}
+				h := lock.Happened{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute), ClockQuality: tt.quality}
 				if tt.generation > 0 {
 					h.Slot, h.Generation = row.Number, tt.generation
 				}
