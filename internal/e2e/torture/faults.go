@@ -104,7 +104,7 @@ func (w *world) startBridge(s *site) {
 // killServer kills the server now and then, and compares what it acknowledged with what it has.
 func (w *world) killServer(ctx context.Context, rng *rand.Rand) {
 	for {
-		pause(ctx, time.Duration(8+rng.IntN(40))*time.Second)
+		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.lasts/4, 40*time.Second)))))
 		if ctx.Err() != nil {
 			return
 		}

@@ -75,6 +75,7 @@ func TestTorture(t *testing.T) {
 
 // chaos lets everybody loose for a time. Each has a source of randomness of its own that derives from the seed.
 func (w *world) chaos(d time.Duration) {
+	w.lasts = max(d, time.Second)
 	ctx, cancel := context.WithTimeout(w.t.Context(), d)
 	defer cancel()
 	var all sync.WaitGroup

@@ -79,6 +79,7 @@ type world struct {
 	t     testing.TB
 	seed  uint64
 	began time.Time
+	lasts time.Duration // from the first fault to the last
 	dir   string
 
 	server      *program.Process
