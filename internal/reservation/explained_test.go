@@ -291,3 +291,31 @@ func onDoor(steps []string, door string) (out []string) {
 	}
 	return out
 }
+
+// A stay is given a room whose lock comes and goes, and leaves it before anything is known of its code there: what was told of
+// that lock meanwhile stays told, and what happens to it later is not.
+func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		link := func(minute int, kind event.Kind) {
+			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
+			h.write(func(tx *db.Tx) error {
+				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-r2"), Kind: kind, Body: map[string]any{"doorId": h.at("r2"), "lockId": h.at("lck-r2")}})
+			})
+		}
+		h.online(false)
+		h.clock.Set(morning.Add(time.Minute))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		link(2, event.LockOnline)
+		link(3, event.LockOffline)
+		told := func() []string { return onDoor(h.steps(rsv, "lockOffline", "lockOnline"), "r2") }
+		want := []string{"1 lockOffline r2", "2 lockOnline r2", "3 lockOffline r2"}
+		same(t, "in the room", want, told())
+		h.clock.Set(morning.Add(4 * time.Minute))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r3")})
+		h.verify("r3") // only then it leaves r2
+		link(5, event.LockOnline)
+		link(6, event.LockOffline)
+		same(t, "after the move", want, told())
+	})
+}

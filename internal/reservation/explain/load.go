@@ -218,6 +218,10 @@ var atLocks = [][]string{{string(event.LockOffline), string(event.LockOnline)}, 
 // locks loads what happened to the locks of the stay from its first code on, and while it had one.
 func (l *loader) locks() error {
 	from, to, ids := l.span()
+	ids, err := l.withLocksOfPlans(ids)
+	if err != nil {
+		return err
+	}
 	more := l.f.More
 	for _, lockID := range ids[:min(len(ids), mostLocks)] {
 		for _, subject := range []string{lockID, event.Inside(lockID)} {
@@ -260,6 +264,40 @@ func (l *loader) span() (from, to int64, locks []string) {
 		to = last
 	}
 	return from, to, locks
+}
+
+// withLocksOfPlans adds the locks of doors that the stay was given and left again before anything was known of a code there.
+func (l *loader) withLocksOfPlans(locks []string) ([]string, error) {
+	var doors []string
+	for _, e := range l.rows {
+		for _, id := range plannedDoors(e) {
+			if !slices.Contains(doors, id) {
+				doors = append(doors, id)
+			}
+		}
+	}
+	at, err := lock.AtDoors(l.tx, l.row.PropertyID, doors)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range doors {
+		if lk := at[id]; lk != nil && !slices.Contains(locks, lk.ID) {
+			locks = append(locks, lk.ID)
+		}
+	}
+	return locks, nil
+}
+
+// plannedDoors are the doors of an access plan that may open, by id; nil: the event is about no plan.
+func plannedDoors(e *ent.Event) (ids []string) {
+	doors, _ := e.Body["doors"].([]any)
+	for _, d := range doors {
+		if d, ok := d.(map[string]any); ok && d["pin"] != string(slot.Removed) {
+			id, _ := d["doorId"].(string)
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // latest loads the last events of some, and notes whether there are more.
@@ -350,6 +388,7 @@ func (l *loader) read(e *ent.Event) Happening {
 			h.Changed = append(h.Changed, s)
 		}
 	}
+	h.Planned = plannedDoors(e)
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
 		if d, ok := d.(map[string]any); ok && d["reason"] == string(fault.LockOffline) {

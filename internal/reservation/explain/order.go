@@ -103,6 +103,7 @@ func withoutRepeats(steps []Step) []Step {
 type span struct {
 	from, to time.Time
 	open     bool // it is there still
+	waits    bool // nothing is known of it yet
 }
 
 func (s span) has(at time.Time) bool {
@@ -115,13 +116,19 @@ func (f Facts) spans() map[string]span {
 	for _, h := range f.Happenings {
 		for _, doorID := range h.Waiting {
 			if _, known := out[doorID]; !known {
-				out[doorID] = span{from: h.At, to: h.At, open: true}
+				out[doorID] = span{from: h.At, to: h.At, open: true, waits: true}
+			}
+		}
+		for doorID, s := range out {
+			if s.waits && h.Planned != nil && !slices.Contains(h.Planned, doorID) {
+				out[doorID] = span{from: s.from, to: h.At}
 			}
 		}
 		if !h.Ours || h.Key || h.DoorID == "" || h.FormerLock || h.FormerCode {
 			continue
 		}
 		s, known := out[h.DoorID]
+		s.waits = false
 		if !known || h.At.Before(s.from) {
 			s.from = h.At
 		}

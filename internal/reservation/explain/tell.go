@@ -65,6 +65,7 @@ type Happening struct {
 	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
 	FormerLock, FormerCode bool
 	Reason                 string
+	Planned                []string // of a plan: its doors
 	Waiting                []string // of a plan: the doors whose lock could not be reached then
 
 	proves bool // of an opening: it is the first proof that the lock has the code
