@@ -149,7 +149,7 @@ func fingerprintOf(code string) (out [32]byte, err error) {
 	_, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(print)
 	if !ok || err != nil || len(raw) != len(out) {
-		return out, errors.New("this is no join code: want a secret, a dot and 43 characters; copy it whole")
+		return out, errors.New("this is no complete join code: copy all of it, from lkj_ to the last character. Staff make one with: latchkey bridge join-code")
 	}
 	return [32]byte(raw), nil
 }

@@ -18,7 +18,7 @@ type Config struct {
 	DataDir string `group:"serve-data" default:"latchkey-data" type:"path" help:"Directory of the embedded database, its key and the operators' socket. Made if it is not there."`
 
 	Database      string   `group:"serve-data" placeholder:"URL" help:"Where the data is: sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
-	DatabaseConns int      `group:"serve-data" default:"16" help:"Connections to PostgreSQL that this process holds at most, 4 to 1000; all nodes together must stay below what the server allows. One more is held by the node that does the work of all."`
+	DatabaseConns int      `group:"serve-data" default:"16" help:"Connections to PostgreSQL that this process holds at most, 4 to 1000; all nodes together must stay below what the server allows. The node that runs background jobs uses one more."`
 	KeyFile       string   `group:"serve-data" type:"path" placeholder:"PATH" help:"The key-encryption key, made with mode 0600 at the first start. Keep a copy: without it nothing sealed can be read again. Left out: DATA-DIR.key beside the data directory."`
 	Key           string   `group:"serve-data" placeholder:"KEYS" help:"The key-encryption key itself, instead of a file. Better given by the environment than as a flag."`
 	KeyCommand    []string `group:"serve-data" placeholder:"ARG" help:"A program, and its arguments, that prints the key-encryption key, such as a client of your KMS."`
@@ -37,7 +37,7 @@ type Config struct {
 	// ConnectionsPerAddress bounds each listener but the operators' socket.
 	ConnectionsPerAddress int `group:"serve-listen" default:"512" help:"Connections that one address, of IPv6 one /64, may hold at each listener. Those of trusted proxies are not counted: name with --trusted-proxies what many bridges or callers come through."`
 
-	KeepEvents   time.Duration  `group:"serve-running" default:"8760h" help:"How long what happened is kept once it was handed over, a stay is explained from it; and notices and closed conflicts. What stands for longer than that is told again. At least 720h."`
+	KeepEvents   time.Duration  `group:"serve-running" default:"8760h" help:"How long events (used by explain), notices and closed conflicts are kept. A problem still open after that is reported again. At least 720h."`
 	SpacesEvery  time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
 	DrainGrace   *time.Duration `group:"serve-running" placeholder:"DURATION" help:"At a stop, how long the server still answers while it says that it is not ready, so that load balancers notice. Left out: 5s, or 0 where every listener is on loopback."`
 	Drain        time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`

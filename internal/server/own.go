@@ -46,7 +46,7 @@ func own(lock *os.File, database string) error {
 	}
 	err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("another server, or a rotation of its key, is at work on the database %s: stop it first", database)
+		return fmt.Errorf("the database %s is in use by another Latchkey process: stop that first", database)
 	}
 	if err != nil {
 		return fmt.Errorf("lock the database with %s: %w", lock.Name(), err)

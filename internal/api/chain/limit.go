@@ -66,7 +66,7 @@ func (l *limiter) take(now time.Time, subject string, header metadata.MD) error 
 		return nil
 	}
 	wait := time.Duration((1 - left) / perSecond * float64(time.Second))
-	return fault.New(fault.Exhausted, fault.RateLimited, "more than %d %s a minute: wait as Retry-After says", l.minute, l.name).
+	return fault.New(fault.Exhausted, fault.RateLimited, "too many %s: at most %d at once and %d a minute; wait as Retry-After says", l.name, l.burst, l.minute).
 		Put("quota", l.name).Retry(max(wait, time.Millisecond))
 }
 

@@ -127,7 +127,7 @@ func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation
 			continue
 		}
 		if !answerOnly(path) {
-			wrong = append(wrong, fault.Field{Path: "updateMask", Reason: fault.WrongValue, Message: "names no field of a reservation that can be sent: " + path})
+			wrong = append(wrong, fault.Field{Path: "updateMask", Reason: fault.WrongValue, Message: "unknown field " + path + "; paths are snake_case as in the .proto files, such as adult_count or booker.email"})
 		}
 	}
 	return p, wrong

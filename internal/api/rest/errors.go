@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +42,7 @@ func (h *Handler) unrouted(ctx context.Context, _ *runtime.ServeMux, _ runtime.M
 	x := exchangeOf(ctx)
 	verbs := h.allowed(r.URL.Path)
 	if len(verbs) == 0 {
-		h.refuse(w, x, fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: see /docs"))
+		h.refuse(w, x, h.noRoute(r.URL.Path))
 		return
 	}
 	w.Header()["Allow"] = []string{strings.Join(verbs, ", ")}
@@ -51,6 +52,20 @@ func (h *Handler) unrouted(ctx context.Context, _ *runtime.ServeMux, _ runtime.M
 	}
 	h.refuse(w, x, fault.New(fault.MethodNotAllowed, fault.MethodNotAllowedReason, "this route takes %s", strings.Join(verbs, ", ")))
 }
+
+// noRoute is the error of an unknown path. It names the route that a path without, or with another, version means.
+func (h *Handler) noRoute(path string) *fault.Fault {
+	rest := strings.TrimPrefix(path, "/")
+	if first, after, ok := strings.Cut(rest, "/"); ok && versioned.MatchString(first) {
+		rest = after
+	}
+	if near := "/v1/" + rest; near != path && len(h.allowed(near)) > 0 {
+		return fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: did you mean %s?", near)
+	}
+	return fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: see /docs")
+}
+
+var versioned = regexp.MustCompile(`^(api|v\d+)$`)
 
 func (h *Handler) options(w http.ResponseWriter, x *exchange) {
 	verbs := h.allowed(x.request.URL.Path)

@@ -199,6 +199,17 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
+func TestAnUnknownRouteNamesTheOneThatIsMeant(t *testing.T) {
+	s := newStack(t, chain.Limits{})
+	for path, want := range map[string]string{
+		"/reservations": "did you mean /v1/reservations?", "/v2/spaces": "did you mean /v1/spaces?", "/api/spaces": "did you mean /v1/spaces?", "/v1/rooms": "see /docs",
+	} {
+		if e := readEnvelope(t, s.call("GET", path, "")); e.Error.Status != 404 || !strings.Contains(e.Error.Message, want) {
+			t.Errorf("%s: %+v", path, e.Error)
+		}
+	}
+}
+
 func TestUnauthorizedSaysWhatIsRequired(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	resp := s.call("GET", "/v1/reservations", "", "Access-Token", "wrong")

@@ -60,6 +60,7 @@ type Facts struct {
 	Conflict    bool            // the mapping of its space is in conflict
 	Failing     []string        // actions of the PMS's endpoints that fail
 	Reservation string
+	Named       string // the PMS's space that counts, by its id; empty: none
 }
 
 // Lock is how the lock of a door does.
@@ -77,11 +78,11 @@ type Lock struct {
 
 // Fix is one thing that stands, or may stand, in the way.
 type Fix struct {
-	Reason         string
-	Severity       Severity
-	DoorID, Door   string // empty: it is about the stay, or the PMS
-	Text           string // what is wrong and what to do, for staff
-	endpointAction string
+	Reason       string
+	Severity     Severity
+	DoorID, Door string // empty: it is about the stay, or the PMS
+	Text         string // what is wrong and what to do, for staff
+	subject      string // the endpoint's action, or the PMS's id of the space
 }
 
 // Verdict is what came out.
@@ -108,7 +109,7 @@ func Judge(f Facts) Verdict {
 		j.door(d)
 	}
 	for _, action := range f.Failing {
-		j.add(Fix{Reason: EndpointFailing, Severity: Risks, endpointAction: action})
+		j.add(Fix{Reason: EndpointFailing, Severity: Risks, subject: action})
 	}
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
@@ -157,7 +158,7 @@ func (j *judge) place() {
 		case fault.RoomNotAssigned:
 			j.add(Fix{Reason: string(r), Severity: j.healing()})
 		case fault.SpaceUnknown, fault.SpaceNotMapped:
-			j.add(Fix{Reason: string(r), Severity: Blocks})
+			j.add(Fix{Reason: string(r), Severity: Blocks, subject: j.Named})
 		case fault.SpaceInactive:
 			if len(j.Plan.Doors) == 0 {
 				j.add(Fix{Reason: string(r), Severity: Blocks})

@@ -184,3 +184,12 @@ func TestNotice(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// The id that leads nowhere is repeated: it is often a typing error.
+func TestAnUnknownSpaceIsNamed(t *testing.T) {
+	f := expected(24 * time.Hour)
+	f.Plan, f.Named = access.Plan{Reasons: []fault.Reason{fault.SpaceUnknown}}, "r201"
+	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(v.Fixes[0].Text, `"r201"`) {
+		t.Errorf("%+v", v.Fixes)
+	}
+}

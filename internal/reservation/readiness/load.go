@@ -30,7 +30,7 @@ func Load(tx *db.Tx, k reservation.Keeper, house *ent.Property, rows []*ent.Rese
 		if err != nil {
 			return nil, fmt.Errorf("plan an arrival: %w", err)
 		}
-		out[i] = Facts{Now: tx.Now(), From: row.FromAt, State: access.State(row.State), Plan: p, Reservation: row.ID}
+		out[i] = Facts{Now: tx.Now(), From: row.FromAt, State: access.State(row.State), Plan: p, Reservation: row.ID, Named: row.SpaceKey}
 		for _, d := range p.Doors {
 			doors = append(doors, d.ID)
 		}

@@ -11,8 +11,8 @@ import (
 // texts are what is wrong and what to do, for staff.
 var texts = map[string]string{
 	string(fault.RoomNotAssigned): "The PMS has not assigned a room. Assign one there.",
-	string(fault.SpaceUnknown):    "The PMS named a room that its listing does not have. Read getSpaces anew, or correct the room in the PMS.",
-	string(fault.SpaceNotMapped):  "The room of the PMS is mapped to none of yours. Map it.",
+	string(fault.SpaceUnknown):    "The PMS named the room %s, which its listing does not have. Read getSpaces again, or correct the room in the PMS.",
+	string(fault.SpaceNotMapped):  "The PMS's room %s is mapped to none of yours. Map it.",
 	string(fault.SpacesDisagree):  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed. Correct the reservation in the PMS.",
 	string(fault.BedNotAssigned):  "The PMS named a dorm without a bed: only the dorm's door opens. Assign a bed in the PMS.",
 	string(fault.SpaceInactive):   "The space is switched off. Switch it on, or assign another room in the PMS.",
@@ -39,8 +39,11 @@ var texts = map[string]string{
 
 func text(f Fix) string {
 	t := texts[f.Reason]
-	if f.Reason == EndpointFailing {
-		return fmt.Sprintf(t, f.endpointAction)
+	switch f.Reason {
+	case EndpointFailing:
+		return fmt.Sprintf(t, f.subject)
+	case string(fault.SpaceUnknown), string(fault.SpaceNotMapped):
+		return fmt.Sprintf(t, fmt.Sprintf("%.64q", f.subject))
 	}
 	return t
 }
