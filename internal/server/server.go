@@ -38,6 +38,8 @@ type Options struct {
 	SweepsEvery time.Duration
 	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
+	// DatabaseCheck is how often PostgreSQL is pinged, to leave a host that hangs; 0: every two seconds.
+	DatabaseCheck time.Duration
 	// Around runs right around each handler of a unary call, inside of everything else; nil: nothing does. A benchmark
 	// measures with it what a call costs that does nothing.
 	Around grpc.UnaryServerInterceptor
@@ -55,6 +57,7 @@ type Server struct {
 	measures *measures
 	around   grpc.UnaryServerInterceptor
 	sweep    time.Duration // between looks at what time alone brings; 0: the usual
+	check    time.Duration // between two pings of PostgreSQL; 0: the usual
 
 	openWithin time.Duration // after a call; 0: the usual
 
@@ -81,7 +84,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, openWithin: o.OpenWithin,
+		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {
@@ -134,7 +137,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, release)
-	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Logger: s.log, Around: s.aroundWrite}); err != nil {
+	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Logger: s.log, Around: s.aroundWrite, CheckEvery: s.check}); err != nil {
 		return err
 	}
 	s.closers = append(s.closers, s.db.Close)
