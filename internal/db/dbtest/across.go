@@ -11,6 +11,7 @@ const (
 
 // acrossProperties names the functions that may run statements without a property, and why. Think twice before you add one.
 var acrossProperties = map[string]string{
+	"access.Backups":               sweep,
 	"access.Expire":                sweep,
 	"access.SettleCodes":           sweep,
 	"access.Settler.forget":        sweep,
@@ -51,6 +52,7 @@ var acrossProperties = map[string]string{
 	"reservation/readiness.Due":    sweep,
 	"reservation/readiness.Hint":   sweep,
 	"reservation/readiness.see":    sweep,
+	"server.(*installation).one":   "figures count rows of the whole installation, and name no property",
 	"space.Due":                    sweep,
 	"space.ForgetConflicts":        sweep,
 	"staff.ForgetNotices":          sweep,
