@@ -323,6 +323,9 @@ func (l *loader) names() error {
 		if doorID := text(e, "doorId"); doorID != "" && l.own(e) {
 			ids[doorID] = true
 		}
+		for _, doorID := range plannedDoors(e) {
+			ids[doorID] = true
+		}
 	}
 	var spaces, gates []string
 	for doorID := range ids {
