@@ -24,7 +24,10 @@ const (
 	plannedRoom = `"access":{"status":"none","doors":[
 		{"doorId":"{Room 101}","name":"Room 101","kind":"room","pin":"planned","smartKey":"planned","reason":"notCheckedIn"},
 		{"doorId":"{Front door}","name":"Front door","kind":"gate","pin":"planned","smartKey":"planned","reason":"notCheckedIn"}],"reasons":["notCheckedIn"]}`
-	bedPlan = `"access":{"status":"issued","window":{"from":"<time>","to":"{later}T11:00:00Z","timeZone":"Europe/Lisbon"},"doors":[
+	bedPlan = `"access":{"status":"issued",` + bedDoors
+	// A reset is updating while a lock may hold the former PIN.
+	resetBed = `"access":{"status":"<reset>",` + bedDoors + `,"updatedAt":"<time>"}`
+	bedDoors = `"window":{"from":"<time>","to":"{later}T11:00:00Z","timeZone":"Europe/Lisbon"},"doors":[
 		{"doorId":"{Bed A}","name":"Bed A","kind":"bed","pin":"<pinned>","smartKey":"planned"},
 		{"doorId":"{Dorm 4}","name":"Dorm 4","kind":"room","pin":"<pinned>","smartKey":"planned"},
 		{"doorId":"{Front door}","name":"Front door","kind":"gate","pin":"<pinned>","smartKey":"planned"}],"reasons":[]`
@@ -66,7 +69,7 @@ var samples = []sample{
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.list }, in: `{"state":"confirmed"}`,
 		out: `{"data":{"list":[{` + byTime + `,"gatesPins":[]}],"nextPageToken":""}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"DAY","reset":"pin,ekey"}`,
-		out: `{"data":{"reservation":{` + byDay + `,` + readBed + `,"pin":"<pin>","gatesPins":[{"gateId":"{Front door}","gateName":"Front door","pin":"<pin>"}]},"failures":[]}}`},
+		out: `{"data":{"reservation":{` + byDay + `,` + resetBed + `,"pin":"<pin>","gatesPins":[{"gateId":"{Front door}","gateName":"Front door","pin":"<pin>"}]},"failures":[]}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"TIME","reset":"pin,ekey,gatesKeyChain"}`,
 		out: `{"data":{"reservation":{` + byTime + `,` + plannedRoom + `,"gatesPins":[]},"failures":["pin","ekey","gatesKeyChain"]}}`},
 	{call: func(s speaker) func(*testing.T, string) ([]byte, string) { return s.reset }, in: `{"pmsId":"DAY","reset":"door"}`, reason: "invalidFields"},

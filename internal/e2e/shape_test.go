@@ -16,6 +16,7 @@ var blanks = map[string]*regexp.Regexp{
 	"<pin>":    regexp.MustCompile(`^\d{6}$`),
 	"<text>":   regexp.MustCompile(`.`),
 	"<secret>": regexp.MustCompile(`^whsec_[A-Za-z0-9+/=]{32,}$`),
+	"<reset>":  regexp.MustCompile(`^(issued|updating)$`),
 	"<pinned>": regexp.MustCompile(`^(queued|sent|accepted|verified)$`),
 	"<rsv>":    identifier("rsv"), "<prp>": identifier("prp"), "<spc>": identifier("spc"), "<gat>": identifier("gat"),
 	"<int>": identifier("int"), "<app>": identifier("app"), "<req>": identifier("req"),
