@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entkeystatus "latchkey.dev/ent/keystatus"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -85,6 +86,9 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 
 // Store writes the use of a token down before it is sent. Whatever the presentation says, the bridge verifies it.
 func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.Order, error) {
+	if err := b.refuseRevoked(tx); err != nil {
+		return lock.Order{}, err
+	}
 	operation := lock.SmartKeyUnlock
 	if proof.Operation == smartkey.Check {
 		operation = lock.SmartKeyCheck
@@ -96,6 +100,31 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), grantID, operation, until)
 	o.Presentation = presentation
 	return o, err
+}
+
+// ErrRevoked is the error of Store for a token whose stay has ended or changed since it was made.
+var ErrRevoked = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: the stay has ended or changed since this token was made; renew the SmartKey once and try again")
+
+// refuseRevoked refuses a token whose stay has ended or changed, from the commit of that change on. The bridge refuses it only
+// when the next status list has reached it.
+func (b Bearer) refuseRevoked(tx *db.Tx) error {
+	index := entkeystatus.Number(int64(b.StatusIndex))
+	revoked, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(b.Property), index, entkeystatus.RevokedAtNotNil(),
+		entkeystatus.EndsAtGT(tx.Now())).Exist(tx.Context())
+	if err != nil {
+		return fmt.Errorf("look for a revoked token: %w", err)
+	}
+	if revoked {
+		return ErrRevoked
+	}
+	outdated, err := over(tx, b.Property, index)
+	if err != nil {
+		return err
+	}
+	if len(outdated) > 0 {
+		return ErrRevoked
+	}
+	return nil
 }
 
 // grant is the access of the stay whose phone it is, by id; empty: the phone is not known any more.

@@ -1,11 +1,15 @@
 package phone_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/phone"
@@ -160,4 +164,54 @@ func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A change of the stay counts from its commit, although the bridges have no new status list yet.
+func TestTheServiceRelaysNoTokenThatAChangeHasOutdated(t *testing.T) {
+	const index = 7
+	for what, change := range map[string]func(tx *db.Tx, phoneID string) error{
+		"": func(*db.Tx, string) error { return nil },
+		"checked out": func(tx *db.Tx, _ string) error {
+			return tx.Grant.UpdateOneID("grt_1").SetEndedAt(tx.Now()).Exec(tx.Context())
+		},
+		"moved": func(tx *db.Tx, _ string) error {
+			return tx.Grant.UpdateOneID("grt_1").AddKeyGeneration(1).Exec(tx.Context())
+		},
+		"phone revoked": func(tx *db.Tx, phoneID string) error {
+			return tx.Phone.UpdateOneID(phoneID).SetRevokedAt(tx.Now()).Exec(tx.Context())
+		},
+		"revoked, and not on the bridges": func(tx *db.Tx, _ string) error {
+			return tx.KeyStatus.Update().Where(keystatus.Number(index)).SetRevokedAt(tx.Now()).Exec(tx.Context())
+		},
+	} {
+		withStay(t, func(t *testing.T, d *desk) {
+			l := d.link()
+			look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+			d.must(err)
+			row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
+			d.must(err)
+			d.bridge("brg_here")
+			d.change(func(tx *db.Tx) error {
+				return errors.Join(
+					tx.Bridge.UpdateOneID("brg_here").SetOnline(true).Exec(tx.Context()),
+					tx.Grant.Create().SetID("grt_1").SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
+						SetNotAfter(start.Add(time.Hour)).SetKeyGeneration(1).SetCreatedAt(start).Exec(tx.Context()),
+					tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+						SetCapabilities(slot.Capabilities{RemoteUnlock: true}).SetStatus(lock.Status{Online: true}).SetCreatedAt(start).Exec(tx.Context()),
+					tx.KeyStatus.Create().SetID("kst_1").SetPropertyID(house).SetNumber(index).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
+						SetLockIds(nil).SetSince(start).SetEndsAt(start.Add(time.Hour)).Exec(tx.Context()))
+			})
+			d.change(func(tx *db.Tx) error { return change(tx, row.ID) })
+			b := phone.Bearer{Token: smartkey.Token{Property: house, StatusIndex: index}, PhoneID: row.ID}
+			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
+				_, err := b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				return err
+			})
+			if what == "" {
+				d.must(err)
+			} else if !fault.Has(err, fault.SmartKeyRefused) || !strings.Contains(err.Error(), "revoked: the stay") {
+				t.Errorf("%s: %v", what, err)
+			}
+		})
+	}
 }

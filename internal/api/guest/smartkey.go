@@ -4,6 +4,7 @@ package guest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -152,6 +153,9 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		order, err = bearer.Store(tx, lk, proof, r.GetPresentation(), until)
 		return err
 	})
+	if errors.Is(err, phone.ErrRevoked) {
+		return &guestv1.PresentResponse{Reason: string(smartkey.Revoked), Result: "refused"}, nil
+	}
 	if err != nil {
 		s.Unsent(err)
 		return nil, lock.OrTooLate(err)
