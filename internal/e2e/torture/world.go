@@ -295,9 +295,9 @@ func (w *world) send(who e2etest.Caller, key, verb, path string, content any) (e
 	}
 }
 
-// final409 are conflicts that another try does not change.
+// final409 reports a conflict that another try does not change.
 func final409(o e2etest.Outcome) bool {
-	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight"
+	return o.HTTP == http.StatusConflict && o.Reason != "idempotencyInFlight" && o.Reason != "unavailable"
 }
 
 // counters count what a run did.
