@@ -40,7 +40,7 @@ type PlannedDoor struct {
 	Left     bool // the stay has no right to it, and a code or SmartKey of the stay is, or was, there
 	Handed   bool // see [Held]
 	former   bool // a code from before the last change may open it
-	stuck    bool // and the lock cannot be reached, or refused the present code
+	stuck    bool // and the lock cannot be reached, is jammed, or refused the present code
 	changing bool // its lock is not known to have followed a change
 }
 
@@ -127,6 +127,7 @@ func (f Facts) door(d Door) PlannedDoor {
 			out.stuck = out.stuck || h.Away != "" || out.PIN == slot.Failed
 		}
 	}
+	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed // it may open once the bolt is free
 	return out
 }
 
