@@ -64,6 +64,8 @@ type pace struct {
 	follow    time.Duration // between looks for it
 	revoked   time.Duration // between looks for bridges that were revoked
 	forgotten time.Duration // between looks for sessions and acts of nodes that died
+	outage    time.Duration // the database is away when it did not answer for so long
+	settle    time.Duration // after an outage, until other nodes' bridges are judged: each has touched its own by then
 	deaf      time.Duration // between resyncs while the bus is not connected
 	resync    time.Duration // from a resync after a reconnect to the second
 }
@@ -73,7 +75,7 @@ var production = pace{
 	takeover: 5 * time.Second, retry: time.Second, sweep: 10 * time.Minute, grace: 2 * time.Second,
 	moving: lock.Moving, follow: 50 * time.Millisecond,
 	revoked: 2 * time.Second, forgotten: 30 * time.Second,
-	deaf: 10 * time.Second, resync: 2 * time.Second,
+	outage: 10 * time.Second, settle: 30 * time.Second, deaf: 10 * time.Second, resync: 2 * time.Second,
 }
 
 func (c Config) withDefaults() Config {

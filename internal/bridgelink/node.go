@@ -24,6 +24,7 @@ type Node struct {
 	doubts   chan string // bridges whose standing has to be looked at
 	ready    func()      // told when Run hears the other nodes; for tests
 	resyncs  resyncer
+	answers  answers // of Run alone
 
 	mu       sync.Mutex
 	sessions map[string][]*session // by bridge: the one that counts, those on their way in, those on their way out
@@ -168,7 +169,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	defer stopResync()
 	n.ready()
-	n.tidy(ctx)
+	n.try(ctx, "looking for forgotten acts", lock.SweepActs)
 	beat, revoked, forgotten, deaf := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten), time.NewTicker(n.cfg.pace.deaf)
 	defer deaf.Stop()
 	defer beat.Stop()
@@ -196,38 +197,62 @@ func (n *Node) Run(ctx context.Context) error {
 			n.cutRevoked(ctx)
 		case <-forgotten.C:
 			n.tidy(ctx)
-			n.try(ctx, "looking for bridges that did not come back", lock.SweepLeft) // not at the start: they are on their way
 		}
 	}
 }
 
 // touch notes in one change which bridges were heard of late.
 func (n *Node) touch(ctx context.Context) {
-	now := n.since()
-	var ids []string
-	n.mu.Lock()
-	for id, some := range n.sessions {
-		if slices.ContainsFunc(some, func(s *session) bool { return now-time.Duration(s.heard.Load()) < n.cfg.pace.silence }) {
-			ids = append(ids, id)
+	epochs := map[string]int64{}
+	for id, s := range n.openSessions() {
+		if epoch := s.box.open(); epoch > 0 && n.since()-time.Duration(s.heard.Load()) < n.cfg.pace.silence {
+			epochs[id] = epoch
 		}
 	}
-	n.mu.Unlock()
-	if len(ids) == 0 {
+	if len(epochs) == 0 {
 		return
 	}
-	n.try(ctx, "noting which bridges were heard", func(tx *db.Tx) error { return lock.Touch(tx, n.cfg.Name, ids) })
+	n.try(ctx, "noting which bridges were heard", func(tx *db.Tx) error { return lock.Touch(tx, n.cfg.Name, epochs) })
 }
 
-// tidy ends what dead nodes left behind.
+// tidy ends what dead nodes left behind. Bridges are left alone until the database has answered for a while: before that no
+// node could note that its bridges are heard, and bridges that a node asked to leave could not connect to another.
 func (n *Node) tidy(ctx context.Context) {
-	n.try(ctx, "looking for silent bridges", lock.SweepBridges)
 	n.try(ctx, "looking for forgotten acts", lock.SweepActs)
+	if !n.answers.steady(time.Now(), n.cfg.pace.outage, n.cfg.pace.settle) {
+		return
+	}
+	n.try(ctx, "looking for silent bridges", lock.SweepBridges)
+	n.try(ctx, "looking for bridges that did not come back", lock.SweepLeft)
 }
 
 func (n *Node) try(ctx context.Context, what string, fn func(*db.Tx) error) {
-	if err := n.cfg.DB.Write(n.Context(ctx), fn); err != nil && ctx.Err() == nil {
+	err := n.cfg.DB.Write(n.Context(ctx), fn)
+	switch {
+	case err == nil:
+		n.answers.note(time.Now(), n.cfg.pace.outage)
+	case ctx.Err() == nil:
 		n.log.Warn(what+" failed", "error", err)
 	}
+}
+
+// answers is when the database answered this node. Run asks it every other second.
+type answers struct {
+	last  time.Time
+	since time.Time // it has answered without an outage since then
+}
+
+// note notes an answer. The time before it was an outage if there was none for so long.
+func (a *answers) note(now time.Time, outage time.Duration) {
+	if now.Sub(a.last) > outage {
+		a.since = now
+	}
+	a.last = now
+}
+
+// steady reports whether the database answers now, and has for long enough that every node could write to it.
+func (a *answers) steady(now time.Time, outage, settle time.Duration) bool {
+	return now.Sub(a.last) <= outage && now.Sub(a.since) >= settle
 }
 
 // cutRevoked ends sessions of bridges that were shut out or enrolled anew, should the wake-up for it have been lost.
@@ -239,6 +264,7 @@ func (n *Node) cutRevoked(ctx context.Context) {
 		}
 		return
 	}
+	n.answers.note(time.Now(), n.cfg.pace.outage)
 	for _, id := range gone {
 		n.cut(id, revoked)
 	}

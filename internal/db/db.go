@@ -39,7 +39,8 @@ type Config struct {
 	// Around runs around every call of Write, and calls write once. The context it hands on carries what belongs to every
 	// change and must not be forgotten in one: who is told of it after the commit, where its time is noted. Default: nothing.
 	Around func(ctx context.Context, write func(ctx context.Context) error) error
-	Clock  clock.Clock  // default clock.System
+	Clock  clock.Clock  // default: with SQLite clock.System, with PostgreSQL one that follows the database's
+	Wall   clock.Clock  // this machine's clock, for a test to set; default clock.System
 	Logger *slog.Logger // default: discards
 }
 
@@ -49,6 +50,8 @@ type DB struct {
 	read   *ent.Client
 	cfg    Config
 	log    *slog.Logger
+
+	follower *clock.Follower // of the database's clock; nil: there is none to follow
 
 	trouble trouble
 }
@@ -78,6 +81,10 @@ var errNested = errors.New("db: Write called inside Write; pass the *Tx on inste
 // Open opens the database and checks that it answers. It does not touch the schema:
 // see [DB.EnsureSchema].
 func Open(ctx context.Context, cfg Config) (*DB, error) {
+	follower := followed(cfg)
+	if follower != nil {
+		cfg.Clock = follower
+	}
 	cfg = cfg.withDefaults()
 	var e engine
 	var err error
@@ -93,7 +100,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database %s: %w", Redact(cfg.URL), err)
 	}
 	read := ent.NewClient(ent.Driver(readDriver{conn(e.dialect(), e.reader()), e.dialect()}))
-	return &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, trouble: trouble{row: "probe-" + rand.Text()}}, nil
+	d := &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, follower: follower, trouble: trouble{row: "probe-" + rand.Text()}}
+	if _, err := d.SyncClock(ctx); err != nil {
+		d.log.Warn("the database's clock could not be measured; using this machine's for now", "error", err)
+	}
+	return d, nil
 }
 
 // Missing tells whether an embedded database was not made yet, which Open would do.

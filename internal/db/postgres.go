@@ -190,6 +190,7 @@ func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again 
 		return nil, false, Explain(err)
 	}
 	tx = newTx(ctx, p.client, raw, raw, p.clock.Now(), nil)
+	_, tx.follows = p.clock.(*clock.Follower)
 	defer raw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
 		err = explain(raw.Commit(), errUnknown)

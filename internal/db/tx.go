@@ -27,6 +27,7 @@ type Tx struct {
 	conn  txConn
 	// what Remember asks; nil: it always reads
 	changes *changes
+	follows bool // now is of a clock that follows the database's
 }
 
 // changeKey is where the contexts of a closure have its *Tx.

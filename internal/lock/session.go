@@ -7,7 +7,6 @@ import (
 
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
-	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -147,108 +146,6 @@ func digest(rows []*ent.Slot) slot.Digest {
 // handed says whether bridges are to know of a slot: not of one whose code was taken back before any heard of it.
 func handed(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
-}
-
-// CloseSession marks the bridge offline, unless another session has begun.
-func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
-	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
-		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
-	if err != nil || n == 0 || reason == ShuttingDown {
-		return err
-	}
-	return tellOffline(tx, bridgeID, string(reason))
-}
-
-// tellOffline has a bridge be lost, and with it the locks on doors that it reached.
-func tellOffline(tx *db.Tx, bridgeID, reason string) error {
-	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
-	if err != nil {
-		return err
-	}
-	if err := bridgeLink(tx, br, Link.Lost, reason); err != nil {
-		return err
-	}
-	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
-	if err != nil {
-		return err
-	}
-	for _, lk := range locks {
-		if !lk.Status.Online {
-			continue // it was lost before
-		}
-		if err := lockLink(tx, lk, Link.Lost, reason); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// came has a bridge that was lost be back, and the locks with it that it reaches.
-func came(tx *db.Tx, was *ent.Bridge, heard []Heard) error {
-	if was.UnreachedAt == nil {
-		return nil
-	}
-	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
-		return err
-	}
-	return back(tx.Context(), tx, was, heard)
-}
-
-// Touch notes that the sessions of a node were heard.
-func Touch(tx *db.Tx, node string, bridgeIDs []string) error {
-	for chunk := range chunks(bridgeIDs) {
-		err := tx.Bridge.Update().Where(entbridge.IDIn(chunk...), entbridge.Node(node), entbridge.Online(true)).
-			SetLastSeenAt(tx.Now()).Exec(tx.Context())
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// SweepBridges marks bridges offline whose node fell silent with them.
-func SweepBridges(tx *db.Tx) error {
-	lost, err := tx.Bridge.Query().
-		Where(entbridge.Online(true), entbridge.LastSeenAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
-	if err != nil {
-		return err
-	}
-	for _, br := range lost {
-		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(true)).
-			SetOnline(false).SetOfflineReason(string(NodeLost)).SetLinkAt(tx.Now()).Save(tx.Context())
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			if err := tellOffline(tx, br.ID, string(NodeLost)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
-// bridge that does not come back is.
-func SweepLeft(tx *db.Tx) error {
-	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
-		entbridge.LinkAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
-	if err != nil {
-		return err
-	}
-	for _, br := range left {
-		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(false)).
-			SetOfflineReason(string(Disconnected)).Save(tx.Context())
-		if err != nil {
-			return err
-		}
-		if n > 0 {
-			if err := tellOffline(tx, br.ID, string(Disconnected)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // current finds a bridge by id if epoch is its session's.

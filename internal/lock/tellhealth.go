@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -221,18 +220,14 @@ func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// back has the locks of a bridge that is back be back with it, if it says that it reaches them.
-func back(ctx context.Context, tx *db.Tx, br *ent.Bridge, heard []Heard) error {
-	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(ctx)
+// back marks the locks of a bridge that is back as back with it, if it reaches them.
+func back(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
+	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("list the locks of a bridge that is back: %w", err)
 	}
-	reached := make(map[string]bool, len(heard))
-	for _, h := range heard {
-		reached[h.Address] = h.Status != nil && h.Status.Online
-	}
 	for _, lk := range locks {
-		if lk.Status.Online && reached[lk.Address] {
+		if lk.Status.Online && reached(lk) {
 			if err := lockLink(tx, lk, Link.Back, ""); err != nil {
 				return err
 			}

@@ -30,7 +30,8 @@ import (
 type Options struct {
 	Logger  *slog.Logger         // nil: what the configuration says, on standard error
 	Metrics *prometheus.Registry // nil: a new one
-	Clock   clock.Clock          // nil: the system's
+	Clock   clock.Clock          // nil: the database's, see db.Config
+	Wall    clock.Clock          // this machine's clock; nil: the system's
 	Version string
 	Traces  trace.TracerProvider // nil: to where the configuration says
 	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
@@ -58,6 +59,7 @@ type Server struct {
 	around   grpc.UnaryServerInterceptor
 	sweep    time.Duration // between looks at what time alone brings; 0: the usual
 	check    time.Duration // between two pings of PostgreSQL; 0: the usual
+	wall     clock.Clock   // this machine's; nil: the system's
 
 	openWithin time.Duration // after a call; 0: the usual
 
@@ -84,7 +86,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
+		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {
@@ -96,9 +98,6 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		if s.log, err = telemetry.Logger(os.Stderr, cfg.Log.Level, cfg.Log.Format); err != nil {
 			return nil, err
 		}
-	}
-	if s.clock == nil {
-		s.clock = clock.System
 	}
 	if s.metrics == nil {
 		s.metrics = telemetry.Registry()
@@ -137,9 +136,10 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 		return err
 	}
 	s.closers = append(s.closers, release)
-	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Logger: s.log, Around: s.aroundWrite, CheckEvery: s.check}); err != nil {
+	if s.db, err = db.Open(ctx, db.Config{URL: s.cfg.DatabaseURL(), MaxConns: s.cfg.DatabaseConns, Clock: s.clock, Wall: s.wall, Logger: s.log, Around: s.aroundWrite, CheckEvery: s.check}); err != nil {
 		return err
 	}
+	s.clock = s.db.Clock()
 	s.closers = append(s.closers, s.db.Close)
 	s.measureStorage()
 	if err := s.db.EnsureSchema(ctx); err != nil {

@@ -1,0 +1,73 @@
+package bridgelink
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+)
+
+// Bridges are judged only when the database has answered for a while: after a start, and after each outage.
+func TestAnswersAreSteadyAWhileAfterAnOutage(t *testing.T) {
+	const outage, settle = 10 * time.Second, 30 * time.Second
+	began := time.Now()
+	for _, c := range []struct {
+		what     string
+		answered []time.Duration
+		at       time.Duration
+		steady   bool
+	}{
+		{"nothing was asked yet", nil, time.Hour, false},
+		{"just started", []time.Duration{0}, 0, false},
+		{"a while after the start", every(2*time.Second, 0, 30*time.Second), 30 * time.Second, true},
+		{"now away", every(2*time.Second, 0, 60*time.Second), 71 * time.Second, false},
+		{"just back", append(every(2*time.Second, 0, 60*time.Second), 126*time.Second), 126 * time.Second, false},
+		{"the look comes before the first answer", every(2*time.Second, 0, 60*time.Second), 126 * time.Second, false},
+		{"a while after an outage", append(every(2*time.Second, 0, 60*time.Second), every(2*time.Second, 126*time.Second, 156*time.Second)...), 156 * time.Second, true},
+		{"slow, and not away", every(9*time.Second, 0, 90*time.Second), 95 * time.Second, true},
+	} {
+		var a answers
+		for _, at := range c.answered {
+			a.note(began.Add(at), outage)
+		}
+		if got := a.steady(began.Add(c.at), outage, settle); got != c.steady {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+}
+
+func every(apart, from, to time.Duration) (all []time.Duration) {
+	for at := from; at <= to; at += apart {
+		all = append(all, at)
+	}
+	return all
+}
+
+// The node that holds the session brings back a bridge that another node took for lost, without a new session.
+func TestBridgeInSessionIsOnlineAgainWithTheNextTouch(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		s.pace.beat = 20 * time.Millisecond
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		s.change(func(tx *db.Tx) error {
+			lost := tx.Bridge.UpdateOneID(b.id).SetOnline(false).SetOfflineReason(string(lock.NodeLost))
+			return lost.SetLastSeenAt(tx.Now().Add(-2 * lock.Silence)).Exec(tx.Context())
+		})
+		s.until("the bridge is online", func() bool { return lock.BridgeOnline(b.row(), time.Now()) })
+		if br := b.row(); br.Epoch != int64(b.epoch) {
+			t.Errorf("epoch %d after %d", br.Epoch, b.epoch)
+		}
+		done := s.unlocking(n, b.lock("front").ID, 5*time.Second)
+		for m := b.next(); ; m = b.next() {
+			if a := m.GetAct(); a != nil {
+				b.acted(a.Id, lock.ActDone)
+				break
+			}
+		}
+		if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+			t.Errorf("an opening: %+v", r)
+		}
+	})
+}

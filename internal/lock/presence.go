@@ -1,0 +1,164 @@
+package lock
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	entbridge "latchkey.dev/ent/bridge"
+	entlock "latchkey.dev/ent/lock"
+	"latchkey.dev/internal/db"
+)
+
+// CloseSession marks the bridge offline, unless another session has begun.
+func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
+	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
+		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
+		return nameEnd(tx, bridgeID, epoch, reason)
+	case reason == ShuttingDown:
+		return nil
+	}
+	return tellOffline(tx, bridgeID, string(reason))
+}
+
+// nameEnd says why a session ended that was taken for lost before: while a bridge is offline for that, Touch would bring it back.
+func nameEnd(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
+	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(NodeLost))).
+		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
+}
+
+// tellOffline has a bridge be lost, and with it the locks on doors that it reached.
+func tellOffline(tx *db.Tx, bridgeID, reason string) error {
+	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
+	if err != nil {
+		return err
+	}
+	if err := bridgeLink(tx, br, Link.Lost, reason); err != nil {
+		return err
+	}
+	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, lk := range locks {
+		if !lk.Status.Online {
+			continue // it was lost before
+		}
+		if err := lockLink(tx, lk, Link.Lost, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// came has a bridge that was lost be back, and the locks with it that it reaches.
+func came(tx *db.Tx, was *ent.Bridge, heard []Heard) error {
+	if was.UnreachedAt == nil {
+		return nil
+	}
+	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
+		return err
+	}
+	reached := make(map[string]bool, len(heard))
+	for _, h := range heard {
+		reached[h.Address] = h.Status != nil && h.Status.Online
+	}
+	return back(tx, was, func(lk *ent.Lock) bool { return reached[lk.Address] })
+}
+
+// Touch notes that a node heard the sessions that it holds: their epochs, by bridge. A bridge in session that a sweep took for
+// lost is online again.
+func Touch(tx *db.Tx, node string, epochs map[string]int64) error {
+	now, err := tx.DatabaseNow()
+	if err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	for ids := range chunks(slices.Sorted(maps.Keys(epochs))) {
+		err := tx.Bridge.Update().Where(entbridge.IDIn(ids...), entbridge.Node(node), entbridge.Online(true)).SetLastSeenAt(now).Exec(tx.Context())
+		if err != nil {
+			return err
+		}
+		lost, err := tx.Bridge.Query().Where(entbridge.IDIn(ids...), entbridge.Node(node), entbridge.Online(false),
+			entbridge.OfflineReason(string(NodeLost)), entbridge.RevokedAtIsNil()).All(tx.Context())
+		if err != nil {
+			return err
+		}
+		for _, br := range lost {
+			if br.Epoch != epochs[br.ID] {
+				continue // the session is an older one
+			}
+			if err := restore(tx, br, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// restore marks a bridge online again that is in session under the epoch of its row, and with it the locks that it reached.
+func restore(tx *db.Tx, was *ent.Bridge, now time.Time) error {
+	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
+		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
+	if err != nil || n == 0 || was.UnreachedAt == nil {
+		return err
+	}
+	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
+		return err
+	}
+	return back(tx, was, func(*ent.Lock) bool { return true })
+}
+
+// SweepBridges marks bridges offline whose node did not touch them for too long. The caller makes sure that nodes could.
+func SweepBridges(tx *db.Tx) error {
+	now, err := tx.DatabaseNow()
+	if err != nil {
+		return fmt.Errorf("read the database's clock: %w", err)
+	}
+	lost, err := tx.Bridge.Query().
+		Where(entbridge.Online(true), entbridge.LastSeenAtLT(now.Add(-Silence))).Limit(chunkSize).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, br := range lost {
+		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(true)).
+			SetOnline(false).SetOfflineReason(string(NodeLost)).SetLinkAt(tx.Now()).Save(tx.Context())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			if err := tellOffline(tx, br.ID, string(NodeLost)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
+// bridge that does not come back is.
+func SweepLeft(tx *db.Tx) error {
+	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
+		entbridge.LinkAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
+	if err != nil {
+		return err
+	}
+	for _, br := range left {
+		n, err := tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(br.Epoch), entbridge.Online(false)).
+			SetOfflineReason(string(Disconnected)).Save(tx.Context())
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			if err := tellOffline(tx, br.ID, string(Disconnected)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

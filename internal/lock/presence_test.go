@@ -1,0 +1,97 @@
+package lock_test
+
+import (
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+)
+
+func (s *site) bridgeRow() *ent.Bridge {
+	s.t.Helper()
+	br, err := lock.GetBridge(s.t.Context(), s.db.Read(), s.house, s.bridge.ID)
+	s.must(err)
+	return br
+}
+
+// lose has a sweep take the bridge in session for lost.
+func (s *site) lose() {
+	s.t.Helper()
+	s.clock.Advance(lock.Silence + time.Second)
+	s.change(lock.SweepBridges)
+	if br := s.bridgeRow(); br.Online || br.OfflineReason != string(lock.NodeLost) {
+		s.t.Fatalf("online %v, reason %q", br.Online, br.OfflineReason)
+	}
+}
+
+func (s *site) touch(node string, epoch int64) {
+	s.t.Helper()
+	s.change(func(tx *db.Tx) error { return lock.Touch(tx, node, map[string]int64{s.bridge.ID: epoch}) })
+}
+
+// A bridge in session that was taken for lost is online again with the next touch of the node that holds it.
+func TestTouchBringsBackABridgeThatWasTakenForLost(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error {
+			gate := tx.Gate.Create().SetID("gat_1").SetPropertyID(s.house).SetName("gate").SetSpaceIds([]string{})
+			if err := gate.Exec(tx.Context()); err != nil {
+				return err
+			}
+			_, err := lock.AssignDoor(tx, s.house, lk.ID, "gat_1")
+			return err
+		})
+		s.lose()
+		s.touch("nod_b", s.epoch)
+		s.touch("nod_a", s.epoch-1)
+		if s.bridgeRow().Online {
+			t.Error("online again by another node, or an older session")
+		}
+		s.touch("nod_a", s.epoch)
+		br := s.bridgeRow()
+		if !lock.BridgeOnline(br, s.clock.Now()) || br.OfflineReason != "" || br.Epoch != s.epoch {
+			t.Errorf("online %v, reason %q, last seen %v", br.Online, br.OfflineReason, br.LastSeenAt)
+		}
+		if _, err := s.store(lk); err != nil {
+			t.Errorf("an opening afterwards: %v", err)
+		}
+		for kind, want := range map[string]int{"bridge.offline": 1, "bridge.online": 1, "lock.offline": 1, "lock.online": 1} {
+			if n := len(s.events(kind)); n != want {
+				t.Errorf("%d events %s, want %d", n, kind, want)
+			}
+		}
+	})
+}
+
+// A touch that comes late, after the session ended, does not bring the bridge back, whatever it was taken for before.
+func TestTouchBringsBackNoSessionThatEnded(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		each(t, func(t *testing.T, s *site) {
+			s.door()
+			if taken {
+				s.lose()
+			}
+			s.change(func(tx *db.Tx) error { return lock.CloseSession(tx, s.bridge.ID, s.epoch, lock.NoHeartbeat) })
+			s.touch("nod_a", s.epoch)
+			if br := s.bridgeRow(); br.Online || br.OfflineReason != string(lock.NoHeartbeat) {
+				t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
+			}
+		})
+	}
+}
+
+func TestTouchBringsBackNoRevokedBridge(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.door()
+		s.change(func(tx *db.Tx) error {
+			_, err := lock.Revoke(tx, s.house, s.bridge.ID)
+			return err
+		})
+		s.touch("nod_a", s.epoch)
+		if s.bridgeRow().Online {
+			t.Error("a revoked bridge is online")
+		}
+	})
+}
