@@ -32,6 +32,7 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/ent/phone"
@@ -92,6 +93,8 @@ type Client struct {
 	Lock *LockClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Node is the client for interacting with the Node builders.
+	Node *NodeClient
 	// Notice is the client for interacting with the Notice builders.
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
@@ -148,6 +151,7 @@ func (c *Client) init() {
 	c.KeyStatus = NewKeyStatusClient(c.config)
 	c.Lock = NewLockClient(c.config)
 	c.Mapping = NewMappingClient(c.config)
+	c.Node = NewNodeClient(c.config)
 	c.Notice = NewNoticeClient(c.config)
 	c.PartnerSpace = NewPartnerSpaceClient(c.config)
 	c.Phone = NewPhoneClient(c.config)
@@ -273,6 +277,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		KeyStatus:         NewKeyStatusClient(cfg),
 		Lock:              NewLockClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
 		Phone:             NewPhoneClient(cfg),
@@ -325,6 +330,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		KeyStatus:         NewKeyStatusClient(cfg),
 		Lock:              NewLockClient(cfg),
 		Mapping:           NewMappingClient(cfg),
+		Node:              NewNodeClient(cfg),
 		Notice:            NewNoticeClient(cfg),
 		PartnerSpace:      NewPartnerSpaceClient(cfg),
 		Phone:             NewPhoneClient(cfg),
@@ -369,7 +375,7 @@ func (c *Client) Use(hooks ...Hook) {
 	for _, n := range []interface{ Use(...Hook) }{
 		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
-		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
+		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
 		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
 	} {
@@ -383,7 +389,7 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 	for _, n := range []interface{ Intercept(...Interceptor) }{
 		c.Act, c.App, c.Arrival, c.Bridge, c.Code, c.Conflict, c.DoorRule, c.Endpoint,
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
-		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Notice,
+		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
 		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
 	} {
@@ -434,6 +440,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Lock.mutate(ctx, m)
 	case *MappingMutation:
 		return c.Mapping.mutate(ctx, m)
+	case *NodeMutation:
+		return c.Node.mutate(ctx, m)
 	case *NoticeMutation:
 		return c.Notice.mutate(ctx, m)
 	case *PartnerSpaceMutation:
@@ -3125,6 +3133,139 @@ func (c *MappingClient) mutate(ctx context.Context, m *MappingMutation) (Value, 
 	}
 }
 
+// NodeClient is a client for the Node schema.
+type NodeClient struct {
+	config
+}
+
+// NewNodeClient returns a client for the Node from the given config.
+func NewNodeClient(c config) *NodeClient {
+	return &NodeClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `node.Hooks(f(g(h())))`.
+func (c *NodeClient) Use(hooks ...Hook) {
+	c.hooks.Node = append(c.hooks.Node, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `node.Intercept(f(g(h())))`.
+func (c *NodeClient) Intercept(interceptors ...Interceptor) {
+	c.inters.Node = append(c.inters.Node, interceptors...)
+}
+
+// Create returns a builder for creating a Node entity.
+func (c *NodeClient) Create() *NodeCreate {
+	mutation := newNodeMutation(c.config, OpCreate)
+	return &NodeCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of Node entities.
+func (c *NodeClient) CreateBulk(builders ...*NodeCreate) *NodeCreateBulk {
+	return &NodeCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *NodeClient) MapCreateBulk(slice any, setFunc func(*NodeCreate, int)) *NodeCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &NodeCreateBulk{err: fmt.Errorf("calling to NodeClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*NodeCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &NodeCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for Node.
+func (c *NodeClient) Update() *NodeUpdate {
+	mutation := newNodeMutation(c.config, OpUpdate)
+	return &NodeUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *NodeClient) UpdateOne(_m *Node) *NodeUpdateOne {
+	mutation := newNodeMutation(c.config, OpUpdateOne, withNode(_m))
+	return &NodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *NodeClient) UpdateOneID(id string) *NodeUpdateOne {
+	mutation := newNodeMutation(c.config, OpUpdateOne, withNodeID(id))
+	return &NodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for Node.
+func (c *NodeClient) Delete() *NodeDelete {
+	mutation := newNodeMutation(c.config, OpDelete)
+	return &NodeDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *NodeClient) DeleteOne(_m *Node) *NodeDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *NodeClient) DeleteOneID(id string) *NodeDeleteOne {
+	builder := c.Delete().Where(node.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &NodeDeleteOne{builder}
+}
+
+// Query returns a query builder for Node.
+func (c *NodeClient) Query() *NodeQuery {
+	return &NodeQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeNode},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a Node entity by its id.
+func (c *NodeClient) Get(ctx context.Context, id string) (*Node, error) {
+	return c.Query().Where(node.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *NodeClient) GetX(ctx context.Context, id string) *Node {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// Hooks returns the client hooks.
+func (c *NodeClient) Hooks() []Hook {
+	return c.hooks.Node
+}
+
+// Interceptors returns the client interceptors.
+func (c *NodeClient) Interceptors() []Interceptor {
+	return c.inters.Node
+}
+
+func (c *NodeClient) mutate(ctx context.Context, m *NodeMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&NodeCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&NodeUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&NodeUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&NodeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown Node mutation op: %q", m.Op())
+	}
+}
+
 // NoticeClient is a client for the Notice schema.
 type NoticeClient struct {
 	config
@@ -4859,14 +5000,14 @@ type (
 	hooks struct {
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
 		Token []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
-		Lock, Mapping, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
+		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
 		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
 		Token []ent.Interceptor
 	}

@@ -32,6 +32,7 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/ent/phone"
@@ -125,6 +126,7 @@ func checkColumn(t, c string) error {
 			keystatus.Table:         keystatus.ValidColumn,
 			lock.Table:              lock.ValidColumn,
 			mapping.Table:           mapping.ValidColumn,
+			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
 			partnerspace.Table:      partnerspace.ValidColumn,
 			phone.Table:             phone.ValidColumn,

@@ -25,6 +25,7 @@ import (
 	"latchkey.dev/ent/keystatus"
 	"latchkey.dev/ent/lock"
 	"latchkey.dev/ent/mapping"
+	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
 	"latchkey.dev/ent/phone"
@@ -681,6 +682,16 @@ func init() {
 	mappingDescCreatedAt := mappingFields[7].Descriptor()
 	// mapping.DefaultCreatedAt holds the default value on creation for the created_at field.
 	mapping.DefaultCreatedAt = mappingDescCreatedAt.Default.(func() time.Time)
+	nodeFields := schema.Node{}.Fields()
+	_ = nodeFields
+	// nodeDescCreatedAt is the schema descriptor for created_at field.
+	nodeDescCreatedAt := nodeFields[3].Descriptor()
+	// node.DefaultCreatedAt holds the default value on creation for the created_at field.
+	node.DefaultCreatedAt = nodeDescCreatedAt.Default.(func() time.Time)
+	// nodeDescID is the schema descriptor for id field.
+	nodeDescID := nodeFields[0].Descriptor()
+	// node.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	node.IDValidator = nodeDescID.Validators[0].(func(string) error)
 	noticeFields := schema.Notice{}.Fields()
 	_ = noticeFields
 	// noticeDescPropertyID is the schema descriptor for property_id field.

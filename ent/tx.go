@@ -54,6 +54,8 @@ type Tx struct {
 	Lock *LockClient
 	// Mapping is the client for interacting with the Mapping builders.
 	Mapping *MappingClient
+	// Node is the client for interacting with the Node builders.
+	Node *NodeClient
 	// Notice is the client for interacting with the Notice builders.
 	Notice *NoticeClient
 	// PartnerSpace is the client for interacting with the PartnerSpace builders.
@@ -231,6 +233,7 @@ func (tx *Tx) init() {
 	tx.KeyStatus = NewKeyStatusClient(tx.config)
 	tx.Lock = NewLockClient(tx.config)
 	tx.Mapping = NewMappingClient(tx.config)
+	tx.Node = NewNodeClient(tx.config)
 	tx.Notice = NewNoticeClient(tx.config)
 	tx.PartnerSpace = NewPartnerSpaceClient(tx.config)
 	tx.Phone = NewPhoneClient(tx.config)

@@ -66,6 +66,9 @@ type Lock func(*sql.Selector)
 // Mapping is the predicate function for mapping builders.
 type Mapping func(*sql.Selector)
 
+// Node is the predicate function for node builders.
+type Node func(*sql.Selector)
+
 // Notice is the predicate function for notice builders.
 type Notice func(*sql.Selector)
 

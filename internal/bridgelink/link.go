@@ -7,6 +7,7 @@
 package bridgelink
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -47,7 +48,25 @@ type Config struct {
 	Name  string
 	Clock clock.Clock // of the service, as bridges are told it
 
+	// Intervals replace some of the usual ones, where they are not zero. Tests set them.
+	Intervals Intervals
+
 	pace pace
+}
+
+// Intervals are those of what a node does for the sessions that it holds.
+type Intervals struct {
+	Beat   time.Duration // between touches of the bridges in session, and heartbeats
+	Look   time.Duration // between looks for sessions of nodes that died
+	Outage time.Duration // the database is away when it did not answer for so long
+	Settle time.Duration // after an outage, until bridges of other nodes are judged
+	Deaf   time.Duration // between resyncs while the bus is away
+}
+
+func (p pace) with(i Intervals) pace {
+	p.beat, p.forgotten, p.deaf = cmp.Or(i.Beat, p.beat), cmp.Or(i.Look, p.forgotten), cmp.Or(i.Deaf, p.deaf)
+	p.outage, p.settle = cmp.Or(i.Outage, p.outage), cmp.Or(i.Settle, p.settle)
+	return p
 }
 
 // pace is every duration of a session. Tests use shorter ones.
@@ -92,7 +111,7 @@ func (c Config) withDefaults() Config {
 		c.Learned = func(*db.Tx, []lock.Learned) error { return nil }
 	}
 	if c.pace == (pace{}) {
-		c.pace = production
+		c.pace = production.with(c.Intervals)
 	}
 	return c
 }

@@ -29,6 +29,8 @@ type Config struct {
 	Insecure      bool     `group:"serve-listen" help:"Serve without TLS on addresses other than loopback, because something in front ends TLS."`
 	BridgeAddress string   `group:"serve-listen" placeholder:"HOST:PORT" help:"The address that bridges are told to connect to. They keep it, so give a name that stays: with several nodes one that leads to all of them. Left out: what the bridges' listener listens on."`
 
+	ClockOffsetLimit time.Duration `group:"serve-nodes" default:"2s" help:"How far this machine's clock may be off the database's. A node beyond that is unready while another node is within it. At least 100ms."`
+
 	NATS    NATS    `group:"serve-nodes" embed:"" prefix:"nats-"`
 	Partner Partner `group:"serve-partners" embed:"" prefix:"partner-"`
 	Rate    Rate    `group:"serve-partners" embed:"" prefix:"rate-"`
@@ -110,8 +112,8 @@ func Default() Config {
 		KeepEvents:   365 * 24 * time.Hour,
 		SpacesEvery:  15 * time.Minute,
 		Drain:        20 * time.Second,
-		CallDeadline: 30 * time.Second,
-		Log:          Log{Level: "info", Format: "text"},
+		CallDeadline: 30 * time.Second, ClockOffsetLimit: 2 * time.Second,
+		Log: Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -182,6 +184,9 @@ func (c Config) Validate() error {
 	}
 	if c.ConnectionsPerAddress < 8 {
 		fail("--connections-per-address must be at least 8")
+	}
+	if c.ClockOffsetLimit < 100*time.Millisecond {
+		fail("--clock-offset-limit must be at least 100ms")
 	}
 	if c.TLS.ACME != "" && len(c.TLS.Domains) == 0 {
 		fail("--tls-acme goes with --tls-domains")

@@ -85,6 +85,13 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 	} else if err != nil {
 		c.unready = append(c.unready, "the database does not answer")
 	}
+	v := s.clockVerdict()
+	if v.unready != "" {
+		c.unready = append(c.unready, v.unready)
+	}
+	if v.degraded != "" {
+		c.degraded = append(c.degraded, v.degraded)
+	}
 	if !s.bus.Connected() {
 		c.degraded = append(c.degraded, "no NATS server is connected, so openings for bridges of other nodes are refused and codes for them come some seconds late")
 	}

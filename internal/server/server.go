@@ -17,10 +17,12 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
+	"latchkey.dev/internal/bridgelink"
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/telemetry"
@@ -37,6 +39,8 @@ type Options struct {
 	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
 	// seconds.
 	SweepsEvery time.Duration
+	ClockEvery  time.Duration        // between two measurements of the machine's clock; 0: every few seconds
+	Bridges     bridgelink.Intervals // of what the node does for its bridges; zero: the usual
 	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 	// DatabaseCheck is how often PostgreSQL is pinged, to leave a host that hangs; 0: every two seconds.
@@ -48,18 +52,22 @@ type Options struct {
 
 // Server is a whole Latchkey in one process.
 type Server struct {
-	cfg      config.Config
-	log      *slog.Logger
-	clock    clock.Clock
-	metrics  *prometheus.Registry
-	version  string
-	traces   trace.Tracer
-	changes  *prometheus.HistogramVec // of the database, by outcome
-	measures *measures
-	around   grpc.UnaryServerInterceptor
-	sweep    time.Duration // between looks at what time alone brings; 0: the usual
-	check    time.Duration // between two pings of PostgreSQL; 0: the usual
-	wall     clock.Clock   // this machine's; nil: the system's
+	cfg        config.Config
+	log        *slog.Logger
+	clock      clock.Clock
+	metrics    *prometheus.Registry
+	version    string
+	traces     trace.Tracer
+	changes    *prometheus.HistogramVec // of the database, by outcome
+	measures   *measures
+	around     grpc.UnaryServerInterceptor
+	sweep      time.Duration // between looks at what time alone brings; 0: the usual
+	wall       clock.Clock   // this machine's; nil: the system's
+	name       string        // of this node
+	clocks     clocks
+	clockEvery time.Duration        // between measurements of the clock; 0: the usual
+	nodePace   bridgelink.Intervals // zero: the usual
+	check      time.Duration        // between two pings of PostgreSQL; 0: the usual
 
 	openWithin time.Duration // after a call; 0: the usual
 
@@ -86,7 +94,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
+		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {
@@ -142,6 +150,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	s.clock = s.db.Clock()
 	s.closers = append(s.closers, s.db.Close)
 	s.measureStorage()
+	s.measureClock()
 	if err := s.db.EnsureSchema(ctx); err != nil {
 		return err
 	}

@@ -84,6 +84,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 	}
 	p.node = bridgelink.New(bridgelink.Config{
 		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, Learned: s.learned, Metrics: s.metrics, Clock: s.clock,
+		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
 	s.wake = func(ctx context.Context) context.Context {

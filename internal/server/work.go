@@ -28,6 +28,9 @@ func (s *Server) wireWork(p *parts) {
 	p.days.AddTo(workers)
 	p.background["jobs"] = func(ctx context.Context) error { return s.jobs.Run(ctx, workers) }
 	p.background["health"] = s.watchHealth
+	if !s.db.SQLite() {
+		p.background["clock"] = s.watchClock
+	}
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
 	p.arrivals = worker.Arrivals{DB: s.db, Keeper: p.keeper, Every: s.sweep}
@@ -59,6 +62,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 		{Name: "idempotency keys", Every: time.Hour, Run: func(ctx context.Context) error {
 			return worker.ExpireIdempotencyKeys(ctx, s.db)
 		}},
+		{Name: "nodes", Every: nodeKept, Run: s.forgetNodes},
 		{Name: "events", Every: 6 * time.Hour, Run: s.forgetEvents},
 		worker.Changes{DB: s.db}.Sweep(),
 		s.forget("tokens", keptTokens, credential.Sweep),

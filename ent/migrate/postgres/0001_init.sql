@@ -126,6 +126,8 @@ CREATE UNIQUE INDEX "mapping_integration_id_external_id" ON "mappings" ("integra
 CREATE UNIQUE INDEX "mapping_integration_id_space_id" ON "mappings" ("integration_id", "space_id");
 -- create index "mapping_space_id" to table: "mappings"
 CREATE INDEX "mapping_space_id" ON "mappings" ("space_id");
+-- create "nodes" table
+CREATE TABLE "nodes" ("id" character varying NOT NULL, "seen_at" timestamptz NOT NULL, "clock_ahead_ms" bigint NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create "notices" table
 CREATE TABLE "notices" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "kind" character varying NOT NULL, "subject" character varying NOT NULL, "text" character varying NOT NULL, "once_key" character varying NULL, "read_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "notice_property_id_created_at" to table: "notices"

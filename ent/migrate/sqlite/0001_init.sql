@@ -126,6 +126,8 @@ CREATE UNIQUE INDEX `mapping_integration_id_external_id` ON `mappings` (`integra
 CREATE UNIQUE INDEX `mapping_integration_id_space_id` ON `mappings` (`integration_id`, `space_id`);
 -- create index "mapping_space_id" to table: "mappings"
 CREATE INDEX `mapping_space_id` ON `mappings` (`space_id`);
+-- create "nodes" table
+CREATE TABLE `nodes` (`id` text NOT NULL, `seen_at` datetime NOT NULL, `clock_ahead_ms` integer NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "notices" table
 CREATE TABLE `notices` (`id` text NOT NULL, `property_id` text NOT NULL, `kind` text NOT NULL, `subject` text NOT NULL, `text` text NOT NULL, `once_key` text NULL, `read_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "notices_once_key_key" to table: "notices"

@@ -665,6 +665,19 @@ var (
 			},
 		},
 	}
+	// NodesColumns holds the columns for the "nodes" table.
+	NodesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeString, Size: 40},
+		{Name: "seen_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "clock_ahead_ms", Type: field.TypeInt64},
+		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+	}
+	// NodesTable holds the schema information for the "nodes" table.
+	NodesTable = &schema.Table{
+		Name:       "nodes",
+		Columns:    NodesColumns,
+		PrimaryKey: []*schema.Column{NodesColumns[0]},
+	}
 	// NoticesColumns holds the columns for the "notices" table.
 	NoticesColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
@@ -1089,6 +1102,7 @@ var (
 		KeyStatusesTable,
 		LocksTable,
 		MappingsTable,
+		NodesTable,
 		NoticesTable,
 		PartnerSpacesTable,
 		PhonesTable,
@@ -1165,6 +1179,9 @@ func init() {
 	}
 	MappingsTable.Annotation = &entsql.Annotation{
 		Table: "mappings",
+	}
+	NodesTable.Annotation = &entsql.Annotation{
+		Table: "nodes",
 	}
 	NoticesTable.Annotation = &entsql.Annotation{
 		Table: "notices",
