@@ -103,7 +103,7 @@ func Touch(tx *db.Tx, node string, epochs map[string]int64) error {
 
 // restore marks a bridge online again that is in session under the epoch of its row, and with it the locks that it reached.
 func restore(tx *db.Tx, was *ent.Bridge, now time.Time) error {
-	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
+	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
 	if err != nil || n == 0 || was.UnreachedAt == nil {
 		return err

@@ -37,6 +37,7 @@ var acrossProperties = map[string]string{
 	"lock.SweepLeft":               sweep,
 	"lock.Touch":                   session,
 	"lock.current":                 session,
+	"lock.nameEnd":                 session,
 	"lock.searched":                loaded,
 	"lock.tellOffline":             sweep,
 	"partner.Connected":            "the operator lists the apps of all properties",
