@@ -58,7 +58,8 @@ func documentation() (*rest.Docs, error) {
 		failed = errors.Join(failed, err)
 		return raw
 	}
-	all, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")), rest.Admin(file("admin.yaml")))
+	all, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")),
+		rest.Admin(file("admin.yaml")), rest.Guest(file("guest.yaml")))
 	if err = errors.Join(failed, err); err != nil {
 		return nil, err
 	}

@@ -53,6 +53,15 @@ func Admin(openapi []byte) Area {
 	}
 }
 
+// Guest is the area of guests' phones.
+func Guest(openapi []byte) Area {
+	return Area{
+		Name: "guest", Package: "latchkey.guest.v1", OpenAPI: openapi,
+		caller:  "No call has a credential: each carries its own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; the documents in them are those of <code>docs/smartkey.md</code>.",
+		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
+	}
+}
+
 // title is what people call the area.
 func (a Area) title() string {
 	switch a.Name {
@@ -62,6 +71,8 @@ func (a Area) title() string {
 		return "API for staff and scripts"
 	case "admin":
 		return "API for operators"
+	case "guest":
+		return "API for guests’ phones"
 	}
 	return capital(a.Name) + " API"
 }
@@ -85,7 +96,11 @@ func (a Area) document() string {
 
 // security describes the credentials of the area's callers.
 func (a Area) security() string {
-	if !a.first() {
+	switch a.Name {
+	case "partner":
+	case "guest":
+		return "\nsecurity: []\nsecuritySchemes: {}"
+	default:
 		return `
 security: [{bearer: []}]
 securitySchemes:

@@ -25,7 +25,8 @@ func docs(t *testing.T, path string) (http.Header, string) {
 		}
 		return raw
 	}
-	d, err := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")), rest.Admin(read("admin.yaml")))
+	d, err := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")),
+		rest.Admin(read("admin.yaml")), rest.Guest(read("guest.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func docs(t *testing.T, path string) (http.Header, string) {
 }
 
 func TestDocsListEveryOperation(t *testing.T) {
-	for page, spec := range map[string]string{"/docs": "/openapi.yaml", "/docs/property": "/openapi/property.yaml", "/docs/admin": "/openapi/admin.yaml"} {
+	for page, spec := range map[string]string{"/docs": "/openapi.yaml", "/docs/property": "/openapi/property.yaml", "/docs/admin": "/openapi/admin.yaml", "/docs/guest": "/openapi/guest.yaml"} {
 		t.Run(page, func(t *testing.T) { listsEveryOperation(t, page, spec) })
 	}
 	_, page := docs(t, "/docs")
@@ -165,6 +166,23 @@ func TestOpenAPIIsRefined(t *testing.T) {
 	}
 	if _, ok := doc.Components.Schemas["ErrorAnswer"]; !ok || patch.Responses["default"] == nil || len(doc.Components.SecuritySchemes) != 4 || len(doc.Security) != 3 {
 		t.Error("errors or credentials are not described")
+	}
+}
+
+// The calls of phones need no credential, and their description asks for none.
+func TestGuestsNeedNoCredential(t *testing.T) {
+	_, spec := docs(t, "/openapi/guest.yaml")
+	var doc struct {
+		Security   *[]any
+		Components struct {
+			SecuritySchemes map[string]any `yaml:"securitySchemes"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(spec), &doc); err != nil || doc.Security == nil || len(*doc.Security)+len(doc.Components.SecuritySchemes) > 0 {
+		t.Errorf("%v: security %v, schemes %v", err, doc.Security, doc.Components.SecuritySchemes)
+	}
+	if _, page := docs(t, "/docs/guest"); strings.Contains(page, "Authorization") || !strings.Contains(page, "/v1/guest/smartkey/renewal") {
+		t.Error("the page of the guest API asks for a credential, or lacks its calls")
 	}
 }
 
