@@ -12,12 +12,16 @@ import (
 
 	"go.uber.org/goleak"
 
+	"latchkey.dev/internal/bus/bustest"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	bustest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // settings are those of a server with a database, on free ports.
 func settings(t *testing.T, database string) config.Config {

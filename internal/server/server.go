@@ -39,6 +39,7 @@ type Options struct {
 	// SweepsEvery is how often it is looked what time alone has brought to arrivals, windows, links and codes; 0: every few
 	// seconds.
 	SweepsEvery time.Duration
+	BusPing     time.Duration        // between two pings of the NATS server; 0: every few seconds
 	ClockEvery  time.Duration        // between two measurements of the machine's clock; 0: every few seconds
 	Bridges     bridgelink.Intervals // of what the node does for its bridges; zero: the usual
 	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
@@ -65,6 +66,7 @@ type Server struct {
 	wall       clock.Clock   // this machine's; nil: the system's
 	name       string        // of this node
 	clocks     clocks
+	busPing    time.Duration        // between pings of the NATS server; 0: the usual
 	clockEvery time.Duration        // between measurements of the clock; 0: the usual
 	nodePace   bridgelink.Intervals // zero: the usual
 	check      time.Duration        // between two pings of PostgreSQL; 0: the usual
@@ -94,7 +96,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
+		cfg: cfg, log: o.Logger, clock: o.Clock, wall: o.Wall, name: id.New("nod"), clockEvery: o.ClockEvery, busPing: o.BusPing, nodePace: o.Bridges, metrics: o.Metrics, version: o.Version, around: o.Around, sweep: o.SweepsEvery, check: o.DatabaseCheck, openWithin: o.OpenWithin,
 		wake: func(ctx context.Context) context.Context { return ctx },
 	}
 	defer func() {
@@ -172,6 +174,7 @@ func (s *Server) openGround(ctx context.Context) (err error) {
 	s.bus, err = bus.Open(ctx, bus.Config{
 		URL: s.cfg.NATS.URL, Credentials: s.cfg.NATS.Credentials, CAFile: s.cfg.NATS.CA,
 		CertFile: s.cfg.NATS.Cert, KeyFile: s.cfg.NATS.Key, Name: "latchkey", Logger: s.log, Metrics: s.metrics,
+		PingInterval: s.busPing,
 	})
 	if err != nil {
 		return err
