@@ -55,9 +55,9 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 	return append(broken, e.last()...)
 }
 
-// passing are the steps that hold for a while only: about other people at a door, as long as the stay has it for itself, and
-// the last change that is told of nowhere else.
-var passing = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff", "bookingChanged"}
+// passing are the steps that are told as long as the stay is known to have the door, or a code on its lock, which a late report
+// may end in hindsight; and the last change that is told of nowhere else.
+var passing = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff", "lockOffline", "lockOnline", "bookingChanged"}
 
 // rewritten lists the steps that were told before and are gone.
 func (e explanation) rewritten(before explanation) (broken []string) {
@@ -68,7 +68,7 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 		same := func(o step) bool {
 			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
 		}
-		if !slices.Contains(passing, s.Kind) && !slices.ContainsFunc(e.Steps, same) && e.link(s.Door, s.At) != s.Kind {
+		if !slices.Contains(passing, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
 			text := fmt.Sprintf("told before and not any more: %v\n  what is told of the door now:", s)
 			for _, o := range e.Steps {
 				if o.Door == s.Door {
@@ -79,17 +79,6 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 		}
 	}
 	return broken
-}
-
-// link is the last step at a time that says whether the lock of a door can be reached. A loss that is reported late and
-// happened before the one that was told takes its place: the door was lost all the same.
-func (e explanation) link(door string, at time.Time) (kind string) {
-	for _, s := range e.Steps {
-		if s.Door == door && !s.At.After(at) && (s.Kind == "lockOffline" || s.Kind == "lockOnline") {
-			kind = s.Kind
-		}
-	}
-	return kind
 }
 
 // openings matches the openings that are told one to one with those that were.
