@@ -151,7 +151,7 @@ func listOffers(w *world) []step {
 		{"issued before its key served", UnknownIssuer, must(SignList(w.signer, early))(w.tb)},
 		{"two bits per index", Malformed, two},
 		{"number 0", Malformed, w.listDoc(func(c *listClaims) { c.Number = 0 })},
-		{"ends before its issue", Malformed, w.listDoc(func(c *listClaims) { c.Expires = c.IssuedAt })},
+		{"ends at its issue", Malformed, w.listDoc(func(c *listClaims) { c.Expires = c.IssuedAt })},
 		{"a door's floor twice", Malformed, w.listDoc(func(c *listClaims) { c.Floors = []Floor{{Door: w.room}, {Door: w.room}} })},
 		{"broken zlib", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = c.Status.Compressed[1:] })},
 		{"bytes after zlib", Malformed, w.listDoc(func(c *listClaims) { c.Status.Compressed = append(c.Status.Compressed, 0) })},

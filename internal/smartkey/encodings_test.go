@@ -75,10 +75,10 @@ func signedOddly(w *world) map[string][]byte {
 	n := byte(len(keys))
 	tests := map[string][]byte{
 		"sorted by number, negatives first": build([]byte{0xa0 | n}, keys),
-		"a member twice":                    build([]byte{0xa0 | (n + 1)}, keys, mustEncode(4), members[4]),
-		"an unknown member":                 build([]byte{0xa0 | (n + 1)}, keys, mustEncode(99), mustEncode("x")),
+		"a member twice, not in order":      build([]byte{0xa0 | (n + 1)}, keys, mustEncode(4), members[4]),
+		"an unknown member, not in order":   build([]byte{0xa0 | (n + 1)}, keys, mustEncode(99), mustEncode("x")),
 		"without end":                       build([]byte{0xbf}, keys, []byte{0xff}),
-		"a member missing":                  build([]byte{0xa0 | (n - 1)}, keys[1:]),
+		"a member missing, not in order":    build([]byte{0xa0 | (n - 1)}, keys[1:]),
 		"null for a claim":                  bytes.Replace(doc.Payload, mustEncode(testBridge), []byte{0xf6}, 1),
 		"exp as float":                      bytes.Replace(doc.Payload, members[4], must(cbor.Marshal(float64(1795348800)))(t), 1),
 		"exp in eight bytes":                bytes.Replace(doc.Payload, members[4], append([]byte{0x1b, 0, 0, 0, 0}, members[4][1:]...), 1),

@@ -1,6 +1,7 @@
 package smartkey
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
@@ -46,12 +47,14 @@ type doorVector struct {
 }
 
 type useVector struct {
-	Name       string         `json:"name"`
-	Want       Reason         `json:"want"`
-	Token      string         `json:"token"`
-	Proof      string         `json:"proof"`
-	KeySet     string         `json:"keySet"` // of keySets; empty: none is pinned
-	List       string         `json:"list"`   // of lists; empty: none is held
+	Name   string `json:"name"`
+	Want   Reason `json:"want"`
+	Token  string `json:"token"`
+	Proof  string `json:"proof"`
+	KeySet string `json:"keySet"` // of keySets; empty: none is pinned
+	List   string `json:"list"`   // of lists; empty: none is held
+	// ListKeySet is the key set that was pinned when the list was taken, where it is another.
+	ListKeySet string         `json:"listKeySet,omitempty"`
 	Bridge     string         `json:"bridge"`
 	Site       string         `json:"site"`
 	MaxListAge map[string]int `json:"maxListAgeSeconds"` // of every door the bridge drives
@@ -61,6 +64,16 @@ type useVector struct {
 	// NonceAge is how long ago the proof's nonce was given out; null: it was not, or by an earlier start.
 	NonceAge   *int64 `json:"nonceAgeMilliseconds"`
 	NonceSpent bool   `json:"nonceSpent"`
+	// First is presented before, with the same nonce, to the same bridge at the same time.
+	First *firstVector `json:"first,omitempty"`
+}
+
+type firstVector struct {
+	Want      Reason    `json:"want"`
+	Token     string    `json:"token"`
+	Proof     string    `json:"proof"`
+	Door      string    `json:"door"`
+	Operation Operation `json:"operation"`
 }
 
 type clockVector struct {
@@ -73,8 +86,10 @@ type stepVector struct {
 	Name   string `json:"name"`
 	Want   Reason `json:"want"`
 	KeySet string `json:"keySet"`
-	Held   string `json:"held,omitempty"` // of lists
-	Next   string `json:"next"`
+	Held   string `json:"held,omitempty"` // of lists; empty: none is held
+	// HeldKeySet is the key set that was pinned when the list was taken, where it is another.
+	HeldKeySet string `json:"heldKeySet,omitempty"`
+	Next       string `json:"next"`
 }
 
 type possessionVector struct {
@@ -98,7 +113,7 @@ func TestVectors(t *testing.T) {
 	}
 	var v vectors
 	must(0, json.Unmarshal(must(os.ReadFile(vectorsPath))(t), &v))(t)
-	if len(v.Uses) < 80 || len(v.KeySetSteps) < 8 || len(v.ListSteps) < 15 || len(v.Possessions) < 8 {
+	if len(v.Uses) < 290 || len(v.KeySetSteps) < 75 || len(v.ListSteps) < 85 || len(v.Possessions) < 55 || len(v.Courier) < 35 {
 		t.Fatalf("only %d uses, %d key sets, %d lists, %d possessions", len(v.Uses), len(v.KeySetSteps), len(v.ListSteps), len(v.Possessions))
 	}
 	for _, k := range v.Keys {
@@ -111,7 +126,11 @@ func TestVectors(t *testing.T) {
 	}
 	for _, u := range v.Uses {
 		t.Run("use: "+u.Name, func(t *testing.T) {
-			if got := Verify(v.input(t, u)); got.Reason != u.Want {
+			in := v.input(t, u)
+			if u.First != nil {
+				in.Nonces = v.first(t, in, *u.First)
+			}
+			if got := Verify(in); got.Reason != u.Want {
 				t.Errorf("%s (%s), want %s", got.Reason, got.Detail, u.Want)
 			}
 		})
@@ -123,7 +142,7 @@ func TestVectors(t *testing.T) {
 	}
 	for _, s := range v.ListSteps {
 		keys := v.keys(t, s.KeySet)
-		held := must(keys.OpenList(unhex(t, v.Lists[s.Held])))(t)
+		held := v.held(t, s.KeySet, s.HeldKeySet, s.Held)
 		if _, err := keys.AdvanceList(held, unhex(t, s.Next)); ReasonOf(err) != s.Want {
 			t.Errorf("list %s: %v, want %s", s.Name, err, s.Want)
 		}
@@ -139,6 +158,26 @@ func TestVectors(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.Kind, c.Raw, got, c.Want)
 		}
 	}
+}
+
+// first presents what comes before a use, and returns the bridge's memory after it.
+func (v vectors) first(t *testing.T, in Input, f firstVector) Nonces {
+	t.Helper()
+	in.Token, in.Proof, in.Door, in.Operation = unhex(t, f.Token), unhex(t, f.Proof), Door(unhex(t, f.Door)), f.Operation
+	got := Verify(in)
+	if got.Reason != f.Want {
+		t.Errorf("first: %s (%s), want %s", got.Reason, got.Detail, f.Want)
+	}
+	return got.Nonces
+}
+
+// held is a list as a verifier took it, under the key set of that time.
+func (v vectors) held(t *testing.T, now, then, list string) List {
+	t.Helper()
+	if list == "" {
+		return List{}
+	}
+	return must(v.keys(t, cmp.Or(then, now)).OpenList(unhex(t, v.Lists[list])))(t)
 }
 
 func checkKey(t *testing.T, v keyVector) {
@@ -191,9 +230,7 @@ func (v vectors) input(t *testing.T, u useVector) Input {
 		Door: Door(unhex(t, u.Door)), Operation: u.Operation,
 		Clock: Clock{Now: time.Unix(u.Clock.Now, 0), Error: time.Duration(u.Clock.Error) * time.Second, Quality: u.Clock.Quality},
 	}
-	if u.List != "" {
-		in.Trust.List = must(in.Trust.Keys.OpenList(unhex(t, v.Lists[u.List])))(t)
-	}
+	in.Trust.List = v.held(t, u.KeySet, u.ListKeySet, u.List)
 	for door, age := range u.MaxListAge {
 		in.Trust.Doors[Door(unhex(t, door))] = DoorRule{MaxListAge: time.Duration(age) * time.Second}
 	}

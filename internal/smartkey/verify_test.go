@@ -30,7 +30,7 @@ func TestAcceptedOnce(t *testing.T) {
 // TestRows runs every row, and wants one for every reason.
 func TestRows(t *testing.T) {
 	told := map[Reason]bool{}
-	for i, tt := range append(acceptedRows(), refusedRows()...) {
+	for i, tt := range allRows() {
 		told[tt.want] = true
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, uint64(i))
