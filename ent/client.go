@@ -12,6 +12,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect"
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/act"
 	"latchkey.dev/ent/app"
 	"latchkey.dev/ent/arrival"
@@ -42,6 +43,7 @@ import (
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
+	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
@@ -113,6 +115,8 @@ type Client struct {
 	Reservation *ReservationClient
 	// ReservationChange is the client for interacting with the ReservationChange builders.
 	ReservationChange *ReservationChangeClient
+	// ReservationName is the client for interacting with the ReservationName builders.
+	ReservationName *ReservationNameClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
 	// Slot is the client for interacting with the Slot builders.
@@ -161,6 +165,7 @@ func (c *Client) init() {
 	c.PropertyKey = NewPropertyKeyClient(c.config)
 	c.Reservation = NewReservationClient(c.config)
 	c.ReservationChange = NewReservationChangeClient(c.config)
+	c.ReservationName = NewReservationNameClient(c.config)
 	c.Secret = NewSecretClient(c.config)
 	c.Slot = NewSlotClient(c.config)
 	c.Space = NewSpaceClient(c.config)
@@ -287,6 +292,7 @@ func (c *Client) Tx(ctx context.Context) (*Tx, error) {
 		PropertyKey:       NewPropertyKeyClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
+		ReservationName:   NewReservationNameClient(cfg),
 		Secret:            NewSecretClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
@@ -340,6 +346,7 @@ func (c *Client) BeginTx(ctx context.Context, opts *sql.TxOptions) (*Tx, error) 
 		PropertyKey:       NewPropertyKeyClient(cfg),
 		Reservation:       NewReservationClient(cfg),
 		ReservationChange: NewReservationChangeClient(cfg),
+		ReservationName:   NewReservationNameClient(cfg),
 		Secret:            NewSecretClient(cfg),
 		Slot:              NewSlotClient(cfg),
 		Space:             NewSpaceClient(cfg),
@@ -377,7 +384,8 @@ func (c *Client) Use(hooks ...Hook) {
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
+		c.Space, c.Token,
 	} {
 		n.Use(hooks...)
 	}
@@ -391,7 +399,8 @@ func (c *Client) Intercept(interceptors ...Interceptor) {
 		c.Event, c.Gate, c.Grant, c.Guesses, c.Idempotency, c.Integration, c.Issuer,
 		c.IssuerKey, c.KeySet, c.KeyStatus, c.Lock, c.Mapping, c.Node, c.Notice,
 		c.PartnerSpace, c.Phone, c.PhoneLink, c.Pin, c.Property, c.PropertyKey,
-		c.Reservation, c.ReservationChange, c.Secret, c.Slot, c.Space, c.Token,
+		c.Reservation, c.ReservationChange, c.ReservationName, c.Secret, c.Slot,
+		c.Space, c.Token,
 	} {
 		n.Intercept(interceptors...)
 	}
@@ -460,6 +469,8 @@ func (c *Client) Mutate(ctx context.Context, m Mutation) (Value, error) {
 		return c.Reservation.mutate(ctx, m)
 	case *ReservationChangeMutation:
 		return c.ReservationChange.mutate(ctx, m)
+	case *ReservationNameMutation:
+		return c.ReservationName.mutate(ctx, m)
 	case *SecretMutation:
 		return c.Secret.mutate(ctx, m)
 	case *SlotMutation:
@@ -4305,6 +4316,22 @@ func (c *ReservationClient) GetX(ctx context.Context, id string) *Reservation {
 	return obj
 }
 
+// QueryNames queries the names edge of a Reservation.
+func (c *ReservationClient) QueryNames(_m *Reservation) *ReservationNameQuery {
+	query := (&ReservationNameClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(reservation.Table, reservation.FieldID, id),
+			sqlgraph.To(reservationname.Table, reservationname.FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, reservation.NamesTable, reservation.NamesColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
 // Hooks returns the client hooks.
 func (c *ReservationClient) Hooks() []Hook {
 	return c.hooks.Reservation
@@ -4460,6 +4487,155 @@ func (c *ReservationChangeClient) mutate(ctx context.Context, m *ReservationChan
 		return (&ReservationChangeDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
 	default:
 		return nil, fmt.Errorf("ent: unknown ReservationChange mutation op: %q", m.Op())
+	}
+}
+
+// ReservationNameClient is a client for the ReservationName schema.
+type ReservationNameClient struct {
+	config
+}
+
+// NewReservationNameClient returns a client for the ReservationName from the given config.
+func NewReservationNameClient(c config) *ReservationNameClient {
+	return &ReservationNameClient{config: c}
+}
+
+// Use adds a list of mutation hooks to the hooks stack.
+// A call to `Use(f, g, h)` equals to `reservationname.Hooks(f(g(h())))`.
+func (c *ReservationNameClient) Use(hooks ...Hook) {
+	c.hooks.ReservationName = append(c.hooks.ReservationName, hooks...)
+}
+
+// Intercept adds a list of query interceptors to the interceptors stack.
+// A call to `Intercept(f, g, h)` equals to `reservationname.Intercept(f(g(h())))`.
+func (c *ReservationNameClient) Intercept(interceptors ...Interceptor) {
+	c.inters.ReservationName = append(c.inters.ReservationName, interceptors...)
+}
+
+// Create returns a builder for creating a ReservationName entity.
+func (c *ReservationNameClient) Create() *ReservationNameCreate {
+	mutation := newReservationNameMutation(c.config, OpCreate)
+	return &ReservationNameCreate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// CreateBulk returns a builder for creating a bulk of ReservationName entities.
+func (c *ReservationNameClient) CreateBulk(builders ...*ReservationNameCreate) *ReservationNameCreateBulk {
+	return &ReservationNameCreateBulk{config: c.config, builders: builders}
+}
+
+// MapCreateBulk creates a bulk creation builder from the given slice. For each item in the slice, the function creates
+// a builder and applies setFunc on it.
+func (c *ReservationNameClient) MapCreateBulk(slice any, setFunc func(*ReservationNameCreate, int)) *ReservationNameCreateBulk {
+	rv := reflect.ValueOf(slice)
+	if rv.Kind() != reflect.Slice {
+		return &ReservationNameCreateBulk{err: fmt.Errorf("calling to ReservationNameClient.MapCreateBulk with wrong type %T, need slice", slice)}
+	}
+	builders := make([]*ReservationNameCreate, rv.Len())
+	for i := 0; i < rv.Len(); i++ {
+		builders[i] = c.Create()
+		setFunc(builders[i], i)
+	}
+	return &ReservationNameCreateBulk{config: c.config, builders: builders}
+}
+
+// Update returns an update builder for ReservationName.
+func (c *ReservationNameClient) Update() *ReservationNameUpdate {
+	mutation := newReservationNameMutation(c.config, OpUpdate)
+	return &ReservationNameUpdate{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOne returns an update builder for the given entity.
+func (c *ReservationNameClient) UpdateOne(_m *ReservationName) *ReservationNameUpdateOne {
+	mutation := newReservationNameMutation(c.config, OpUpdateOne, withReservationName(_m))
+	return &ReservationNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// UpdateOneID returns an update builder for the given id.
+func (c *ReservationNameClient) UpdateOneID(id int64) *ReservationNameUpdateOne {
+	mutation := newReservationNameMutation(c.config, OpUpdateOne, withReservationNameID(id))
+	return &ReservationNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// Delete returns a delete builder for ReservationName.
+func (c *ReservationNameClient) Delete() *ReservationNameDelete {
+	mutation := newReservationNameMutation(c.config, OpDelete)
+	return &ReservationNameDelete{config: c.config, hooks: c.Hooks(), mutation: mutation}
+}
+
+// DeleteOne returns a builder for deleting the given entity.
+func (c *ReservationNameClient) DeleteOne(_m *ReservationName) *ReservationNameDeleteOne {
+	return c.DeleteOneID(_m.ID)
+}
+
+// DeleteOneID returns a builder for deleting the given entity by its id.
+func (c *ReservationNameClient) DeleteOneID(id int64) *ReservationNameDeleteOne {
+	builder := c.Delete().Where(reservationname.ID(id))
+	builder.mutation.id = &id
+	builder.mutation.op = OpDeleteOne
+	return &ReservationNameDeleteOne{builder}
+}
+
+// Query returns a query builder for ReservationName.
+func (c *ReservationNameClient) Query() *ReservationNameQuery {
+	return &ReservationNameQuery{
+		config: c.config,
+		ctx:    &QueryContext{Type: TypeReservationName},
+		inters: c.Interceptors(),
+	}
+}
+
+// Get returns a ReservationName entity by its id.
+func (c *ReservationNameClient) Get(ctx context.Context, id int64) (*ReservationName, error) {
+	return c.Query().Where(reservationname.ID(id)).Only(ctx)
+}
+
+// GetX is like Get, but panics if an error occurs.
+func (c *ReservationNameClient) GetX(ctx context.Context, id int64) *ReservationName {
+	obj, err := c.Get(ctx, id)
+	if err != nil {
+		panic(err)
+	}
+	return obj
+}
+
+// QueryReservation queries the reservation edge of a ReservationName.
+func (c *ReservationNameClient) QueryReservation(_m *ReservationName) *ReservationQuery {
+	query := (&ReservationClient{config: c.config}).Query()
+	query.path = func(context.Context) (fromV *sql.Selector, _ error) {
+		id := _m.ID
+		step := sqlgraph.NewStep(
+			sqlgraph.From(reservationname.Table, reservationname.FieldID, id),
+			sqlgraph.To(reservation.Table, reservation.FieldID),
+			sqlgraph.Edge(sqlgraph.M2O, true, reservationname.ReservationTable, reservationname.ReservationColumn),
+		)
+		fromV = sqlgraph.Neighbors(_m.driver.Dialect(), step)
+		return fromV, nil
+	}
+	return query
+}
+
+// Hooks returns the client hooks.
+func (c *ReservationNameClient) Hooks() []Hook {
+	return c.hooks.ReservationName
+}
+
+// Interceptors returns the client interceptors.
+func (c *ReservationNameClient) Interceptors() []Interceptor {
+	return c.inters.ReservationName
+}
+
+func (c *ReservationNameClient) mutate(ctx context.Context, m *ReservationNameMutation) (Value, error) {
+	switch m.Op() {
+	case OpCreate:
+		return (&ReservationNameCreate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdate:
+		return (&ReservationNameUpdate{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpUpdateOne:
+		return (&ReservationNameUpdateOne{config: c.config, hooks: c.Hooks(), mutation: m}).Save(ctx)
+	case OpDelete, OpDeleteOne:
+		return (&ReservationNameDelete{config: c.config, hooks: c.Hooks(), mutation: m}).Exec(ctx)
+	default:
+		return nil, fmt.Errorf("ent: unknown ReservationName mutation op: %q", m.Op())
 	}
 }
 
@@ -5001,15 +5177,15 @@ type (
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
-		Token []ent.Hook
+		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
+		Space, Token []ent.Hook
 	}
 	inters struct {
 		Act, App, Arrival, Bridge, Code, Conflict, DoorRule, Endpoint, Event, Gate,
 		Grant, Guesses, Idempotency, Integration, Issuer, IssuerKey, KeySet, KeyStatus,
 		Lock, Mapping, Node, Notice, PartnerSpace, Phone, PhoneLink, Pin, Property,
-		PropertyKey, Reservation, ReservationChange, Secret, Slot, Space,
-		Token []ent.Interceptor
+		PropertyKey, Reservation, ReservationChange, ReservationName, Secret, Slot,
+		Space, Token []ent.Interceptor
 	}
 )
 

@@ -42,6 +42,7 @@ import (
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
+	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/ent/space"
@@ -136,6 +137,7 @@ func checkColumn(t, c string) error {
 			propertykey.Table:       propertykey.ValidColumn,
 			reservation.Table:       reservation.ValidColumn,
 			reservationchange.Table: reservationchange.ValidColumn,
+			reservationname.Table:   reservationname.ValidColumn,
 			secret.Table:            secret.ValidColumn,
 			entslot.Table:           entslot.ValidColumn,
 			space.Table:             space.ValidColumn,

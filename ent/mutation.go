@@ -42,6 +42,7 @@ import (
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
+	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
@@ -89,6 +90,7 @@ const (
 	TypePropertyKey       = "PropertyKey"
 	TypeReservation       = "Reservation"
 	TypeReservationChange = "ReservationChange"
+	TypeReservationName   = "ReservationName"
 	TypeSecret            = "Secret"
 	TypeSlot              = "Slot"
 	TypeSpace             = "Space"
@@ -24371,10 +24373,7 @@ type ReservationMutation struct {
 	appendpms_companion_ids []string
 	pms_updated_at          *time.Time
 	pms_number              *string
-	booker_first_name       *string
-	booker_last_name        *string
-	booker_email            *string
-	booker_mobile           *string
+	booker                  *[]byte
 	state                   *string
 	from_date               *string
 	to_date                 *string
@@ -24397,6 +24396,9 @@ type ReservationMutation struct {
 	created_at              *time.Time
 	updated_at              *time.Time
 	clearedFields           map[string]struct{}
+	names                   map[int64]struct{}
+	removednames            map[int64]struct{}
+	clearednames            bool
 	done                    bool
 	oldValue                func(context.Context) (*Reservation, error)
 	predicates              []predicate.Reservation
@@ -24911,187 +24913,40 @@ func (m *ReservationMutation) ResetPmsNumber() {
 	m.pms_number = nil
 }
 
-// SetBookerFirstName sets the "booker_first_name" field.
-func (m *ReservationMutation) SetBookerFirstName(s string) {
-	m.booker_first_name = &s
+// SetBooker sets the "booker" field.
+func (m *ReservationMutation) SetBooker(b []byte) {
+	m.booker = &b
 }
 
-// BookerFirstName returns the value of the "booker_first_name" field in the mutation.
-func (m *ReservationMutation) BookerFirstName() (r string, exists bool) {
-	v := m.booker_first_name
+// Booker returns the value of the "booker" field in the mutation.
+func (m *ReservationMutation) Booker() (r []byte, exists bool) {
+	v := m.booker
 	if v == nil {
 		return
 	}
 	return *v, true
 }
 
-// OldBookerFirstName returns the old "booker_first_name" field's value of the Reservation entity.
+// OldBooker returns the old "booker" field's value of the Reservation entity.
 // If the Reservation object wasn't provided to the builder, the object is fetched from the database.
 // An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ReservationMutation) OldBookerFirstName(ctx context.Context) (v *string, err error) {
+func (m *ReservationMutation) OldBooker(ctx context.Context) (v []byte, err error) {
 	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBookerFirstName is only allowed on UpdateOne operations")
+		return v, errors.New("OldBooker is only allowed on UpdateOne operations")
 	}
 	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBookerFirstName requires an ID field in the mutation")
+		return v, errors.New("OldBooker requires an ID field in the mutation")
 	}
 	oldValue, err := m.oldValue(ctx)
 	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBookerFirstName: %w", err)
+		return v, fmt.Errorf("querying old value for OldBooker: %w", err)
 	}
-	return oldValue.BookerFirstName, nil
+	return oldValue.Booker, nil
 }
 
-// ClearBookerFirstName clears the value of the "booker_first_name" field.
-func (m *ReservationMutation) ClearBookerFirstName() {
-	m.booker_first_name = nil
-	m.clearedFields[reservation.FieldBookerFirstName] = struct{}{}
-}
-
-// BookerFirstNameCleared returns if the "booker_first_name" field was cleared in this mutation.
-func (m *ReservationMutation) BookerFirstNameCleared() bool {
-	_, ok := m.clearedFields[reservation.FieldBookerFirstName]
-	return ok
-}
-
-// ResetBookerFirstName resets all changes to the "booker_first_name" field.
-func (m *ReservationMutation) ResetBookerFirstName() {
-	m.booker_first_name = nil
-	delete(m.clearedFields, reservation.FieldBookerFirstName)
-}
-
-// SetBookerLastName sets the "booker_last_name" field.
-func (m *ReservationMutation) SetBookerLastName(s string) {
-	m.booker_last_name = &s
-}
-
-// BookerLastName returns the value of the "booker_last_name" field in the mutation.
-func (m *ReservationMutation) BookerLastName() (r string, exists bool) {
-	v := m.booker_last_name
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldBookerLastName returns the old "booker_last_name" field's value of the Reservation entity.
-// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ReservationMutation) OldBookerLastName(ctx context.Context) (v string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBookerLastName is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBookerLastName requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBookerLastName: %w", err)
-	}
-	return oldValue.BookerLastName, nil
-}
-
-// ResetBookerLastName resets all changes to the "booker_last_name" field.
-func (m *ReservationMutation) ResetBookerLastName() {
-	m.booker_last_name = nil
-}
-
-// SetBookerEmail sets the "booker_email" field.
-func (m *ReservationMutation) SetBookerEmail(s string) {
-	m.booker_email = &s
-}
-
-// BookerEmail returns the value of the "booker_email" field in the mutation.
-func (m *ReservationMutation) BookerEmail() (r string, exists bool) {
-	v := m.booker_email
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldBookerEmail returns the old "booker_email" field's value of the Reservation entity.
-// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ReservationMutation) OldBookerEmail(ctx context.Context) (v *string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBookerEmail is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBookerEmail requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBookerEmail: %w", err)
-	}
-	return oldValue.BookerEmail, nil
-}
-
-// ClearBookerEmail clears the value of the "booker_email" field.
-func (m *ReservationMutation) ClearBookerEmail() {
-	m.booker_email = nil
-	m.clearedFields[reservation.FieldBookerEmail] = struct{}{}
-}
-
-// BookerEmailCleared returns if the "booker_email" field was cleared in this mutation.
-func (m *ReservationMutation) BookerEmailCleared() bool {
-	_, ok := m.clearedFields[reservation.FieldBookerEmail]
-	return ok
-}
-
-// ResetBookerEmail resets all changes to the "booker_email" field.
-func (m *ReservationMutation) ResetBookerEmail() {
-	m.booker_email = nil
-	delete(m.clearedFields, reservation.FieldBookerEmail)
-}
-
-// SetBookerMobile sets the "booker_mobile" field.
-func (m *ReservationMutation) SetBookerMobile(s string) {
-	m.booker_mobile = &s
-}
-
-// BookerMobile returns the value of the "booker_mobile" field in the mutation.
-func (m *ReservationMutation) BookerMobile() (r string, exists bool) {
-	v := m.booker_mobile
-	if v == nil {
-		return
-	}
-	return *v, true
-}
-
-// OldBookerMobile returns the old "booker_mobile" field's value of the Reservation entity.
-// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
-// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
-func (m *ReservationMutation) OldBookerMobile(ctx context.Context) (v *string, err error) {
-	if !m.op.Is(OpUpdateOne) {
-		return v, errors.New("OldBookerMobile is only allowed on UpdateOne operations")
-	}
-	if m.id == nil || m.oldValue == nil {
-		return v, errors.New("OldBookerMobile requires an ID field in the mutation")
-	}
-	oldValue, err := m.oldValue(ctx)
-	if err != nil {
-		return v, fmt.Errorf("querying old value for OldBookerMobile: %w", err)
-	}
-	return oldValue.BookerMobile, nil
-}
-
-// ClearBookerMobile clears the value of the "booker_mobile" field.
-func (m *ReservationMutation) ClearBookerMobile() {
-	m.booker_mobile = nil
-	m.clearedFields[reservation.FieldBookerMobile] = struct{}{}
-}
-
-// BookerMobileCleared returns if the "booker_mobile" field was cleared in this mutation.
-func (m *ReservationMutation) BookerMobileCleared() bool {
-	_, ok := m.clearedFields[reservation.FieldBookerMobile]
-	return ok
-}
-
-// ResetBookerMobile resets all changes to the "booker_mobile" field.
-func (m *ReservationMutation) ResetBookerMobile() {
-	m.booker_mobile = nil
-	delete(m.clearedFields, reservation.FieldBookerMobile)
+// ResetBooker resets all changes to the "booker" field.
+func (m *ReservationMutation) ResetBooker() {
+	m.booker = nil
 }
 
 // SetState sets the "state" field.
@@ -25933,6 +25788,60 @@ func (m *ReservationMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
+// AddNameIDs adds the "names" edge to the ReservationName entity by ids.
+func (m *ReservationMutation) AddNameIDs(ids ...int64) {
+	if m.names == nil {
+		m.names = make(map[int64]struct{})
+	}
+	for i := range ids {
+		m.names[ids[i]] = struct{}{}
+	}
+}
+
+// ClearNames clears the "names" edge to the ReservationName entity.
+func (m *ReservationMutation) ClearNames() {
+	m.clearednames = true
+}
+
+// NamesCleared reports if the "names" edge to the ReservationName entity was cleared.
+func (m *ReservationMutation) NamesCleared() bool {
+	return m.clearednames
+}
+
+// RemoveNameIDs removes the "names" edge to the ReservationName entity by IDs.
+func (m *ReservationMutation) RemoveNameIDs(ids ...int64) {
+	if m.removednames == nil {
+		m.removednames = make(map[int64]struct{})
+	}
+	for i := range ids {
+		delete(m.names, ids[i])
+		m.removednames[ids[i]] = struct{}{}
+	}
+}
+
+// RemovedNames returns the removed IDs of the "names" edge to the ReservationName entity.
+func (m *ReservationMutation) RemovedNamesIDs() (ids []int64) {
+	for id := range m.removednames {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// NamesIDs returns the "names" edge IDs in the mutation.
+func (m *ReservationMutation) NamesIDs() (ids []int64) {
+	for id := range m.names {
+		ids = append(ids, id)
+	}
+	return
+}
+
+// ResetNames resets all changes to the "names" edge.
+func (m *ReservationMutation) ResetNames() {
+	m.names = nil
+	m.clearednames = false
+	m.removednames = nil
+}
+
 // Where appends a list predicates to the ReservationMutation builder.
 func (m *ReservationMutation) Where(ps ...predicate.Reservation) {
 	m.predicates = append(m.predicates, ps...)
@@ -25967,7 +25876,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 30)
+	fields := make([]string, 0, 27)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -25995,17 +25904,8 @@ func (m *ReservationMutation) Fields() []string {
 	if m.pms_number != nil {
 		fields = append(fields, reservation.FieldPmsNumber)
 	}
-	if m.booker_first_name != nil {
-		fields = append(fields, reservation.FieldBookerFirstName)
-	}
-	if m.booker_last_name != nil {
-		fields = append(fields, reservation.FieldBookerLastName)
-	}
-	if m.booker_email != nil {
-		fields = append(fields, reservation.FieldBookerEmail)
-	}
-	if m.booker_mobile != nil {
-		fields = append(fields, reservation.FieldBookerMobile)
+	if m.booker != nil {
+		fields = append(fields, reservation.FieldBooker)
 	}
 	if m.state != nil {
 		fields = append(fields, reservation.FieldState)
@@ -26084,14 +25984,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.PmsUpdatedAt()
 	case reservation.FieldPmsNumber:
 		return m.PmsNumber()
-	case reservation.FieldBookerFirstName:
-		return m.BookerFirstName()
-	case reservation.FieldBookerLastName:
-		return m.BookerLastName()
-	case reservation.FieldBookerEmail:
-		return m.BookerEmail()
-	case reservation.FieldBookerMobile:
-		return m.BookerMobile()
+	case reservation.FieldBooker:
+		return m.Booker()
 	case reservation.FieldState:
 		return m.State()
 	case reservation.FieldFromDate:
@@ -26153,14 +26047,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldPmsUpdatedAt(ctx)
 	case reservation.FieldPmsNumber:
 		return m.OldPmsNumber(ctx)
-	case reservation.FieldBookerFirstName:
-		return m.OldBookerFirstName(ctx)
-	case reservation.FieldBookerLastName:
-		return m.OldBookerLastName(ctx)
-	case reservation.FieldBookerEmail:
-		return m.OldBookerEmail(ctx)
-	case reservation.FieldBookerMobile:
-		return m.OldBookerMobile(ctx)
+	case reservation.FieldBooker:
+		return m.OldBooker(ctx)
 	case reservation.FieldState:
 		return m.OldState(ctx)
 	case reservation.FieldFromDate:
@@ -26267,33 +26155,12 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetPmsNumber(v)
 		return nil
-	case reservation.FieldBookerFirstName:
-		v, ok := value.(string)
+	case reservation.FieldBooker:
+		v, ok := value.([]byte)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
-		m.SetBookerFirstName(v)
-		return nil
-	case reservation.FieldBookerLastName:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetBookerLastName(v)
-		return nil
-	case reservation.FieldBookerEmail:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetBookerEmail(v)
-		return nil
-	case reservation.FieldBookerMobile:
-		v, ok := value.(string)
-		if !ok {
-			return fmt.Errorf("unexpected type %T for field %s", value, name)
-		}
-		m.SetBookerMobile(v)
+		m.SetBooker(v)
 		return nil
 	case reservation.FieldState:
 		v, ok := value.(string)
@@ -26510,15 +26377,6 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldPmsUpdatedAt) {
 		fields = append(fields, reservation.FieldPmsUpdatedAt)
 	}
-	if m.FieldCleared(reservation.FieldBookerFirstName) {
-		fields = append(fields, reservation.FieldBookerFirstName)
-	}
-	if m.FieldCleared(reservation.FieldBookerEmail) {
-		fields = append(fields, reservation.FieldBookerEmail)
-	}
-	if m.FieldCleared(reservation.FieldBookerMobile) {
-		fields = append(fields, reservation.FieldBookerMobile)
-	}
 	if m.FieldCleared(reservation.FieldFromDate) {
 		fields = append(fields, reservation.FieldFromDate)
 	}
@@ -26580,15 +26438,6 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldPmsUpdatedAt:
 		m.ClearPmsUpdatedAt()
-		return nil
-	case reservation.FieldBookerFirstName:
-		m.ClearBookerFirstName()
-		return nil
-	case reservation.FieldBookerEmail:
-		m.ClearBookerEmail()
-		return nil
-	case reservation.FieldBookerMobile:
-		m.ClearBookerMobile()
 		return nil
 	case reservation.FieldFromDate:
 		m.ClearFromDate()
@@ -26658,17 +26507,8 @@ func (m *ReservationMutation) ResetField(name string) error {
 	case reservation.FieldPmsNumber:
 		m.ResetPmsNumber()
 		return nil
-	case reservation.FieldBookerFirstName:
-		m.ResetBookerFirstName()
-		return nil
-	case reservation.FieldBookerLastName:
-		m.ResetBookerLastName()
-		return nil
-	case reservation.FieldBookerEmail:
-		m.ResetBookerEmail()
-		return nil
-	case reservation.FieldBookerMobile:
-		m.ResetBookerMobile()
+	case reservation.FieldBooker:
+		m.ResetBooker()
 		return nil
 	case reservation.FieldState:
 		m.ResetState()
@@ -26727,49 +26567,85 @@ func (m *ReservationMutation) ResetField(name string) error {
 
 // AddedEdges returns all edge names that were set/added in this mutation.
 func (m *ReservationMutation) AddedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 1)
+	if m.names != nil {
+		edges = append(edges, reservation.EdgeNames)
+	}
 	return edges
 }
 
 // AddedIDs returns all IDs (to other nodes) that were added for the given edge
 // name in this mutation.
 func (m *ReservationMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case reservation.EdgeNames:
+		ids := make([]ent.Value, 0, len(m.names))
+		for id := range m.names {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	return nil
 }
 
 // RemovedEdges returns all edge names that were removed in this mutation.
 func (m *ReservationMutation) RemovedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 1)
+	if m.removednames != nil {
+		edges = append(edges, reservation.EdgeNames)
+	}
 	return edges
 }
 
 // RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
 // the given name in this mutation.
 func (m *ReservationMutation) RemovedIDs(name string) []ent.Value {
+	switch name {
+	case reservation.EdgeNames:
+		ids := make([]ent.Value, 0, len(m.removednames))
+		for id := range m.removednames {
+			ids = append(ids, id)
+		}
+		return ids
+	}
 	return nil
 }
 
 // ClearedEdges returns all edge names that were cleared in this mutation.
 func (m *ReservationMutation) ClearedEdges() []string {
-	edges := make([]string, 0, 0)
+	edges := make([]string, 0, 1)
+	if m.clearednames {
+		edges = append(edges, reservation.EdgeNames)
+	}
 	return edges
 }
 
 // EdgeCleared returns a boolean which indicates if the edge with the given name
 // was cleared in this mutation.
 func (m *ReservationMutation) EdgeCleared(name string) bool {
+	switch name {
+	case reservation.EdgeNames:
+		return m.clearednames
+	}
 	return false
 }
 
 // ClearEdge clears the value of the edge with the given name. It returns an error
 // if that edge is not defined in the schema.
 func (m *ReservationMutation) ClearEdge(name string) error {
+	switch name {
+	}
 	return fmt.Errorf("unknown Reservation unique edge %s", name)
 }
 
 // ResetEdge resets all changes to the edge with the given name in this mutation.
 // It returns an error if the edge is not defined in the schema.
 func (m *ReservationMutation) ResetEdge(name string) error {
+	switch name {
+	case reservation.EdgeNames:
+		m.ResetNames()
+		return nil
+	}
 	return fmt.Errorf("unknown Reservation edge %s", name)
 }
 
@@ -27265,6 +27141,500 @@ func (m *ReservationChangeMutation) ClearEdge(name string) error {
 // It returns an error if the edge is not defined in the schema.
 func (m *ReservationChangeMutation) ResetEdge(name string) error {
 	return fmt.Errorf("unknown ReservationChange edge %s", name)
+}
+
+// ReservationNameMutation represents an operation that mutates the ReservationName nodes in the graph.
+type ReservationNameMutation struct {
+	config
+	op                 Op
+	typ                string
+	id                 *int64
+	property_id        *string
+	token              *[]byte
+	clearedFields      map[string]struct{}
+	reservation        *string
+	clearedreservation bool
+	done               bool
+	oldValue           func(context.Context) (*ReservationName, error)
+	predicates         []predicate.ReservationName
+}
+
+var _ ent.Mutation = (*ReservationNameMutation)(nil)
+
+// reservationnameOption allows management of the mutation configuration using functional options.
+type reservationnameOption func(*ReservationNameMutation)
+
+// newReservationNameMutation creates new mutation for the ReservationName entity.
+func newReservationNameMutation(c config, op Op, opts ...reservationnameOption) *ReservationNameMutation {
+	m := &ReservationNameMutation{
+		config:        c,
+		op:            op,
+		typ:           TypeReservationName,
+		clearedFields: make(map[string]struct{}),
+	}
+	for _, opt := range opts {
+		opt(m)
+	}
+	return m
+}
+
+// withReservationNameID sets the ID field of the mutation.
+func withReservationNameID(id int64) reservationnameOption {
+	return func(m *ReservationNameMutation) {
+		var (
+			err   error
+			once  sync.Once
+			value *ReservationName
+		)
+		m.oldValue = func(ctx context.Context) (*ReservationName, error) {
+			once.Do(func() {
+				if m.done {
+					err = errors.New("querying old values post mutation is not allowed")
+				} else {
+					value, err = m.Client().ReservationName.Get(ctx, id)
+				}
+			})
+			return value, err
+		}
+		m.id = &id
+	}
+}
+
+// withReservationName sets the old ReservationName of the mutation.
+func withReservationName(node *ReservationName) reservationnameOption {
+	return func(m *ReservationNameMutation) {
+		m.oldValue = func(context.Context) (*ReservationName, error) {
+			return node, nil
+		}
+		m.id = &node.ID
+	}
+}
+
+// Client returns a new `ent.Client` from the mutation. If the mutation was
+// executed in a transaction (ent.Tx), a transactional client is returned.
+func (m ReservationNameMutation) Client() *Client {
+	client := &Client{config: m.config}
+	client.init()
+	return client
+}
+
+// Tx returns an `ent.Tx` for mutations that were executed in transactions;
+// it returns an error otherwise.
+func (m ReservationNameMutation) Tx() (*Tx, error) {
+	if _, ok := m.driver.(*txDriver); !ok {
+		return nil, errors.New("ent: mutation is not running in a transaction")
+	}
+	tx := &Tx{config: m.config}
+	tx.init()
+	return tx, nil
+}
+
+// SetID sets the value of the id field. Note that this
+// operation is only accepted on creation of ReservationName entities.
+func (m *ReservationNameMutation) SetID(id int64) {
+	m.id = &id
+}
+
+// ID returns the ID value in the mutation. Note that the ID is only available
+// if it was provided to the builder or after it was returned from the database.
+func (m *ReservationNameMutation) ID() (id int64, exists bool) {
+	if m.id == nil {
+		return
+	}
+	return *m.id, true
+}
+
+// IDs queries the database and returns the entity ids that match the mutation's predicate.
+// That means, if the mutation is applied within a transaction with an isolation level such
+// as sql.LevelSerializable, the returned ids match the ids of the rows that will be updated
+// or updated by the mutation.
+func (m *ReservationNameMutation) IDs(ctx context.Context) ([]int64, error) {
+	switch {
+	case m.op.Is(OpUpdateOne | OpDeleteOne):
+		id, exists := m.ID()
+		if exists {
+			return []int64{id}, nil
+		}
+		fallthrough
+	case m.op.Is(OpUpdate | OpDelete):
+		return m.Client().ReservationName.Query().Where(m.predicates...).IDs(ctx)
+	default:
+		return nil, fmt.Errorf("IDs is not allowed on %s operations", m.op)
+	}
+}
+
+// SetPropertyID sets the "property_id" field.
+func (m *ReservationNameMutation) SetPropertyID(s string) {
+	m.property_id = &s
+}
+
+// PropertyID returns the value of the "property_id" field in the mutation.
+func (m *ReservationNameMutation) PropertyID() (r string, exists bool) {
+	v := m.property_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPropertyID returns the old "property_id" field's value of the ReservationName entity.
+// If the ReservationName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationNameMutation) OldPropertyID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPropertyID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPropertyID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPropertyID: %w", err)
+	}
+	return oldValue.PropertyID, nil
+}
+
+// ResetPropertyID resets all changes to the "property_id" field.
+func (m *ReservationNameMutation) ResetPropertyID() {
+	m.property_id = nil
+}
+
+// SetReservationID sets the "reservation_id" field.
+func (m *ReservationNameMutation) SetReservationID(s string) {
+	m.reservation = &s
+}
+
+// ReservationID returns the value of the "reservation_id" field in the mutation.
+func (m *ReservationNameMutation) ReservationID() (r string, exists bool) {
+	v := m.reservation
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldReservationID returns the old "reservation_id" field's value of the ReservationName entity.
+// If the ReservationName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationNameMutation) OldReservationID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldReservationID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldReservationID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldReservationID: %w", err)
+	}
+	return oldValue.ReservationID, nil
+}
+
+// ResetReservationID resets all changes to the "reservation_id" field.
+func (m *ReservationNameMutation) ResetReservationID() {
+	m.reservation = nil
+}
+
+// SetToken sets the "token" field.
+func (m *ReservationNameMutation) SetToken(b []byte) {
+	m.token = &b
+}
+
+// Token returns the value of the "token" field in the mutation.
+func (m *ReservationNameMutation) Token() (r []byte, exists bool) {
+	v := m.token
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldToken returns the old "token" field's value of the ReservationName entity.
+// If the ReservationName object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationNameMutation) OldToken(ctx context.Context) (v []byte, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldToken is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldToken requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldToken: %w", err)
+	}
+	return oldValue.Token, nil
+}
+
+// ResetToken resets all changes to the "token" field.
+func (m *ReservationNameMutation) ResetToken() {
+	m.token = nil
+}
+
+// ClearReservation clears the "reservation" edge to the Reservation entity.
+func (m *ReservationNameMutation) ClearReservation() {
+	m.clearedreservation = true
+	m.clearedFields[reservationname.FieldReservationID] = struct{}{}
+}
+
+// ReservationCleared reports if the "reservation" edge to the Reservation entity was cleared.
+func (m *ReservationNameMutation) ReservationCleared() bool {
+	return m.clearedreservation
+}
+
+// ReservationIDs returns the "reservation" edge IDs in the mutation.
+// Note that IDs always returns len(IDs) <= 1 for unique edges, and you should use
+// ReservationID instead. It exists only for internal usage by the builders.
+func (m *ReservationNameMutation) ReservationIDs() (ids []string) {
+	if id := m.reservation; id != nil {
+		ids = append(ids, *id)
+	}
+	return
+}
+
+// ResetReservation resets all changes to the "reservation" edge.
+func (m *ReservationNameMutation) ResetReservation() {
+	m.reservation = nil
+	m.clearedreservation = false
+}
+
+// Where appends a list predicates to the ReservationNameMutation builder.
+func (m *ReservationNameMutation) Where(ps ...predicate.ReservationName) {
+	m.predicates = append(m.predicates, ps...)
+}
+
+// WhereP appends storage-level predicates to the ReservationNameMutation builder. Using this method,
+// users can use type-assertion to append predicates that do not depend on any generated package.
+func (m *ReservationNameMutation) WhereP(ps ...func(*sql.Selector)) {
+	p := make([]predicate.ReservationName, len(ps))
+	for i := range ps {
+		p[i] = ps[i]
+	}
+	m.Where(p...)
+}
+
+// Op returns the operation name.
+func (m *ReservationNameMutation) Op() Op {
+	return m.op
+}
+
+// SetOp allows setting the mutation operation.
+func (m *ReservationNameMutation) SetOp(op Op) {
+	m.op = op
+}
+
+// Type returns the node type of this mutation (ReservationName).
+func (m *ReservationNameMutation) Type() string {
+	return m.typ
+}
+
+// Fields returns all fields that were changed during this mutation. Note that in
+// order to get all numeric fields that were incremented/decremented, call
+// AddedFields().
+func (m *ReservationNameMutation) Fields() []string {
+	fields := make([]string, 0, 3)
+	if m.property_id != nil {
+		fields = append(fields, reservationname.FieldPropertyID)
+	}
+	if m.reservation != nil {
+		fields = append(fields, reservationname.FieldReservationID)
+	}
+	if m.token != nil {
+		fields = append(fields, reservationname.FieldToken)
+	}
+	return fields
+}
+
+// Field returns the value of a field with the given name. The second boolean
+// return value indicates that this field was not set, or was not defined in the
+// schema.
+func (m *ReservationNameMutation) Field(name string) (ent.Value, bool) {
+	switch name {
+	case reservationname.FieldPropertyID:
+		return m.PropertyID()
+	case reservationname.FieldReservationID:
+		return m.ReservationID()
+	case reservationname.FieldToken:
+		return m.Token()
+	}
+	return nil, false
+}
+
+// OldField returns the old value of the field from the database. An error is
+// returned if the mutation operation is not UpdateOne, or the query to the
+// database failed.
+func (m *ReservationNameMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
+	switch name {
+	case reservationname.FieldPropertyID:
+		return m.OldPropertyID(ctx)
+	case reservationname.FieldReservationID:
+		return m.OldReservationID(ctx)
+	case reservationname.FieldToken:
+		return m.OldToken(ctx)
+	}
+	return nil, fmt.Errorf("unknown ReservationName field %s", name)
+}
+
+// SetField sets the value of a field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ReservationNameMutation) SetField(name string, value ent.Value) error {
+	switch name {
+	case reservationname.FieldPropertyID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPropertyID(v)
+		return nil
+	case reservationname.FieldReservationID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetReservationID(v)
+		return nil
+	case reservationname.FieldToken:
+		v, ok := value.([]byte)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetToken(v)
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationName field %s", name)
+}
+
+// AddedFields returns all numeric fields that were incremented/decremented during
+// this mutation.
+func (m *ReservationNameMutation) AddedFields() []string {
+	return nil
+}
+
+// AddedField returns the numeric value that was incremented/decremented on a field
+// with the given name. The second boolean return value indicates that this field
+// was not set, or was not defined in the schema.
+func (m *ReservationNameMutation) AddedField(name string) (ent.Value, bool) {
+	return nil, false
+}
+
+// AddField adds the value to the field with the given name. It returns an error if
+// the field is not defined in the schema, or if the type mismatched the field
+// type.
+func (m *ReservationNameMutation) AddField(name string, value ent.Value) error {
+	switch name {
+	}
+	return fmt.Errorf("unknown ReservationName numeric field %s", name)
+}
+
+// ClearedFields returns all nullable fields that were cleared during this
+// mutation.
+func (m *ReservationNameMutation) ClearedFields() []string {
+	return nil
+}
+
+// FieldCleared returns a boolean indicating if a field with the given name was
+// cleared in this mutation.
+func (m *ReservationNameMutation) FieldCleared(name string) bool {
+	_, ok := m.clearedFields[name]
+	return ok
+}
+
+// ClearField clears the value of the field with the given name. It returns an
+// error if the field is not defined in the schema.
+func (m *ReservationNameMutation) ClearField(name string) error {
+	return fmt.Errorf("unknown ReservationName nullable field %s", name)
+}
+
+// ResetField resets all changes in the mutation for the field with the given name.
+// It returns an error if the field is not defined in the schema.
+func (m *ReservationNameMutation) ResetField(name string) error {
+	switch name {
+	case reservationname.FieldPropertyID:
+		m.ResetPropertyID()
+		return nil
+	case reservationname.FieldReservationID:
+		m.ResetReservationID()
+		return nil
+	case reservationname.FieldToken:
+		m.ResetToken()
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationName field %s", name)
+}
+
+// AddedEdges returns all edge names that were set/added in this mutation.
+func (m *ReservationNameMutation) AddedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.reservation != nil {
+		edges = append(edges, reservationname.EdgeReservation)
+	}
+	return edges
+}
+
+// AddedIDs returns all IDs (to other nodes) that were added for the given edge
+// name in this mutation.
+func (m *ReservationNameMutation) AddedIDs(name string) []ent.Value {
+	switch name {
+	case reservationname.EdgeReservation:
+		if id := m.reservation; id != nil {
+			return []ent.Value{*id}
+		}
+	}
+	return nil
+}
+
+// RemovedEdges returns all edge names that were removed in this mutation.
+func (m *ReservationNameMutation) RemovedEdges() []string {
+	edges := make([]string, 0, 1)
+	return edges
+}
+
+// RemovedIDs returns all IDs (to other nodes) that were removed for the edge with
+// the given name in this mutation.
+func (m *ReservationNameMutation) RemovedIDs(name string) []ent.Value {
+	return nil
+}
+
+// ClearedEdges returns all edge names that were cleared in this mutation.
+func (m *ReservationNameMutation) ClearedEdges() []string {
+	edges := make([]string, 0, 1)
+	if m.clearedreservation {
+		edges = append(edges, reservationname.EdgeReservation)
+	}
+	return edges
+}
+
+// EdgeCleared returns a boolean which indicates if the edge with the given name
+// was cleared in this mutation.
+func (m *ReservationNameMutation) EdgeCleared(name string) bool {
+	switch name {
+	case reservationname.EdgeReservation:
+		return m.clearedreservation
+	}
+	return false
+}
+
+// ClearEdge clears the value of the edge with the given name. It returns an error
+// if that edge is not defined in the schema.
+func (m *ReservationNameMutation) ClearEdge(name string) error {
+	switch name {
+	case reservationname.EdgeReservation:
+		m.ClearReservation()
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationName unique edge %s", name)
+}
+
+// ResetEdge resets all changes to the edge with the given name in this mutation.
+// It returns an error if the edge is not defined in the schema.
+func (m *ReservationNameMutation) ResetEdge(name string) error {
+	switch name {
+	case reservationname.EdgeReservation:
+		m.ResetReservation()
+		return nil
+	}
+	return fmt.Errorf("unknown ReservationName edge %s", name)
 }
 
 // SecretMutation represents an operation that mutates the Secret nodes in the graph.

@@ -36,14 +36,8 @@ type Reservation struct {
 	PmsUpdatedAt *time.Time `json:"pms_updated_at,omitempty"`
 	// PmsNumber holds the value of the "pms_number" field.
 	PmsNumber string `json:"pms_number,omitempty"`
-	// BookerFirstName holds the value of the "booker_first_name" field.
-	BookerFirstName *string `json:"booker_first_name,omitempty"`
-	// BookerLastName holds the value of the "booker_last_name" field.
-	BookerLastName string `json:"booker_last_name,omitempty"`
-	// BookerEmail holds the value of the "booker_email" field.
-	BookerEmail *string `json:"booker_email,omitempty"`
-	// BookerMobile holds the value of the "booker_mobile" field.
-	BookerMobile *string `json:"booker_mobile,omitempty"`
+	// Names, email and mobile of who booked, sealed with the property's key.
+	Booker []byte `json:"booker,omitempty"`
 	// State holds the value of the "state" field.
 	State string `json:"state,omitempty"`
 	// FromDate holds the value of the "from_date" field.
@@ -77,8 +71,29 @@ type Reservation struct {
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
-	UpdatedAt    time.Time `json:"updated_at,omitempty"`
+	UpdatedAt time.Time `json:"updated_at,omitempty"`
+	// Edges holds the relations/edges for other nodes in the graph.
+	// The values are being populated by the ReservationQuery when eager-loading is set.
+	Edges        ReservationEdges `json:"edges"`
 	selectValues sql.SelectValues
+}
+
+// ReservationEdges holds the relations/edges for other nodes in the graph.
+type ReservationEdges struct {
+	// Names holds the value of the names edge.
+	Names []*ReservationName `json:"names,omitempty"`
+	// loadedTypes holds the information for reporting if a
+	// type was loaded (or requested) in eager-loading or not.
+	loadedTypes [1]bool
+}
+
+// NamesOrErr returns the Names value or an error if the edge
+// was not loaded in eager-loading.
+func (e ReservationEdges) NamesOrErr() ([]*ReservationName, error) {
+	if e.loadedTypes[0] {
+		return e.Names, nil
+	}
+	return nil, &NotLoadedError{edge: "names"}
 }
 
 // scanValues returns the types for scanning values from sql.Rows.
@@ -86,11 +101,11 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case reservation.FieldPmsCompanionIds:
+		case reservation.FieldPmsCompanionIds, reservation.FieldBooker:
 			values[i] = new([]byte)
 		case reservation.FieldAdultCount, reservation.FieldChildCount, reservation.FieldPriceMinor, reservation.FieldOwingMinor:
 			values[i] = new(sql.NullInt64)
-		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldBookerFirstName, reservation.FieldBookerLastName, reservation.FieldBookerEmail, reservation.FieldBookerMobile, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
+		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
 		case reservation.FieldPmsUpdatedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt:
 			values[i] = new(sql.NullTime)
@@ -175,32 +190,11 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.PmsNumber = value.String
 			}
-		case reservation.FieldBookerFirstName:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field booker_first_name", values[i])
-			} else if value.Valid {
-				_m.BookerFirstName = new(string)
-				*_m.BookerFirstName = value.String
-			}
-		case reservation.FieldBookerLastName:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field booker_last_name", values[i])
-			} else if value.Valid {
-				_m.BookerLastName = value.String
-			}
-		case reservation.FieldBookerEmail:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field booker_email", values[i])
-			} else if value.Valid {
-				_m.BookerEmail = new(string)
-				*_m.BookerEmail = value.String
-			}
-		case reservation.FieldBookerMobile:
-			if value, ok := values[i].(*sql.NullString); !ok {
-				return fmt.Errorf("unexpected type %T for field booker_mobile", values[i])
-			} else if value.Valid {
-				_m.BookerMobile = new(string)
-				*_m.BookerMobile = value.String
+		case reservation.FieldBooker:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field booker", values[i])
+			} else if value != nil {
+				_m.Booker = *value
 			}
 		case reservation.FieldState:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -328,6 +322,11 @@ func (_m *Reservation) Value(name string) (ent.Value, error) {
 	return _m.selectValues.Get(name)
 }
 
+// QueryNames queries the "names" edge of the Reservation entity.
+func (_m *Reservation) QueryNames() *ReservationNameQuery {
+	return NewReservationClient(_m.config).QueryNames(_m)
+}
+
 // Update returns a builder for updating this Reservation.
 // Note that you need to call Reservation.Unwrap() before calling this method if this Reservation
 // was returned from a transaction, and the transaction was committed or rolled back.
@@ -386,23 +385,8 @@ func (_m *Reservation) String() string {
 	builder.WriteString("pms_number=")
 	builder.WriteString(_m.PmsNumber)
 	builder.WriteString(", ")
-	if v := _m.BookerFirstName; v != nil {
-		builder.WriteString("booker_first_name=")
-		builder.WriteString(*v)
-	}
-	builder.WriteString(", ")
-	builder.WriteString("booker_last_name=")
-	builder.WriteString(_m.BookerLastName)
-	builder.WriteString(", ")
-	if v := _m.BookerEmail; v != nil {
-		builder.WriteString("booker_email=")
-		builder.WriteString(*v)
-	}
-	builder.WriteString(", ")
-	if v := _m.BookerMobile; v != nil {
-		builder.WriteString("booker_mobile=")
-		builder.WriteString(*v)
-	}
+	builder.WriteString("booker=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Booker))
 	builder.WriteString(", ")
 	builder.WriteString("state=")
 	builder.WriteString(_m.State)

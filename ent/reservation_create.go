@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationCreate is the builder for creating a Reservation entity.
@@ -106,51 +107,9 @@ func (_c *ReservationCreate) SetPmsNumber(v string) *ReservationCreate {
 	return _c
 }
 
-// SetBookerFirstName sets the "booker_first_name" field.
-func (_c *ReservationCreate) SetBookerFirstName(v string) *ReservationCreate {
-	_c.mutation.SetBookerFirstName(v)
-	return _c
-}
-
-// SetNillableBookerFirstName sets the "booker_first_name" field if the given value is not nil.
-func (_c *ReservationCreate) SetNillableBookerFirstName(v *string) *ReservationCreate {
-	if v != nil {
-		_c.SetBookerFirstName(*v)
-	}
-	return _c
-}
-
-// SetBookerLastName sets the "booker_last_name" field.
-func (_c *ReservationCreate) SetBookerLastName(v string) *ReservationCreate {
-	_c.mutation.SetBookerLastName(v)
-	return _c
-}
-
-// SetBookerEmail sets the "booker_email" field.
-func (_c *ReservationCreate) SetBookerEmail(v string) *ReservationCreate {
-	_c.mutation.SetBookerEmail(v)
-	return _c
-}
-
-// SetNillableBookerEmail sets the "booker_email" field if the given value is not nil.
-func (_c *ReservationCreate) SetNillableBookerEmail(v *string) *ReservationCreate {
-	if v != nil {
-		_c.SetBookerEmail(*v)
-	}
-	return _c
-}
-
-// SetBookerMobile sets the "booker_mobile" field.
-func (_c *ReservationCreate) SetBookerMobile(v string) *ReservationCreate {
-	_c.mutation.SetBookerMobile(v)
-	return _c
-}
-
-// SetNillableBookerMobile sets the "booker_mobile" field if the given value is not nil.
-func (_c *ReservationCreate) SetNillableBookerMobile(v *string) *ReservationCreate {
-	if v != nil {
-		_c.SetBookerMobile(*v)
-	}
+// SetBooker sets the "booker" field.
+func (_c *ReservationCreate) SetBooker(v []byte) *ReservationCreate {
+	_c.mutation.SetBooker(v)
 	return _c
 }
 
@@ -366,6 +325,21 @@ func (_c *ReservationCreate) SetID(v string) *ReservationCreate {
 	return _c
 }
 
+// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
+func (_c *ReservationCreate) AddNameIDs(ids ...int64) *ReservationCreate {
+	_c.mutation.AddNameIDs(ids...)
+	return _c
+}
+
+// AddNames adds the "names" edges to the ReservationName entity.
+func (_c *ReservationCreate) AddNames(v ...*ReservationName) *ReservationCreate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _c.AddNameIDs(ids...)
+}
+
 // Mutation returns the ReservationMutation object of the builder.
 func (_c *ReservationCreate) Mutation() *ReservationMutation {
 	return _c.mutation
@@ -460,28 +434,8 @@ func (_c *ReservationCreate) check() error {
 			return &ValidationError{Name: "pms_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.pms_number": %w`, err)}
 		}
 	}
-	if v, ok := _c.mutation.BookerFirstName(); ok {
-		if err := reservation.BookerFirstNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_first_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_first_name": %w`, err)}
-		}
-	}
-	if _, ok := _c.mutation.BookerLastName(); !ok {
-		return &ValidationError{Name: "booker_last_name", err: errors.New(`ent: missing required field "Reservation.booker_last_name"`)}
-	}
-	if v, ok := _c.mutation.BookerLastName(); ok {
-		if err := reservation.BookerLastNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_last_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_last_name": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.BookerEmail(); ok {
-		if err := reservation.BookerEmailValidator(v); err != nil {
-			return &ValidationError{Name: "booker_email", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_email": %w`, err)}
-		}
-	}
-	if v, ok := _c.mutation.BookerMobile(); ok {
-		if err := reservation.BookerMobileValidator(v); err != nil {
-			return &ValidationError{Name: "booker_mobile", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_mobile": %w`, err)}
-		}
+	if _, ok := _c.mutation.Booker(); !ok {
+		return &ValidationError{Name: "booker", err: errors.New(`ent: missing required field "Reservation.booker"`)}
 	}
 	if _, ok := _c.mutation.State(); !ok {
 		return &ValidationError{Name: "state", err: errors.New(`ent: missing required field "Reservation.state"`)}
@@ -622,21 +576,9 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 		_spec.SetField(reservation.FieldPmsNumber, field.TypeString, value)
 		_node.PmsNumber = value
 	}
-	if value, ok := _c.mutation.BookerFirstName(); ok {
-		_spec.SetField(reservation.FieldBookerFirstName, field.TypeString, value)
-		_node.BookerFirstName = &value
-	}
-	if value, ok := _c.mutation.BookerLastName(); ok {
-		_spec.SetField(reservation.FieldBookerLastName, field.TypeString, value)
-		_node.BookerLastName = value
-	}
-	if value, ok := _c.mutation.BookerEmail(); ok {
-		_spec.SetField(reservation.FieldBookerEmail, field.TypeString, value)
-		_node.BookerEmail = &value
-	}
-	if value, ok := _c.mutation.BookerMobile(); ok {
-		_spec.SetField(reservation.FieldBookerMobile, field.TypeString, value)
-		_node.BookerMobile = &value
+	if value, ok := _c.mutation.Booker(); ok {
+		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
+		_node.Booker = value
 	}
 	if value, ok := _c.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
@@ -705,6 +647,22 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
+	}
+	if nodes := _c.mutation.NamesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges = append(_spec.Edges, edge)
 	}
 	return _node, _spec
 }

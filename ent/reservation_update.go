@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/reservation"
+	"latchkey.dev/ent/reservationname"
 )
 
 // ReservationUpdate is the builder for updating Reservation entities.
@@ -142,77 +143,9 @@ func (_u *ReservationUpdate) SetNillablePmsNumber(v *string) *ReservationUpdate 
 	return _u
 }
 
-// SetBookerFirstName sets the "booker_first_name" field.
-func (_u *ReservationUpdate) SetBookerFirstName(v string) *ReservationUpdate {
-	_u.mutation.SetBookerFirstName(v)
-	return _u
-}
-
-// SetNillableBookerFirstName sets the "booker_first_name" field if the given value is not nil.
-func (_u *ReservationUpdate) SetNillableBookerFirstName(v *string) *ReservationUpdate {
-	if v != nil {
-		_u.SetBookerFirstName(*v)
-	}
-	return _u
-}
-
-// ClearBookerFirstName clears the value of the "booker_first_name" field.
-func (_u *ReservationUpdate) ClearBookerFirstName() *ReservationUpdate {
-	_u.mutation.ClearBookerFirstName()
-	return _u
-}
-
-// SetBookerLastName sets the "booker_last_name" field.
-func (_u *ReservationUpdate) SetBookerLastName(v string) *ReservationUpdate {
-	_u.mutation.SetBookerLastName(v)
-	return _u
-}
-
-// SetNillableBookerLastName sets the "booker_last_name" field if the given value is not nil.
-func (_u *ReservationUpdate) SetNillableBookerLastName(v *string) *ReservationUpdate {
-	if v != nil {
-		_u.SetBookerLastName(*v)
-	}
-	return _u
-}
-
-// SetBookerEmail sets the "booker_email" field.
-func (_u *ReservationUpdate) SetBookerEmail(v string) *ReservationUpdate {
-	_u.mutation.SetBookerEmail(v)
-	return _u
-}
-
-// SetNillableBookerEmail sets the "booker_email" field if the given value is not nil.
-func (_u *ReservationUpdate) SetNillableBookerEmail(v *string) *ReservationUpdate {
-	if v != nil {
-		_u.SetBookerEmail(*v)
-	}
-	return _u
-}
-
-// ClearBookerEmail clears the value of the "booker_email" field.
-func (_u *ReservationUpdate) ClearBookerEmail() *ReservationUpdate {
-	_u.mutation.ClearBookerEmail()
-	return _u
-}
-
-// SetBookerMobile sets the "booker_mobile" field.
-func (_u *ReservationUpdate) SetBookerMobile(v string) *ReservationUpdate {
-	_u.mutation.SetBookerMobile(v)
-	return _u
-}
-
-// SetNillableBookerMobile sets the "booker_mobile" field if the given value is not nil.
-func (_u *ReservationUpdate) SetNillableBookerMobile(v *string) *ReservationUpdate {
-	if v != nil {
-		_u.SetBookerMobile(*v)
-	}
-	return _u
-}
-
-// ClearBookerMobile clears the value of the "booker_mobile" field.
-func (_u *ReservationUpdate) ClearBookerMobile() *ReservationUpdate {
-	_u.mutation.ClearBookerMobile()
+// SetBooker sets the "booker" field.
+func (_u *ReservationUpdate) SetBooker(v []byte) *ReservationUpdate {
+	_u.mutation.SetBooker(v)
 	return _u
 }
 
@@ -534,9 +467,45 @@ func (_u *ReservationUpdate) SetNillableUpdatedAt(v *time.Time) *ReservationUpda
 	return _u
 }
 
+// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
+func (_u *ReservationUpdate) AddNameIDs(ids ...int64) *ReservationUpdate {
+	_u.mutation.AddNameIDs(ids...)
+	return _u
+}
+
+// AddNames adds the "names" edges to the ReservationName entity.
+func (_u *ReservationUpdate) AddNames(v ...*ReservationName) *ReservationUpdate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddNameIDs(ids...)
+}
+
 // Mutation returns the ReservationMutation object of the builder.
 func (_u *ReservationUpdate) Mutation() *ReservationMutation {
 	return _u.mutation
+}
+
+// ClearNames clears all "names" edges to the ReservationName entity.
+func (_u *ReservationUpdate) ClearNames() *ReservationUpdate {
+	_u.mutation.ClearNames()
+	return _u
+}
+
+// RemoveNameIDs removes the "names" edge to ReservationName entities by IDs.
+func (_u *ReservationUpdate) RemoveNameIDs(ids ...int64) *ReservationUpdate {
+	_u.mutation.RemoveNameIDs(ids...)
+	return _u
+}
+
+// RemoveNames removes "names" edges to ReservationName entities.
+func (_u *ReservationUpdate) RemoveNames(v ...*ReservationName) *ReservationUpdate {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveNameIDs(ids...)
 }
 
 // Save executes the query and returns the number of nodes affected by the update operation.
@@ -586,26 +555,6 @@ func (_u *ReservationUpdate) check() error {
 	if v, ok := _u.mutation.PmsNumber(); ok {
 		if err := reservation.PmsNumberValidator(v); err != nil {
 			return &ValidationError{Name: "pms_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.pms_number": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerFirstName(); ok {
-		if err := reservation.BookerFirstNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_first_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_first_name": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerLastName(); ok {
-		if err := reservation.BookerLastNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_last_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_last_name": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerEmail(); ok {
-		if err := reservation.BookerEmailValidator(v); err != nil {
-			return &ValidationError{Name: "booker_email", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_email": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerMobile(); ok {
-		if err := reservation.BookerMobileValidator(v); err != nil {
-			return &ValidationError{Name: "booker_mobile", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_mobile": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.State(); ok {
@@ -712,26 +661,8 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	if value, ok := _u.mutation.PmsNumber(); ok {
 		_spec.SetField(reservation.FieldPmsNumber, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.BookerFirstName(); ok {
-		_spec.SetField(reservation.FieldBookerFirstName, field.TypeString, value)
-	}
-	if _u.mutation.BookerFirstNameCleared() {
-		_spec.ClearField(reservation.FieldBookerFirstName, field.TypeString)
-	}
-	if value, ok := _u.mutation.BookerLastName(); ok {
-		_spec.SetField(reservation.FieldBookerLastName, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.BookerEmail(); ok {
-		_spec.SetField(reservation.FieldBookerEmail, field.TypeString, value)
-	}
-	if _u.mutation.BookerEmailCleared() {
-		_spec.ClearField(reservation.FieldBookerEmail, field.TypeString)
-	}
-	if value, ok := _u.mutation.BookerMobile(); ok {
-		_spec.SetField(reservation.FieldBookerMobile, field.TypeString, value)
-	}
-	if _u.mutation.BookerMobileCleared() {
-		_spec.ClearField(reservation.FieldBookerMobile, field.TypeString)
+	if value, ok := _u.mutation.Booker(); ok {
+		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
 	}
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
@@ -825,6 +756,51 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.NamesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedNamesIDs(); len(nodes) > 0 && !_u.mutation.NamesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.NamesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -960,77 +936,9 @@ func (_u *ReservationUpdateOne) SetNillablePmsNumber(v *string) *ReservationUpda
 	return _u
 }
 
-// SetBookerFirstName sets the "booker_first_name" field.
-func (_u *ReservationUpdateOne) SetBookerFirstName(v string) *ReservationUpdateOne {
-	_u.mutation.SetBookerFirstName(v)
-	return _u
-}
-
-// SetNillableBookerFirstName sets the "booker_first_name" field if the given value is not nil.
-func (_u *ReservationUpdateOne) SetNillableBookerFirstName(v *string) *ReservationUpdateOne {
-	if v != nil {
-		_u.SetBookerFirstName(*v)
-	}
-	return _u
-}
-
-// ClearBookerFirstName clears the value of the "booker_first_name" field.
-func (_u *ReservationUpdateOne) ClearBookerFirstName() *ReservationUpdateOne {
-	_u.mutation.ClearBookerFirstName()
-	return _u
-}
-
-// SetBookerLastName sets the "booker_last_name" field.
-func (_u *ReservationUpdateOne) SetBookerLastName(v string) *ReservationUpdateOne {
-	_u.mutation.SetBookerLastName(v)
-	return _u
-}
-
-// SetNillableBookerLastName sets the "booker_last_name" field if the given value is not nil.
-func (_u *ReservationUpdateOne) SetNillableBookerLastName(v *string) *ReservationUpdateOne {
-	if v != nil {
-		_u.SetBookerLastName(*v)
-	}
-	return _u
-}
-
-// SetBookerEmail sets the "booker_email" field.
-func (_u *ReservationUpdateOne) SetBookerEmail(v string) *ReservationUpdateOne {
-	_u.mutation.SetBookerEmail(v)
-	return _u
-}
-
-// SetNillableBookerEmail sets the "booker_email" field if the given value is not nil.
-func (_u *ReservationUpdateOne) SetNillableBookerEmail(v *string) *ReservationUpdateOne {
-	if v != nil {
-		_u.SetBookerEmail(*v)
-	}
-	return _u
-}
-
-// ClearBookerEmail clears the value of the "booker_email" field.
-func (_u *ReservationUpdateOne) ClearBookerEmail() *ReservationUpdateOne {
-	_u.mutation.ClearBookerEmail()
-	return _u
-}
-
-// SetBookerMobile sets the "booker_mobile" field.
-func (_u *ReservationUpdateOne) SetBookerMobile(v string) *ReservationUpdateOne {
-	_u.mutation.SetBookerMobile(v)
-	return _u
-}
-
-// SetNillableBookerMobile sets the "booker_mobile" field if the given value is not nil.
-func (_u *ReservationUpdateOne) SetNillableBookerMobile(v *string) *ReservationUpdateOne {
-	if v != nil {
-		_u.SetBookerMobile(*v)
-	}
-	return _u
-}
-
-// ClearBookerMobile clears the value of the "booker_mobile" field.
-func (_u *ReservationUpdateOne) ClearBookerMobile() *ReservationUpdateOne {
-	_u.mutation.ClearBookerMobile()
+// SetBooker sets the "booker" field.
+func (_u *ReservationUpdateOne) SetBooker(v []byte) *ReservationUpdateOne {
+	_u.mutation.SetBooker(v)
 	return _u
 }
 
@@ -1352,9 +1260,45 @@ func (_u *ReservationUpdateOne) SetNillableUpdatedAt(v *time.Time) *ReservationU
 	return _u
 }
 
+// AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
+func (_u *ReservationUpdateOne) AddNameIDs(ids ...int64) *ReservationUpdateOne {
+	_u.mutation.AddNameIDs(ids...)
+	return _u
+}
+
+// AddNames adds the "names" edges to the ReservationName entity.
+func (_u *ReservationUpdateOne) AddNames(v ...*ReservationName) *ReservationUpdateOne {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.AddNameIDs(ids...)
+}
+
 // Mutation returns the ReservationMutation object of the builder.
 func (_u *ReservationUpdateOne) Mutation() *ReservationMutation {
 	return _u.mutation
+}
+
+// ClearNames clears all "names" edges to the ReservationName entity.
+func (_u *ReservationUpdateOne) ClearNames() *ReservationUpdateOne {
+	_u.mutation.ClearNames()
+	return _u
+}
+
+// RemoveNameIDs removes the "names" edge to ReservationName entities by IDs.
+func (_u *ReservationUpdateOne) RemoveNameIDs(ids ...int64) *ReservationUpdateOne {
+	_u.mutation.RemoveNameIDs(ids...)
+	return _u
+}
+
+// RemoveNames removes "names" edges to ReservationName entities.
+func (_u *ReservationUpdateOne) RemoveNames(v ...*ReservationName) *ReservationUpdateOne {
+	ids := make([]int64, len(v))
+	for i := range v {
+		ids[i] = v[i].ID
+	}
+	return _u.RemoveNameIDs(ids...)
 }
 
 // Where appends a list predicates to the ReservationUpdate builder.
@@ -1417,26 +1361,6 @@ func (_u *ReservationUpdateOne) check() error {
 	if v, ok := _u.mutation.PmsNumber(); ok {
 		if err := reservation.PmsNumberValidator(v); err != nil {
 			return &ValidationError{Name: "pms_number", err: fmt.Errorf(`ent: validator failed for field "Reservation.pms_number": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerFirstName(); ok {
-		if err := reservation.BookerFirstNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_first_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_first_name": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerLastName(); ok {
-		if err := reservation.BookerLastNameValidator(v); err != nil {
-			return &ValidationError{Name: "booker_last_name", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_last_name": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerEmail(); ok {
-		if err := reservation.BookerEmailValidator(v); err != nil {
-			return &ValidationError{Name: "booker_email", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_email": %w`, err)}
-		}
-	}
-	if v, ok := _u.mutation.BookerMobile(); ok {
-		if err := reservation.BookerMobileValidator(v); err != nil {
-			return &ValidationError{Name: "booker_mobile", err: fmt.Errorf(`ent: validator failed for field "Reservation.booker_mobile": %w`, err)}
 		}
 	}
 	if v, ok := _u.mutation.State(); ok {
@@ -1560,26 +1484,8 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	if value, ok := _u.mutation.PmsNumber(); ok {
 		_spec.SetField(reservation.FieldPmsNumber, field.TypeString, value)
 	}
-	if value, ok := _u.mutation.BookerFirstName(); ok {
-		_spec.SetField(reservation.FieldBookerFirstName, field.TypeString, value)
-	}
-	if _u.mutation.BookerFirstNameCleared() {
-		_spec.ClearField(reservation.FieldBookerFirstName, field.TypeString)
-	}
-	if value, ok := _u.mutation.BookerLastName(); ok {
-		_spec.SetField(reservation.FieldBookerLastName, field.TypeString, value)
-	}
-	if value, ok := _u.mutation.BookerEmail(); ok {
-		_spec.SetField(reservation.FieldBookerEmail, field.TypeString, value)
-	}
-	if _u.mutation.BookerEmailCleared() {
-		_spec.ClearField(reservation.FieldBookerEmail, field.TypeString)
-	}
-	if value, ok := _u.mutation.BookerMobile(); ok {
-		_spec.SetField(reservation.FieldBookerMobile, field.TypeString, value)
-	}
-	if _u.mutation.BookerMobileCleared() {
-		_spec.ClearField(reservation.FieldBookerMobile, field.TypeString)
+	if value, ok := _u.mutation.Booker(); ok {
+		_spec.SetField(reservation.FieldBooker, field.TypeBytes, value)
 	}
 	if value, ok := _u.mutation.State(); ok {
 		_spec.SetField(reservation.FieldState, field.TypeString, value)
@@ -1673,6 +1579,51 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
+	}
+	if _u.mutation.NamesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.RemovedNamesIDs(); len(nodes) > 0 && !_u.mutation.NamesCleared() {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Clear = append(_spec.Edges.Clear, edge)
+	}
+	if nodes := _u.mutation.NamesIDs(); len(nodes) > 0 {
+		edge := &sqlgraph.EdgeSpec{
+			Rel:     sqlgraph.O2M,
+			Inverse: false,
+			Table:   reservation.NamesTable,
+			Columns: []string{reservation.NamesColumn},
+			Bidi:    false,
+			Target: &sqlgraph.EdgeTarget{
+				IDSpec: sqlgraph.NewFieldSpec(reservationname.FieldID, field.TypeInt64),
+			},
+		}
+		for _, k := range nodes {
+			edge.Target.Nodes = append(edge.Target.Nodes, k)
+		}
+		_spec.Edges.Add = append(_spec.Edges.Add, edge)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Reservation{config: _u.config}

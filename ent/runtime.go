@@ -35,6 +35,7 @@ import (
 	"latchkey.dev/ent/propertykey"
 	"latchkey.dev/ent/reservation"
 	"latchkey.dev/ent/reservationchange"
+	"latchkey.dev/ent/reservationname"
 	"latchkey.dev/ent/schema"
 	"latchkey.dev/ent/secret"
 	entslot "latchkey.dev/ent/slot"
@@ -938,62 +939,46 @@ func init() {
 	reservationDescPmsNumber := reservationFields[9].Descriptor()
 	// reservation.PmsNumberValidator is a validator for the "pms_number" field. It is called by the builders before save.
 	reservation.PmsNumberValidator = reservationDescPmsNumber.Validators[0].(func(string) error)
-	// reservationDescBookerFirstName is the schema descriptor for booker_first_name field.
-	reservationDescBookerFirstName := reservationFields[10].Descriptor()
-	// reservation.BookerFirstNameValidator is a validator for the "booker_first_name" field. It is called by the builders before save.
-	reservation.BookerFirstNameValidator = reservationDescBookerFirstName.Validators[0].(func(string) error)
-	// reservationDescBookerLastName is the schema descriptor for booker_last_name field.
-	reservationDescBookerLastName := reservationFields[11].Descriptor()
-	// reservation.BookerLastNameValidator is a validator for the "booker_last_name" field. It is called by the builders before save.
-	reservation.BookerLastNameValidator = reservationDescBookerLastName.Validators[0].(func(string) error)
-	// reservationDescBookerEmail is the schema descriptor for booker_email field.
-	reservationDescBookerEmail := reservationFields[12].Descriptor()
-	// reservation.BookerEmailValidator is a validator for the "booker_email" field. It is called by the builders before save.
-	reservation.BookerEmailValidator = reservationDescBookerEmail.Validators[0].(func(string) error)
-	// reservationDescBookerMobile is the schema descriptor for booker_mobile field.
-	reservationDescBookerMobile := reservationFields[13].Descriptor()
-	// reservation.BookerMobileValidator is a validator for the "booker_mobile" field. It is called by the builders before save.
-	reservation.BookerMobileValidator = reservationDescBookerMobile.Validators[0].(func(string) error)
 	// reservationDescState is the schema descriptor for state field.
-	reservationDescState := reservationFields[14].Descriptor()
+	reservationDescState := reservationFields[11].Descriptor()
 	// reservation.StateValidator is a validator for the "state" field. It is called by the builders before save.
 	reservation.StateValidator = reservationDescState.Validators[0].(func(string) error)
 	// reservationDescFromDate is the schema descriptor for from_date field.
-	reservationDescFromDate := reservationFields[15].Descriptor()
+	reservationDescFromDate := reservationFields[12].Descriptor()
 	// reservation.FromDateValidator is a validator for the "from_date" field. It is called by the builders before save.
 	reservation.FromDateValidator = reservationDescFromDate.Validators[0].(func(string) error)
 	// reservationDescToDate is the schema descriptor for to_date field.
-	reservationDescToDate := reservationFields[16].Descriptor()
+	reservationDescToDate := reservationFields[13].Descriptor()
 	// reservation.ToDateValidator is a validator for the "to_date" field. It is called by the builders before save.
 	reservation.ToDateValidator = reservationDescToDate.Validators[0].(func(string) error)
 	// reservationDescOwingCurrency is the schema descriptor for owing_currency field.
-	reservationDescOwingCurrency := reservationFields[23].Descriptor()
+	reservationDescOwingCurrency := reservationFields[20].Descriptor()
 	// reservation.OwingCurrencyValidator is a validator for the "owing_currency" field. It is called by the builders before save.
 	reservation.OwingCurrencyValidator = reservationDescOwingCurrency.Validators[0].(func(string) error)
 	// reservationDescSourceName is the schema descriptor for source_name field.
-	reservationDescSourceName := reservationFields[24].Descriptor()
+	reservationDescSourceName := reservationFields[21].Descriptor()
 	// reservation.SourceNameValidator is a validator for the "source_name" field. It is called by the builders before save.
 	reservation.SourceNameValidator = reservationDescSourceName.Validators[0].(func(string) error)
 	// reservationDescChannelManager is the schema descriptor for channel_manager field.
-	reservationDescChannelManager := reservationFields[25].Descriptor()
+	reservationDescChannelManager := reservationFields[22].Descriptor()
 	// reservation.ChannelManagerValidator is a validator for the "channel_manager" field. It is called by the builders before save.
 	reservation.ChannelManagerValidator = reservationDescChannelManager.Validators[0].(func(string) error)
 	// reservationDescChannelNumber is the schema descriptor for channel_number field.
-	reservationDescChannelNumber := reservationFields[26].Descriptor()
+	reservationDescChannelNumber := reservationFields[23].Descriptor()
 	// reservation.ChannelNumberValidator is a validator for the "channel_number" field. It is called by the builders before save.
 	reservation.ChannelNumberValidator = reservationDescChannelNumber.Validators[0].(func(string) error)
 	// reservationDescOwnSpaceID is the schema descriptor for own_space_id field.
-	reservationDescOwnSpaceID := reservationFields[27].Descriptor()
+	reservationDescOwnSpaceID := reservationFields[24].Descriptor()
 	// reservation.OwnSpaceIDValidator is a validator for the "own_space_id" field. It is called by the builders before save.
 	reservation.OwnSpaceIDValidator = reservationDescOwnSpaceID.Validators[0].(func(string) error)
 	// reservationDescSpaceKey is the schema descriptor for space_key field.
-	reservationDescSpaceKey := reservationFields[28].Descriptor()
+	reservationDescSpaceKey := reservationFields[25].Descriptor()
 	// reservation.DefaultSpaceKey holds the default value on creation for the space_key field.
 	reservation.DefaultSpaceKey = reservationDescSpaceKey.Default.(string)
 	// reservation.SpaceKeyValidator is a validator for the "space_key" field. It is called by the builders before save.
 	reservation.SpaceKeyValidator = reservationDescSpaceKey.Validators[0].(func(string) error)
 	// reservationDescCreatedAt is the schema descriptor for created_at field.
-	reservationDescCreatedAt := reservationFields[29].Descriptor()
+	reservationDescCreatedAt := reservationFields[26].Descriptor()
 	// reservation.DefaultCreatedAt holds the default value on creation for the created_at field.
 	reservation.DefaultCreatedAt = reservationDescCreatedAt.Default.(func() time.Time)
 	// reservationDescID is the schema descriptor for id field.
@@ -1014,6 +999,16 @@ func init() {
 	reservationchangeDescReservationID := reservationchangeFields[3].Descriptor()
 	// reservationchange.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
 	reservationchange.ReservationIDValidator = reservationchangeDescReservationID.Validators[0].(func(string) error)
+	reservationnameFields := schema.ReservationName{}.Fields()
+	_ = reservationnameFields
+	// reservationnameDescPropertyID is the schema descriptor for property_id field.
+	reservationnameDescPropertyID := reservationnameFields[1].Descriptor()
+	// reservationname.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	reservationname.PropertyIDValidator = reservationnameDescPropertyID.Validators[0].(func(string) error)
+	// reservationnameDescReservationID is the schema descriptor for reservation_id field.
+	reservationnameDescReservationID := reservationnameFields[2].Descriptor()
+	// reservationname.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	reservationname.ReservationIDValidator = reservationnameDescReservationID.Validators[0].(func(string) error)
 	secretFields := schema.Secret{}.Fields()
 	_ = secretFields
 	// secretDescCreatedAt is the schema descriptor for created_at field.

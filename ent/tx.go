@@ -74,6 +74,8 @@ type Tx struct {
 	Reservation *ReservationClient
 	// ReservationChange is the client for interacting with the ReservationChange builders.
 	ReservationChange *ReservationChangeClient
+	// ReservationName is the client for interacting with the ReservationName builders.
+	ReservationName *ReservationNameClient
 	// Secret is the client for interacting with the Secret builders.
 	Secret *SecretClient
 	// Slot is the client for interacting with the Slot builders.
@@ -243,6 +245,7 @@ func (tx *Tx) init() {
 	tx.PropertyKey = NewPropertyKeyClient(tx.config)
 	tx.Reservation = NewReservationClient(tx.config)
 	tx.ReservationChange = NewReservationChangeClient(tx.config)
+	tx.ReservationName = NewReservationNameClient(tx.config)
 	tx.Secret = NewSecretClient(tx.config)
 	tx.Slot = NewSlotClient(tx.config)
 	tx.Space = NewSpaceClient(tx.config)

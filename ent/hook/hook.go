@@ -369,6 +369,18 @@ func (f ReservationChangeFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.
 	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ReservationChangeMutation", m)
 }
 
+// The ReservationNameFunc type is an adapter to allow the use of ordinary
+// function as ReservationName mutator.
+type ReservationNameFunc func(context.Context, *ent.ReservationNameMutation) (ent.Value, error)
+
+// Mutate calls f(ctx, m).
+func (f ReservationNameFunc) Mutate(ctx context.Context, m ent.Mutation) (ent.Value, error) {
+	if mv, ok := m.(*ent.ReservationNameMutation); ok {
+		return f(ctx, mv)
+	}
+	return nil, fmt.Errorf("unexpected mutation type %T. expect *ent.ReservationNameMutation", m)
+}
+
 // The SecretFunc type is an adapter to allow the use of ordinary
 // function as Secret mutator.
 type SecretFunc func(context.Context, *ent.SecretMutation) (ent.Value, error)

@@ -96,6 +96,9 @@ type Reservation func(*sql.Selector)
 // ReservationChange is the predicate function for reservationchange builders.
 type ReservationChange func(*sql.Selector)
 
+// ReservationName is the predicate function for reservationname builders.
+type ReservationName func(*sql.Selector)
+
 // Secret is the predicate function for secret builders.
 type Secret func(*sql.Selector)
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 )
 
 const (
@@ -31,14 +32,8 @@ const (
 	FieldPmsUpdatedAt = "pms_updated_at"
 	// FieldPmsNumber holds the string denoting the pms_number field in the database.
 	FieldPmsNumber = "pms_number"
-	// FieldBookerFirstName holds the string denoting the booker_first_name field in the database.
-	FieldBookerFirstName = "booker_first_name"
-	// FieldBookerLastName holds the string denoting the booker_last_name field in the database.
-	FieldBookerLastName = "booker_last_name"
-	// FieldBookerEmail holds the string denoting the booker_email field in the database.
-	FieldBookerEmail = "booker_email"
-	// FieldBookerMobile holds the string denoting the booker_mobile field in the database.
-	FieldBookerMobile = "booker_mobile"
+	// FieldBooker holds the string denoting the booker field in the database.
+	FieldBooker = "booker"
 	// FieldState holds the string denoting the state field in the database.
 	FieldState = "state"
 	// FieldFromDate holds the string denoting the from_date field in the database.
@@ -73,8 +68,17 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
+	// EdgeNames holds the string denoting the names edge name in mutations.
+	EdgeNames = "names"
 	// Table holds the table name of the reservation in the database.
 	Table = "reservations"
+	// NamesTable is the table that holds the names relation/edge.
+	NamesTable = "reservation_names"
+	// NamesInverseTable is the table name for the ReservationName entity.
+	// It exists in this package in order to avoid circular dependency with the "reservationname" package.
+	NamesInverseTable = "reservation_names"
+	// NamesColumn is the table column denoting the names relation/edge.
+	NamesColumn = "reservation_id"
 )
 
 // Columns holds all SQL columns for reservation fields.
@@ -89,10 +93,7 @@ var Columns = []string{
 	FieldPmsCompanionIds,
 	FieldPmsUpdatedAt,
 	FieldPmsNumber,
-	FieldBookerFirstName,
-	FieldBookerLastName,
-	FieldBookerEmail,
-	FieldBookerMobile,
+	FieldBooker,
 	FieldState,
 	FieldFromDate,
 	FieldToDate,
@@ -137,14 +138,6 @@ var (
 	PmsParentSpaceIDValidator func(string) error
 	// PmsNumberValidator is a validator for the "pms_number" field. It is called by the builders before save.
 	PmsNumberValidator func(string) error
-	// BookerFirstNameValidator is a validator for the "booker_first_name" field. It is called by the builders before save.
-	BookerFirstNameValidator func(string) error
-	// BookerLastNameValidator is a validator for the "booker_last_name" field. It is called by the builders before save.
-	BookerLastNameValidator func(string) error
-	// BookerEmailValidator is a validator for the "booker_email" field. It is called by the builders before save.
-	BookerEmailValidator func(string) error
-	// BookerMobileValidator is a validator for the "booker_mobile" field. It is called by the builders before save.
-	BookerMobileValidator func(string) error
 	// StateValidator is a validator for the "state" field. It is called by the builders before save.
 	StateValidator func(string) error
 	// FromDateValidator is a validator for the "from_date" field. It is called by the builders before save.
@@ -217,26 +210,6 @@ func ByPmsUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByPmsNumber orders the results by the pms_number field.
 func ByPmsNumber(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPmsNumber, opts...).ToFunc()
-}
-
-// ByBookerFirstName orders the results by the booker_first_name field.
-func ByBookerFirstName(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBookerFirstName, opts...).ToFunc()
-}
-
-// ByBookerLastName orders the results by the booker_last_name field.
-func ByBookerLastName(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBookerLastName, opts...).ToFunc()
-}
-
-// ByBookerEmail orders the results by the booker_email field.
-func ByBookerEmail(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBookerEmail, opts...).ToFunc()
-}
-
-// ByBookerMobile orders the results by the booker_mobile field.
-func ByBookerMobile(opts ...sql.OrderTermOption) OrderOption {
-	return sql.OrderByField(FieldBookerMobile, opts...).ToFunc()
 }
 
 // ByState orders the results by the state field.
@@ -322,4 +295,25 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
+}
+
+// ByNamesCount orders the results by names count.
+func ByNamesCount(opts ...sql.OrderTermOption) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborsCount(s, newNamesStep(), opts...)
+	}
+}
+
+// ByNames orders the results by names terms.
+func ByNames(term sql.OrderTerm, terms ...sql.OrderTerm) OrderOption {
+	return func(s *sql.Selector) {
+		sqlgraph.OrderByNeighborTerms(s, newNamesStep(), append([]sql.OrderTerm{term}, terms...)...)
+	}
+}
+func newNamesStep() *sqlgraph.Step {
+	return sqlgraph.NewStep(
+		sqlgraph.From(Table, FieldID),
+		sqlgraph.To(NamesInverseTable, FieldID),
+		sqlgraph.Edge(sqlgraph.O2M, false, NamesTable, NamesColumn),
+	)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqlgraph"
 	"latchkey.dev/ent/predicate"
 )
 
@@ -104,24 +105,9 @@ func PmsNumber(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldPmsNumber, v))
 }
 
-// BookerFirstName applies equality check predicate on the "booker_first_name" field. It's identical to BookerFirstNameEQ.
-func BookerFirstName(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerFirstName, v))
-}
-
-// BookerLastName applies equality check predicate on the "booker_last_name" field. It's identical to BookerLastNameEQ.
-func BookerLastName(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerLastName, v))
-}
-
-// BookerEmail applies equality check predicate on the "booker_email" field. It's identical to BookerEmailEQ.
-func BookerEmail(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerEmail, v))
-}
-
-// BookerMobile applies equality check predicate on the "booker_mobile" field. It's identical to BookerMobileEQ.
-func BookerMobile(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerMobile, v))
+// Booker applies equality check predicate on the "booker" field. It's identical to BookerEQ.
+func Booker(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldBooker, v))
 }
 
 // State applies equality check predicate on the "state" field. It's identical to StateEQ.
@@ -754,294 +740,44 @@ func PmsNumberContainsFold(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldContainsFold(FieldPmsNumber, v))
 }
 
-// BookerFirstNameEQ applies the EQ predicate on the "booker_first_name" field.
-func BookerFirstNameEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerFirstName, v))
+// BookerEQ applies the EQ predicate on the "booker" field.
+func BookerEQ(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldBooker, v))
 }
 
-// BookerFirstNameNEQ applies the NEQ predicate on the "booker_first_name" field.
-func BookerFirstNameNEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNEQ(FieldBookerFirstName, v))
+// BookerNEQ applies the NEQ predicate on the "booker" field.
+func BookerNEQ(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldBooker, v))
 }
 
-// BookerFirstNameIn applies the In predicate on the "booker_first_name" field.
-func BookerFirstNameIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldIn(FieldBookerFirstName, vs...))
+// BookerIn applies the In predicate on the "booker" field.
+func BookerIn(vs ...[]byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldBooker, vs...))
 }
 
-// BookerFirstNameNotIn applies the NotIn predicate on the "booker_first_name" field.
-func BookerFirstNameNotIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotIn(FieldBookerFirstName, vs...))
+// BookerNotIn applies the NotIn predicate on the "booker" field.
+func BookerNotIn(vs ...[]byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldBooker, vs...))
 }
 
-// BookerFirstNameGT applies the GT predicate on the "booker_first_name" field.
-func BookerFirstNameGT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGT(FieldBookerFirstName, v))
+// BookerGT applies the GT predicate on the "booker" field.
+func BookerGT(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldBooker, v))
 }
 
-// BookerFirstNameGTE applies the GTE predicate on the "booker_first_name" field.
-func BookerFirstNameGTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGTE(FieldBookerFirstName, v))
+// BookerGTE applies the GTE predicate on the "booker" field.
+func BookerGTE(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldBooker, v))
 }
 
-// BookerFirstNameLT applies the LT predicate on the "booker_first_name" field.
-func BookerFirstNameLT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLT(FieldBookerFirstName, v))
+// BookerLT applies the LT predicate on the "booker" field.
+func BookerLT(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldBooker, v))
 }
 
-// BookerFirstNameLTE applies the LTE predicate on the "booker_first_name" field.
-func BookerFirstNameLTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLTE(FieldBookerFirstName, v))
-}
-
-// BookerFirstNameContains applies the Contains predicate on the "booker_first_name" field.
-func BookerFirstNameContains(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContains(FieldBookerFirstName, v))
-}
-
-// BookerFirstNameHasPrefix applies the HasPrefix predicate on the "booker_first_name" field.
-func BookerFirstNameHasPrefix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasPrefix(FieldBookerFirstName, v))
-}
-
-// BookerFirstNameHasSuffix applies the HasSuffix predicate on the "booker_first_name" field.
-func BookerFirstNameHasSuffix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasSuffix(FieldBookerFirstName, v))
-}
-
-// BookerFirstNameIsNil applies the IsNil predicate on the "booker_first_name" field.
-func BookerFirstNameIsNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldIsNull(FieldBookerFirstName))
-}
-
-// BookerFirstNameNotNil applies the NotNil predicate on the "booker_first_name" field.
-func BookerFirstNameNotNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotNull(FieldBookerFirstName))
-}
-
-// BookerFirstNameEqualFold applies the EqualFold predicate on the "booker_first_name" field.
-func BookerFirstNameEqualFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEqualFold(FieldBookerFirstName, v))
-}
-
-// BookerFirstNameContainsFold applies the ContainsFold predicate on the "booker_first_name" field.
-func BookerFirstNameContainsFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContainsFold(FieldBookerFirstName, v))
-}
-
-// BookerLastNameEQ applies the EQ predicate on the "booker_last_name" field.
-func BookerLastNameEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerLastName, v))
-}
-
-// BookerLastNameNEQ applies the NEQ predicate on the "booker_last_name" field.
-func BookerLastNameNEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNEQ(FieldBookerLastName, v))
-}
-
-// BookerLastNameIn applies the In predicate on the "booker_last_name" field.
-func BookerLastNameIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldIn(FieldBookerLastName, vs...))
-}
-
-// BookerLastNameNotIn applies the NotIn predicate on the "booker_last_name" field.
-func BookerLastNameNotIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotIn(FieldBookerLastName, vs...))
-}
-
-// BookerLastNameGT applies the GT predicate on the "booker_last_name" field.
-func BookerLastNameGT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGT(FieldBookerLastName, v))
-}
-
-// BookerLastNameGTE applies the GTE predicate on the "booker_last_name" field.
-func BookerLastNameGTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGTE(FieldBookerLastName, v))
-}
-
-// BookerLastNameLT applies the LT predicate on the "booker_last_name" field.
-func BookerLastNameLT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLT(FieldBookerLastName, v))
-}
-
-// BookerLastNameLTE applies the LTE predicate on the "booker_last_name" field.
-func BookerLastNameLTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLTE(FieldBookerLastName, v))
-}
-
-// BookerLastNameContains applies the Contains predicate on the "booker_last_name" field.
-func BookerLastNameContains(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContains(FieldBookerLastName, v))
-}
-
-// BookerLastNameHasPrefix applies the HasPrefix predicate on the "booker_last_name" field.
-func BookerLastNameHasPrefix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasPrefix(FieldBookerLastName, v))
-}
-
-// BookerLastNameHasSuffix applies the HasSuffix predicate on the "booker_last_name" field.
-func BookerLastNameHasSuffix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasSuffix(FieldBookerLastName, v))
-}
-
-// BookerLastNameEqualFold applies the EqualFold predicate on the "booker_last_name" field.
-func BookerLastNameEqualFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEqualFold(FieldBookerLastName, v))
-}
-
-// BookerLastNameContainsFold applies the ContainsFold predicate on the "booker_last_name" field.
-func BookerLastNameContainsFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContainsFold(FieldBookerLastName, v))
-}
-
-// BookerEmailEQ applies the EQ predicate on the "booker_email" field.
-func BookerEmailEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerEmail, v))
-}
-
-// BookerEmailNEQ applies the NEQ predicate on the "booker_email" field.
-func BookerEmailNEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNEQ(FieldBookerEmail, v))
-}
-
-// BookerEmailIn applies the In predicate on the "booker_email" field.
-func BookerEmailIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldIn(FieldBookerEmail, vs...))
-}
-
-// BookerEmailNotIn applies the NotIn predicate on the "booker_email" field.
-func BookerEmailNotIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotIn(FieldBookerEmail, vs...))
-}
-
-// BookerEmailGT applies the GT predicate on the "booker_email" field.
-func BookerEmailGT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGT(FieldBookerEmail, v))
-}
-
-// BookerEmailGTE applies the GTE predicate on the "booker_email" field.
-func BookerEmailGTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGTE(FieldBookerEmail, v))
-}
-
-// BookerEmailLT applies the LT predicate on the "booker_email" field.
-func BookerEmailLT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLT(FieldBookerEmail, v))
-}
-
-// BookerEmailLTE applies the LTE predicate on the "booker_email" field.
-func BookerEmailLTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLTE(FieldBookerEmail, v))
-}
-
-// BookerEmailContains applies the Contains predicate on the "booker_email" field.
-func BookerEmailContains(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContains(FieldBookerEmail, v))
-}
-
-// BookerEmailHasPrefix applies the HasPrefix predicate on the "booker_email" field.
-func BookerEmailHasPrefix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasPrefix(FieldBookerEmail, v))
-}
-
-// BookerEmailHasSuffix applies the HasSuffix predicate on the "booker_email" field.
-func BookerEmailHasSuffix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasSuffix(FieldBookerEmail, v))
-}
-
-// BookerEmailIsNil applies the IsNil predicate on the "booker_email" field.
-func BookerEmailIsNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldIsNull(FieldBookerEmail))
-}
-
-// BookerEmailNotNil applies the NotNil predicate on the "booker_email" field.
-func BookerEmailNotNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotNull(FieldBookerEmail))
-}
-
-// BookerEmailEqualFold applies the EqualFold predicate on the "booker_email" field.
-func BookerEmailEqualFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEqualFold(FieldBookerEmail, v))
-}
-
-// BookerEmailContainsFold applies the ContainsFold predicate on the "booker_email" field.
-func BookerEmailContainsFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContainsFold(FieldBookerEmail, v))
-}
-
-// BookerMobileEQ applies the EQ predicate on the "booker_mobile" field.
-func BookerMobileEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEQ(FieldBookerMobile, v))
-}
-
-// BookerMobileNEQ applies the NEQ predicate on the "booker_mobile" field.
-func BookerMobileNEQ(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNEQ(FieldBookerMobile, v))
-}
-
-// BookerMobileIn applies the In predicate on the "booker_mobile" field.
-func BookerMobileIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldIn(FieldBookerMobile, vs...))
-}
-
-// BookerMobileNotIn applies the NotIn predicate on the "booker_mobile" field.
-func BookerMobileNotIn(vs ...string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotIn(FieldBookerMobile, vs...))
-}
-
-// BookerMobileGT applies the GT predicate on the "booker_mobile" field.
-func BookerMobileGT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGT(FieldBookerMobile, v))
-}
-
-// BookerMobileGTE applies the GTE predicate on the "booker_mobile" field.
-func BookerMobileGTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldGTE(FieldBookerMobile, v))
-}
-
-// BookerMobileLT applies the LT predicate on the "booker_mobile" field.
-func BookerMobileLT(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLT(FieldBookerMobile, v))
-}
-
-// BookerMobileLTE applies the LTE predicate on the "booker_mobile" field.
-func BookerMobileLTE(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldLTE(FieldBookerMobile, v))
-}
-
-// BookerMobileContains applies the Contains predicate on the "booker_mobile" field.
-func BookerMobileContains(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContains(FieldBookerMobile, v))
-}
-
-// BookerMobileHasPrefix applies the HasPrefix predicate on the "booker_mobile" field.
-func BookerMobileHasPrefix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasPrefix(FieldBookerMobile, v))
-}
-
-// BookerMobileHasSuffix applies the HasSuffix predicate on the "booker_mobile" field.
-func BookerMobileHasSuffix(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldHasSuffix(FieldBookerMobile, v))
-}
-
-// BookerMobileIsNil applies the IsNil predicate on the "booker_mobile" field.
-func BookerMobileIsNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldIsNull(FieldBookerMobile))
-}
-
-// BookerMobileNotNil applies the NotNil predicate on the "booker_mobile" field.
-func BookerMobileNotNil() predicate.Reservation {
-	return predicate.Reservation(sql.FieldNotNull(FieldBookerMobile))
-}
-
-// BookerMobileEqualFold applies the EqualFold predicate on the "booker_mobile" field.
-func BookerMobileEqualFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldEqualFold(FieldBookerMobile, v))
-}
-
-// BookerMobileContainsFold applies the ContainsFold predicate on the "booker_mobile" field.
-func BookerMobileContainsFold(v string) predicate.Reservation {
-	return predicate.Reservation(sql.FieldContainsFold(FieldBookerMobile, v))
+// BookerLTE applies the LTE predicate on the "booker" field.
+func BookerLTE(v []byte) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldBooker, v))
 }
 
 // StateEQ applies the EQ predicate on the "state" field.
@@ -2057,6 +1793,29 @@ func UpdatedAtLT(v time.Time) predicate.Reservation {
 // UpdatedAtLTE applies the LTE predicate on the "updated_at" field.
 func UpdatedAtLTE(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldLTE(FieldUpdatedAt, v))
+}
+
+// HasNames applies the HasEdge predicate on the "names" edge.
+func HasNames() predicate.Reservation {
+	return predicate.Reservation(func(s *sql.Selector) {
+		step := sqlgraph.NewStep(
+			sqlgraph.From(Table, FieldID),
+			sqlgraph.Edge(sqlgraph.O2M, false, NamesTable, NamesColumn),
+		)
+		sqlgraph.HasNeighbors(s, step)
+	})
+}
+
+// HasNamesWith applies the HasEdge predicate on the "names" edge with a given conditions (other predicates).
+func HasNamesWith(preds ...predicate.ReservationName) predicate.Reservation {
+	return predicate.Reservation(func(s *sql.Selector) {
+		step := newNamesStep()
+		sqlgraph.HasNeighborsWith(s, step, func(s *sql.Selector) {
+			for _, p := range preds {
+				p(s)
+			}
+		})
+	})
 }
 
 // And groups predicates with the AND operator between them.

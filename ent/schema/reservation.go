@@ -4,6 +4,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 )
@@ -26,10 +27,7 @@ func (Reservation) Fields() []ent.Field {
 		field.Strings("pms_companion_ids").Optional(),
 		maybe("pms_updated_at"),
 		field.String("pms_number").MaxRuneLen(255),
-		text("booker_first_name", 255),
-		field.String("booker_last_name").MaxRuneLen(255),
-		text("booker_email", 254),
-		text("booker_mobile", 64),
+		field.Bytes("booker").Comment("Names, email and mobile of who booked, sealed with the property's key."),
 		field.String("state").MaxRuneLen(16),
 		text("from_date", 10),
 		text("to_date", 10),
@@ -48,6 +46,10 @@ func (Reservation) Fields() []ent.Field {
 		created(),
 		moment("updated_at"),
 	}
+}
+
+func (Reservation) Edges() []ent.Edge {
+	return []ent.Edge{edge.To("names", ReservationName.Type).Annotations(entsql.OnDelete(entsql.Cascade))}
 }
 
 func (Reservation) Indexes() []ent.Index {

@@ -50,7 +50,7 @@ func (d *desk) phone() *smartkey.Phone {
 // stored makes a reservation without access.
 func stored(tx *db.Tx) error {
 	return tx.Reservation.Create().SetID("rsv_1").SetPropertyID(house).SetIntegrationID("int_1").SetPmsID("S").SetPmsNumber("1").
-		SetBookerLastName("Lovelace").SetState("confirmed").SetFromAt(start).SetToAt(start.Add(48 * time.Hour)).
+		SetBooker([]byte("sealed")).SetState("confirmed").SetFromAt(start).SetToAt(start.Add(48 * time.Hour)).
 		SetUpdatedAt(start).SetCreatedAt(start).Exec(tx.Context())
 }
 

@@ -79,7 +79,7 @@ func TestMergeCreates(t *testing.T) {
 	}
 	want := Record{
 		PMSID: "A1", GroupID: ptr("G"), SpaceID: ptr("b"), ParentID: ptr("r"), CompanionIDs: []string{"c1"}, PMSUpdatedAt: &now,
-		Number: "1", FirstName: ptr("Ada"), LastName: "Lovelace", Email: ptr("ada@example.com"), Mobile: ptr("+49 30 1"), State: access.Confirmed,
+		Number: "1", Booker: Booker{FirstName: ptr("Ada"), LastName: "Lovelace", Email: ptr("ada@example.com"), Mobile: ptr("+49 30 1")}, State: access.Confirmed,
 		FromDate: ptr("2026-12-01"), ToDate: ptr("2026-12-03"),
 		From: time.Date(2026, 12, 1, 14, 0, 0, 0, time.UTC), To: time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC),
 		Adults: ptr(0), Children: ptr(2), Price: ptr(int64(12050)), Owing: ptr(int64(0)), Currency: ptr("EUR"),

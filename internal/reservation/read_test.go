@@ -46,7 +46,7 @@ func (h *house) everything() string {
 func TestTenants(t *testing.T) {
 	neighbours(t, func(t *testing.T, one, two *house) {
 		a, b := one.checkIn("A", "r1", "r1", "g1"), two.put(with(booking("A", "r2"), reservation.LastName, "Other"))
-		if a.Row.ID == b.Row.ID || two.read("A").BookerLastName != "Other" || one.read("A").BookerLastName != "Lovelace" {
+		if a.Row.ID == b.Row.ID || two.booker("A").LastName != "Other" || one.booker("A").LastName != "Lovelace" {
 			t.Fatal("two properties share a reservation")
 		}
 		two.put(state("A", "started"))

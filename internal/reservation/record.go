@@ -17,11 +17,8 @@ type Record struct {
 	CompanionIDs []string
 	PMSUpdatedAt *time.Time
 
-	Number    string
-	FirstName *string
-	LastName  string
-	Email     *string
-	Mobile    *string
+	Number string
+	Booker
 
 	State    access.State
 	FromDate *string // YYYY-MM-DD where the PMS gave a day

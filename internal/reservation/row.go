@@ -7,12 +7,11 @@ import (
 	"latchkey.dev/internal/access"
 )
 
-// recordOf reads a record out of its row. Times are in UTC, so that records that say the same are equal.
+// recordOf reads a record out of its row, without who booked. Times are in UTC, so that records that say the same are equal.
 func recordOf(r *ent.Reservation) Record {
 	out := Record{
 		PMSID: r.PmsID, GroupID: r.PmsGroupID, SpaceID: r.PmsSpaceID, ParentID: r.PmsParentSpaceID,
 		CompanionIDs: r.PmsCompanionIds, Number: r.PmsNumber,
-		FirstName: r.BookerFirstName, LastName: r.BookerLastName, Email: r.BookerEmail, Mobile: r.BookerMobile,
 		State: access.State(r.State), FromDate: r.FromDate, ToDate: r.ToDate, From: r.FromAt.UTC(), To: r.ToAt.UTC(),
 		Adults: r.AdultCount, Children: r.ChildCount, Price: r.PriceMinor, Owing: r.OwingMinor, Currency: r.OwingCurrency,
 		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber, OwnSpaceID: r.OwnSpaceID,
@@ -24,12 +23,12 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
-// rowOf is a row with a record written to it.
-func rowOf(row *ent.Reservation, r Record, now time.Time) *ent.Reservation {
+// rowOf is a row with a record written to it; booker is sealed.
+func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.PmsGroupID, out.PmsSpaceID, out.PmsParentSpaceID, out.PmsCompanionIds = r.GroupID, r.SpaceID, r.ParentID, r.CompanionIDs
 	out.PmsUpdatedAt, out.PmsNumber, out.State = r.PMSUpdatedAt, r.Number, string(r.State)
-	out.BookerFirstName, out.BookerLastName, out.BookerEmail, out.BookerMobile = r.FirstName, r.LastName, r.Email, r.Mobile
+	out.Booker = booker
 	out.FromDate, out.ToDate, out.FromAt, out.ToAt = r.FromDate, r.ToDate, r.From, r.To
 	out.AdultCount, out.ChildCount = r.Adults, r.Children
 	out.PriceMinor, out.OwingMinor, out.OwingCurrency = r.Price, r.Owing, r.Currency

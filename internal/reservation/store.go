@@ -21,13 +21,13 @@ import (
 // writes anew, another page, even where the value stays: see update.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at", "pms_number",
-	"booker_first_name", "booker_last_name", "booker_email", "booker_mobile", "state", "from_date", "to_date", "to_at",
+	"booker", "state", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
 	"source_name", "channel_manager", "channel_number", "own_space_id", "space_key", "updated_at", "from_at",
 }
 
-// valuesOf are the values of columns.
-func valuesOf(r Record, now time.Time) ([]any, error) {
+// valuesOf are the values of columns; booker is sealed.
+func valuesOf(r Record, booker []byte, now time.Time) ([]any, error) {
 	var companions any
 	if len(r.CompanionIDs) > 0 {
 		raw, err := json.Marshal(r.CompanionIDs)
@@ -38,7 +38,7 @@ func valuesOf(r Record, now time.Time) ([]any, error) {
 	}
 	return []any{
 		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt, r.Number,
-		r.FirstName, r.LastName, r.Email, r.Mobile, string(r.State), r.FromDate, r.ToDate, r.To,
+		booker, string(r.State), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
 		r.SourceName, r.ChannelManager, r.ChannelNumber, r.OwnSpaceID, r.SpaceKey(), now, r.From,
 	}, nil
@@ -87,7 +87,7 @@ type known struct {
 // load finds a property and its reservation by the PMS's id, "" for none.
 func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
-	var rowID, number, last, state, spaceKey sql.NullString
+	var rowID, number, state, spaceKey sql.NullString
 	var created, updated, from, to sql.NullTime
 	var granted bool
 	var companions []byte
@@ -96,7 +96,7 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 		&p.PinLength, &p.GatesAlone, &p.BackupCodes, &p.OwingPolicy, &p.OwingThresholdMinor,
 		&rowID, &created, &granted,
 		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt, &number,
-		&r.BookerFirstName, &last, &r.BookerEmail, &r.BookerMobile, &state, &r.FromDate, &r.ToDate, &to,
+		&r.Booker, &state, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
 		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &from)
 	if err == nil && !found {
@@ -108,7 +108,7 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 	if !rowID.Valid {
 		return known{house: p}, nil
 	}
-	r.ID, r.PmsNumber, r.BookerLastName, r.State, r.SpaceKey = rowID.String, number.String, last.String, state.String, spaceKey.String
+	r.ID, r.PmsNumber, r.State, r.SpaceKey = rowID.String, number.String, state.String, spaceKey.String
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
 	if len(companions) > 0 {
 		if err := json.Unmarshal(companions, &r.PmsCompanionIds); err != nil {
@@ -118,23 +118,37 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 	return known{p, r, granted}, nil
 }
 
-func create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
-	values, err := valuesOf(r, tx.Now())
+func (k Keeper) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
+	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
+	sealed, err := k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker)
 	if err != nil {
 		return nil, err
 	}
-	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
+	values, err := valuesOf(r, sealed, tx.Now())
+	if err != nil {
+		return nil, err
+	}
 	values = append(values, row.ID, row.PropertyID, row.IntegrationID, row.PmsID, row.CreatedAt)
 	if err := stored(tx, insertStatement, values); err != nil {
 		return nil, err
 	}
-	row = rowOf(row, r, tx.Now())
+	row = rowOf(row, r, sealed, tx.Now())
+	if err := k.indexNames(tx, row, r.Booker, nil); err != nil {
+		return nil, err
+	}
 	return row, stand(tx, row, nil)
 }
 
-func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error) {
-	before := row
-	values, err := valuesOf(r, tx.Now())
+// update stores a record in the place of held. Who booked is sealed again only if that changed.
+func (k Keeper) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
+	before, sealed := row, row.Booker
+	if !r.Booker.same(held.Booker) {
+		var err error
+		if sealed, err = k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker); err != nil {
+			return nil, err
+		}
+	}
+	values, err := valuesOf(r, sealed, tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +159,10 @@ func update(tx *db.Tx, row *ent.Reservation, r Record) (*ent.Reservation, error)
 	if err := stored(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
 		return nil, err
 	}
-	row = rowOf(row, r, tx.Now())
+	row = rowOf(row, r, sealed, tx.Now())
+	if err := k.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
+		return nil, err
+	}
 	return row, stand(tx, row, before)
 }
 

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/keyring"
 )
 
 // full is a record with every field set.
@@ -24,7 +25,7 @@ func full() Record {
 	adults, children, price, owing := 2, 0, int64(42050), int64(1)
 	return Record{
 		PMSID: "p1", GroupID: text("g"), SpaceID: text("s"), ParentID: text("r"), CompanionIDs: []string{"c1", "c2"}, PMSUpdatedAt: &at,
-		Number: "42", FirstName: text("Ada"), LastName: "Lovelace", Email: text("ada@example.com"), Mobile: text("+351"),
+		Number: "42", Booker: Booker{FirstName: text("Ada"), LastName: "Lovelace", Email: text("ada@example.com"), Mobile: text("+351")},
 		State: access.Confirmed, FromDate: text("2026-07-01"), ToDate: text("2026-07-03"), From: at, To: at.AddDate(0, 0, 2),
 		Adults: &adults, Children: &children, Price: &price, Owing: &owing, Currency: text("EUR"),
 		SourceName: text("b"), ChannelManager: text("m"), ChannelNumber: text("n"), OwnSpaceID: text("spc_1"),
@@ -34,6 +35,18 @@ func full() Record {
 func TestStoreAgreesWithEnt(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := Scope{PropertyID: "prp_1", IntegrationID: "int_1"}
+		kek, err := keyring.NewKEK()
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := keys.EnsureKey(t.Context(), s.PropertyID); err != nil {
+			t.Fatal(err)
+		}
+		k := Keeper{Keys: keys}
 		write := func(f func(tx *db.Tx) error) {
 			t.Helper()
 			if err := d.Write(t.Context(), f); err != nil {
@@ -51,7 +64,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			options := []cmp.Option{cmpopts.IgnoreUnexported(ent.Reservation{}, ent.Property{}), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
+			options := []cmp.Option{cmpopts.IgnoreUnexported(ent.Reservation{}, ent.ReservationEdges{}, ent.Property{}), cmpopts.EquateEmpty(), cmpopts.EquateApproxTime(0)}
 			if diff := cmp.Diff(want, k.row, options...); diff != "" {
 				t.Errorf("%s: as returned and as loaded:\n%s", step, diff)
 			}
@@ -68,15 +81,15 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			t.Fatalf("nothing is stored yet: %+v, %v", k, err)
 		}
 		var row *ent.Reservation
-		write(func(tx *db.Tx) (err error) { row, err = create(tx, s, full()); return err })
+		write(func(tx *db.Tx) (err error) { row, err = k.create(tx, s, full()); return err })
 		same("created", row)
-		bare := Record{PMSID: "p1", Number: "43", LastName: "L", State: access.Canceled, From: full().To, To: full().To.AddDate(0, 0, 1)}
-		write(func(tx *db.Tx) (err error) { row, err = update(tx, row, bare); return err })
+		bare := Record{PMSID: "p1", Number: "43", Booker: Booker{LastName: "L"}, State: access.Canceled, From: full().To, To: full().To.AddDate(0, 0, 1)}
+		write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, full(), bare); return err })
 		same("everything optional cleared", row)
-		write(func(tx *db.Tx) (err error) { row, err = update(tx, row, full()); return err })
+		write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, bare, full()); return err })
 		same("everything set again", row)
 		write(func(tx *db.Tx) error {
-			_, err := update(tx, &ent.Reservation{ID: row.ID, PropertyID: "prp_2"}, bare)
+			_, err := k.update(tx, &ent.Reservation{ID: row.ID, PropertyID: "prp_2", Booker: row.Booker}, bare, bare)
 			if err == nil {
 				t.Error("a reservation of another property was changed")
 			}

@@ -25,8 +25,10 @@ type Scope struct {
 type Stored struct {
 	Row   *ent.Reservation
 	House *ent.Property
-	Plan  access.Plan
-	Stale bool // the patch was older than what is held; nothing changed
+	// Booker is who booked, as the row holds it sealed.
+	Booker Booker
+	Plan   access.Plan
+	Stale  bool // the patch was older than what is held; nothing changed
 }
 
 // Keeper stores reservations. Keys seal the PINs of the access they give.
@@ -47,14 +49,17 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 	if err != nil {
 		return Stored{}, err
 	}
-	if row != nil && len(wrong) == 0 && older(p, row) {
-		plan, err := access.Show(tx, k.Keys, stayOf(row, !found.granted), rules)
-		return Stored{Row: row, House: house, Plan: plan, Stale: true}, err
-	}
 	var held *Record
 	if row != nil {
 		r := recordOf(row)
+		if r.Booker, err = k.Booker(tx.Brief(), row); err != nil {
+			return Stored{}, err
+		}
 		held = &r
+	}
+	if row != nil && len(wrong) == 0 && older(p, row) {
+		plan, err := access.Show(tx, k.Keys, stayOf(row, !found.granted), rules)
+		return Stored{Row: row, House: house, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
 	merged, more := Merge(held, p, houseOf(house, rules), tx.Now())
 	if err := refuse(wrong, more); err != nil {
@@ -65,9 +70,9 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 	}
 	switch {
 	case row == nil:
-		row, err = create(tx, s, merged)
+		row, err = k.create(tx, s, merged)
 	case !reflect.DeepEqual(*held, merged):
-		row, err = update(tx, row, merged)
+		row, err = k.update(tx, row, *held, merged)
 	}
 	if err == nil {
 		err = note(tx, row, held, merged, found.granted)
@@ -76,7 +81,7 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 		return Stored{}, err
 	}
 	plan, err := access.Apply(tx, k.Keys, stayOf(row, !found.granted), rules)
-	return Stored{Row: row, House: house, Plan: plan}, err
+	return Stored{Row: row, House: house, Booker: merged.Booker, Plan: plan}, err
 }
 
 // refuse makes one error of all wrong fields. A field that was wrong before is not told again.

@@ -36,7 +36,7 @@ func TestUpsertStoresAll(t *testing.T) {
 		same(t, "the same again changes nothing", fmt.Sprint(read), fmt.Sprint(again.Row))
 		changed := h.put(reservation.Patch{reservation.PMSID: "A", reservation.Mobile: nil, reservation.CompanionIDs: []string{}, reservation.Price: nil, reservation.ToDate: "2026-11-25"})
 		same(t, "what was answered is what is stored", fmt.Sprint(h.read("A")), fmt.Sprint(changed.Row))
-		if r := changed.Row; r.BookerMobile != nil || r.PmsCompanionIds != nil || r.PriceMinor != nil || *r.ToDate != "2026-11-25" ||
+		if r := changed.Row; changed.Booker.Mobile != nil || r.PmsCompanionIds != nil || r.PriceMinor != nil || *r.ToDate != "2026-11-25" ||
 			!r.UpdatedAt.Equal(morning.Add(time.Hour)) || !r.CreatedAt.Equal(morning) || *r.OwingMinor != 2025 {
 			t.Errorf("changed %v", r)
 		}
@@ -69,13 +69,13 @@ func TestOrderOfUpdates(t *testing.T) {
 			}
 		}
 		same(t, "a late update changes nothing", before, fmt.Sprint(h.read("A"), h.slots()))
-		if s := h.put(with(at(0), reservation.LastName, "Equal")); s.Stale || s.Row.BookerLastName != "Equal" {
+		if s := h.put(with(at(0), reservation.LastName, "Equal")); s.Stale || s.Booker.LastName != "Equal" {
 			t.Error("one of the same moment applies")
 		}
-		if s := h.put(reservation.Patch{reservation.PMSID: "A", reservation.LastName: "Untimed"}); s.Stale || s.Row.BookerLastName != "Untimed" {
+		if s := h.put(reservation.Patch{reservation.PMSID: "A", reservation.LastName: "Untimed"}); s.Stale || s.Booker.LastName != "Untimed" {
 			t.Error("one without a time applies")
 		}
-		if s := h.put(with(at(-time.Second), reservation.LastName, "Late")); !s.Stale || s.Row.BookerLastName != "Untimed" {
+		if s := h.put(with(at(-time.Second), reservation.LastName, "Late")); !s.Stale || s.Booker.LastName != "Untimed" {
 			t.Error("one without a time does not make older ones newer")
 		}
 		_, err := h.try(with(at(-time.Second), reservation.LastName, "Wrong"))

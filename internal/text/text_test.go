@@ -67,3 +67,25 @@ func TestTerminalKeepsJSON(t *testing.T) {
 		t.Errorf("still unprintable: %q", out.String())
 	}
 }
+
+func TestWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                        "",
+		"Ada Lovelace":            "ada lovelace",
+		"MÜLLER-Lüdenscheidt":     "muller ludenscheidt",
+		"Mu\u0308ller":            "muller",
+		"O'Neil, O’Neil":          "oneil oneil",
+		"Straße 7":                "strasse 7",
+		"Łukasz Øystein Þór Đoko": "lukasz oystein thor doko",
+		"İbrahim ışık":            "ibrahim isik",
+		"Ｊｏｈｎ":                    "john",
+		"李雷":                      "李雷",
+		"Ελένη Παπαδάκη":          "ελενη παπαδακη",
+		"Ёлкин":                   "елкин",
+		"--- !":                   "",
+	} {
+		if got := strings.Join(Words(name), " "); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

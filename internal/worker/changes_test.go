@@ -47,7 +47,7 @@ func TestSweepOfChanges(t *testing.T) {
 				n, err := tx.Reservation.Update().Where(reservation.ID(reservationID)).SetUpdatedAt(now).Save(tx.Context())
 				if err == nil && n == 0 {
 					err = tx.Reservation.Create().SetID(reservationID).SetPropertyID("prp_one").SetIntegrationID("int_one").SetPmsID(reservationID).
-						SetPmsNumber("N").SetBookerLastName("L").SetState("confirmed").SetFromAt(at).SetToAt(at).SetCreatedAt(now).SetUpdatedAt(now).Exec(tx.Context())
+						SetPmsNumber("N").SetBooker([]byte("sealed")).SetState("confirmed").SetFromAt(at).SetToAt(at).SetCreatedAt(now).SetUpdatedAt(now).Exec(tx.Context())
 				}
 				if err != nil {
 					return err

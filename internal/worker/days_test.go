@@ -35,7 +35,7 @@ func TestDaysFollowTheHours(t *testing.T) {
 			rows := make([]*ent.ReservationCreate, stays)
 			for i := range rows {
 				rows[i] = tx.Reservation.Create().SetID(fmt.Sprintf("rsv_%04d", i)).SetPropertyID("prp_one").SetIntegrationID("int_one").
-					SetPmsID(fmt.Sprint(i)).SetPmsNumber("N").SetBookerLastName("L").SetState("confirmed").SetFromDate(day).SetToDate(day).
+					SetPmsID(fmt.Sprint(i)).SetPmsNumber("N").SetBooker([]byte("sealed")).SetState("confirmed").SetFromDate(day).SetToDate(day).
 					SetFromAt(at).SetToAt(at.Add(time.Hour)).SetCreatedAt(tx.Now()).SetUpdatedAt(tx.Now())
 			}
 			if err := tx.Reservation.CreateBulk(rows...).Exec(tx.Context()); err != nil {

@@ -1,15 +1,17 @@
--- create "acts" table
-CREATE TABLE "acts" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "lock_id" character varying NOT NULL, "operation" character varying NOT NULL, "actor" character varying NOT NULL, "grant_id" character varying NOT NULL DEFAULT '', "state" character varying NOT NULL, "result" character varying NOT NULL DEFAULT '', "deadline" timestamptz NOT NULL, "finished_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "act_lock_id_created_at" to table: "acts"
-CREATE INDEX "act_lock_id_created_at" ON "acts" ("lock_id", "created_at");
--- create index "act_property_id_created_at" to table: "acts"
-CREATE INDEX "act_property_id_created_at" ON "acts" ("property_id", "created_at");
--- create index "act_state_deadline" to table: "acts"
-CREATE INDEX "act_state_deadline" ON "acts" ("state", "deadline");
--- create "apps" table
-CREATE TABLE "apps" ("id" character varying NOT NULL, "name" character varying NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "apps_name_key" to table: "apps"
-CREATE UNIQUE INDEX "apps_name_key" ON "apps" ("name");
+-- create "key_sets" table
+CREATE TABLE "key_sets" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "version" bigint NOT NULL, "signed" bytea NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "keyset_property_id_version" to table: "key_sets"
+CREATE UNIQUE INDEX "keyset_property_id_version" ON "key_sets" ("property_id", "version");
+-- create "key_statuses" table
+CREATE TABLE "key_statuses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "number" bigint NOT NULL, "phone_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "key_generation" bigint NOT NULL, "lock_ids" jsonb NOT NULL, "since" timestamptz NOT NULL, "ends_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "generation" bigint NOT NULL DEFAULT 0, "key_set_version" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "revoked_list" bigint NOT NULL DEFAULT 0, "checked_ids" jsonb NULL, "opened_ids" jsonb NULL, PRIMARY KEY ("id"));
+-- create index "keystatus_ends_at" to table: "key_statuses"
+CREATE INDEX "keystatus_ends_at" ON "key_statuses" ("ends_at");
+-- create index "keystatus_grant_id" to table: "key_statuses"
+CREATE INDEX "keystatus_grant_id" ON "key_statuses" ("grant_id");
+-- create index "keystatus_phone_id" to table: "key_statuses"
+CREATE INDEX "keystatus_phone_id" ON "key_statuses" ("phone_id");
+-- create index "keystatus_property_id_number" to table: "key_statuses"
+CREATE UNIQUE INDEX "keystatus_property_id_number" ON "key_statuses" ("property_id", "number");
 -- create "arrivals" table
 CREATE TABLE "arrivals" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "from_at" timestamptz NOT NULL, "minutes" bigint NOT NULL, "verdict" character varying NOT NULL, "judged_at" timestamptz NOT NULL, "again_at" timestamptz NULL, PRIMARY KEY ("id"));
 -- create index "arrival_again_at" to table: "arrivals"
@@ -92,20 +94,18 @@ CREATE TABLE "issuers" ("id" character varying NOT NULL, "generation" bigint NOT
 CREATE TABLE "issuer_keys" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "key_id" character varying NOT NULL, "sealed" bytea NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "issuerkey_property_id_key_id" to table: "issuer_keys"
 CREATE UNIQUE INDEX "issuerkey_property_id_key_id" ON "issuer_keys" ("property_id", "key_id");
--- create "key_sets" table
-CREATE TABLE "key_sets" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "version" bigint NOT NULL, "signed" bytea NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "keyset_property_id_version" to table: "key_sets"
-CREATE UNIQUE INDEX "keyset_property_id_version" ON "key_sets" ("property_id", "version");
--- create "key_statuses" table
-CREATE TABLE "key_statuses" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "number" bigint NOT NULL, "phone_id" character varying NOT NULL, "grant_id" character varying NOT NULL, "key_generation" bigint NOT NULL, "lock_ids" jsonb NOT NULL, "since" timestamptz NOT NULL, "ends_at" timestamptz NOT NULL, "revoked_at" timestamptz NULL, "generation" bigint NOT NULL DEFAULT 0, "key_set_version" bigint NOT NULL DEFAULT 0, "list_number" bigint NOT NULL DEFAULT 0, "revoked_list" bigint NOT NULL DEFAULT 0, "checked_ids" jsonb NULL, "opened_ids" jsonb NULL, PRIMARY KEY ("id"));
--- create index "keystatus_ends_at" to table: "key_statuses"
-CREATE INDEX "keystatus_ends_at" ON "key_statuses" ("ends_at");
--- create index "keystatus_grant_id" to table: "key_statuses"
-CREATE INDEX "keystatus_grant_id" ON "key_statuses" ("grant_id");
--- create index "keystatus_phone_id" to table: "key_statuses"
-CREATE INDEX "keystatus_phone_id" ON "key_statuses" ("phone_id");
--- create index "keystatus_property_id_number" to table: "key_statuses"
-CREATE UNIQUE INDEX "keystatus_property_id_number" ON "key_statuses" ("property_id", "number");
+-- create "apps" table
+CREATE TABLE "apps" ("id" character varying NOT NULL, "name" character varying NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "apps_name_key" to table: "apps"
+CREATE UNIQUE INDEX "apps_name_key" ON "apps" ("name");
+-- create "acts" table
+CREATE TABLE "acts" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "lock_id" character varying NOT NULL, "operation" character varying NOT NULL, "actor" character varying NOT NULL, "grant_id" character varying NOT NULL DEFAULT '', "state" character varying NOT NULL, "result" character varying NOT NULL DEFAULT '', "deadline" timestamptz NOT NULL, "finished_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "act_lock_id_created_at" to table: "acts"
+CREATE INDEX "act_lock_id_created_at" ON "acts" ("lock_id", "created_at");
+-- create index "act_property_id_created_at" to table: "acts"
+CREATE INDEX "act_property_id_created_at" ON "acts" ("property_id", "created_at");
+-- create index "act_state_deadline" to table: "acts"
+CREATE INDEX "act_state_deadline" ON "acts" ("state", "deadline");
 -- create "locks" table
 CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "kind" character varying NOT NULL DEFAULT 'lock', "bridge_id" character varying NOT NULL, "address" character varying NOT NULL, "model" character varying NOT NULL DEFAULT '', "door_id" character varying NULL, "door_since" timestamptz NULL, "capabilities" jsonb NOT NULL, "status" jsonb NOT NULL, "generation" bigint NOT NULL DEFAULT 0, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "battery_told_at" timestamptz NULL, "clock_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "lock_bridge_id_address" to table: "locks"
@@ -165,7 +165,7 @@ CREATE INDEX "property_name" ON "properties" ("name");
 -- create "property_keys" table
 CREATE TABLE "property_keys" ("id" character varying NOT NULL, "sealed" bytea NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create "reservations" table
-CREATE TABLE "reservations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "pms_id" character varying NOT NULL, "pms_group_id" character varying NULL, "pms_space_id" character varying NULL, "pms_parent_space_id" character varying NULL, "pms_companion_ids" jsonb NULL, "pms_updated_at" timestamptz NULL, "pms_number" character varying NOT NULL, "booker_first_name" character varying NULL, "booker_last_name" character varying NOT NULL, "booker_email" character varying NULL, "booker_mobile" character varying NULL, "state" character varying NOT NULL, "from_date" character varying NULL, "to_date" character varying NULL, "from_at" timestamptz NOT NULL, "to_at" timestamptz NOT NULL, "adult_count" bigint NULL, "child_count" bigint NULL, "price_minor" bigint NULL, "owing_minor" bigint NULL, "owing_currency" character varying NULL, "source_name" character varying NULL, "channel_manager" character varying NULL, "channel_number" character varying NULL, "own_space_id" character varying NULL, "space_key" character varying NOT NULL DEFAULT '', "created_at" timestamptz NOT NULL, "updated_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "reservations" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "pms_id" character varying NOT NULL, "pms_group_id" character varying NULL, "pms_space_id" character varying NULL, "pms_parent_space_id" character varying NULL, "pms_companion_ids" jsonb NULL, "pms_updated_at" timestamptz NULL, "pms_number" character varying NOT NULL, "booker" bytea NOT NULL, "state" character varying NOT NULL, "from_date" character varying NULL, "to_date" character varying NULL, "from_at" timestamptz NOT NULL, "to_at" timestamptz NOT NULL, "adult_count" bigint NULL, "child_count" bigint NULL, "price_minor" bigint NULL, "owing_minor" bigint NULL, "owing_currency" character varying NULL, "source_name" character varying NULL, "channel_manager" character varying NULL, "channel_number" character varying NULL, "own_space_id" character varying NULL, "space_key" character varying NOT NULL DEFAULT '', "created_at" timestamptz NOT NULL, "updated_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "reservation_from_at_property_id" to table: "reservations"
 CREATE INDEX "reservation_from_at_property_id" ON "reservations" ("from_at", "property_id");
 -- create index "reservation_integration_id_pms_id" to table: "reservations"
@@ -176,6 +176,16 @@ CREATE INDEX "reservation_property_id_state" ON "reservations" ("property_id", "
 CREATE TABLE "reservation_changes" ("id" bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY, "property_id" character varying NOT NULL, "integration_id" character varying NOT NULL, "reservation_id" character varying NOT NULL, "changed_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "reservationchange_place" to table: "reservation_changes"
 CREATE UNIQUE INDEX "reservationchange_place" ON "reservation_changes" ("property_id", "changed_at", "reservation_id", "integration_id");
+-- create "tokens" table
+CREATE TABLE "tokens" ("id" character varying NOT NULL, "kind" character varying NOT NULL, "mac" bytea NOT NULL, "hint" character varying NOT NULL, "name" character varying NOT NULL DEFAULT '', "property_id" character varying NOT NULL DEFAULT '', "integration_id" character varying NOT NULL DEFAULT '', "app_id" character varying NOT NULL DEFAULT '', "role" character varying NOT NULL DEFAULT '', "expires_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+-- create index "token_app_id_kind" to table: "tokens"
+CREATE INDEX "token_app_id_kind" ON "tokens" ("app_id", "kind");
+-- create index "token_integration_id_kind" to table: "tokens"
+CREATE INDEX "token_integration_id_kind" ON "tokens" ("integration_id", "kind");
+-- create index "token_property_id_kind" to table: "tokens"
+CREATE INDEX "token_property_id_kind" ON "tokens" ("property_id", "kind");
+-- create index "tokens_mac_key" to table: "tokens"
+CREATE UNIQUE INDEX "tokens_mac_key" ON "tokens" ("mac");
 -- create "secrets" table
 CREATE TABLE "secrets" ("id" character varying NOT NULL, "sealed" bytea NOT NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create "slots" table
@@ -192,13 +202,9 @@ CREATE TABLE "spaces" ("id" character varying NOT NULL, "property_id" character 
 CREATE INDEX "space_property_id_name" ON "spaces" ("property_id", "name");
 -- create index "space_property_id_parent_id" to table: "spaces"
 CREATE INDEX "space_property_id_parent_id" ON "spaces" ("property_id", "parent_id");
--- create "tokens" table
-CREATE TABLE "tokens" ("id" character varying NOT NULL, "kind" character varying NOT NULL, "mac" bytea NOT NULL, "hint" character varying NOT NULL, "name" character varying NOT NULL DEFAULT '', "property_id" character varying NOT NULL DEFAULT '', "integration_id" character varying NOT NULL DEFAULT '', "app_id" character varying NOT NULL DEFAULT '', "role" character varying NOT NULL DEFAULT '', "expires_at" timestamptz NULL, "revoked_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "token_app_id_kind" to table: "tokens"
-CREATE INDEX "token_app_id_kind" ON "tokens" ("app_id", "kind");
--- create index "token_integration_id_kind" to table: "tokens"
-CREATE INDEX "token_integration_id_kind" ON "tokens" ("integration_id", "kind");
--- create index "token_property_id_kind" to table: "tokens"
-CREATE INDEX "token_property_id_kind" ON "tokens" ("property_id", "kind");
--- create index "tokens_mac_key" to table: "tokens"
-CREATE UNIQUE INDEX "tokens_mac_key" ON "tokens" ("mac");
+-- create "reservation_names" table
+CREATE TABLE "reservation_names" ("id" bigint NOT NULL GENERATED BY DEFAULT AS IDENTITY, "property_id" character varying NOT NULL, "token" bytea NOT NULL, "reservation_id" character varying NOT NULL, PRIMARY KEY ("id"), CONSTRAINT "reservation_names_reservations_names" FOREIGN KEY ("reservation_id") REFERENCES "reservations" ("id") ON UPDATE NO ACTION ON DELETE CASCADE);
+-- create index "reservationname_property_id_token_reservation_id" to table: "reservation_names"
+CREATE UNIQUE INDEX "reservationname_property_id_token_reservation_id" ON "reservation_names" ("property_id", "token", "reservation_id");
+-- create index "reservationname_reservation_id" to table: "reservation_names"
+CREATE INDEX "reservationname_reservation_id" ON "reservation_names" ("reservation_id");

@@ -165,7 +165,7 @@ CREATE INDEX `property_name` ON `properties` (`name`);
 -- create "property_keys" table
 CREATE TABLE `property_keys` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "reservations" table
-CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker_first_name` text NULL, `booker_last_name` text NOT NULL, `booker_email` text NULL, `booker_mobile` text NULL, `state` text NOT NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker` blob NOT NULL, `state` text NOT NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "reservation_integration_id_pms_id" to table: "reservations"
 CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`integration_id`, `pms_id`);
 -- create index "reservation_from_at_property_id" to table: "reservations"
@@ -176,6 +176,12 @@ CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `
 CREATE TABLE `reservation_changes` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `integration_id` text NOT NULL, `reservation_id` text NOT NULL, `changed_at` datetime NOT NULL);
 -- create index "reservationchange_place" to table: "reservation_changes"
 CREATE UNIQUE INDEX `reservationchange_place` ON `reservation_changes` (`property_id`, `changed_at`, `reservation_id`, `integration_id`);
+-- create "reservation_names" table
+CREATE TABLE `reservation_names` (`id` integer NOT NULL PRIMARY KEY AUTOINCREMENT, `property_id` text NOT NULL, `token` blob NOT NULL, `reservation_id` text NOT NULL, CONSTRAINT `reservation_names_reservations_names` FOREIGN KEY (`reservation_id`) REFERENCES `reservations` (`id`) ON DELETE CASCADE);
+-- create index "reservationname_property_id_token_reservation_id" to table: "reservation_names"
+CREATE UNIQUE INDEX `reservationname_property_id_token_reservation_id` ON `reservation_names` (`property_id`, `token`, `reservation_id`);
+-- create index "reservationname_reservation_id" to table: "reservation_names"
+CREATE INDEX `reservationname_reservation_id` ON `reservation_names` (`reservation_id`);
 -- create "secrets" table
 CREATE TABLE `secrets` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "slots" table

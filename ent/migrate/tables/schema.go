@@ -872,10 +872,7 @@ var (
 		{Name: "pms_companion_ids", Type: field.TypeJSON, Nullable: true},
 		{Name: "pms_updated_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "pms_number", Type: field.TypeString, Size: 255},
-		{Name: "booker_first_name", Type: field.TypeString, Nullable: true, Size: 255},
-		{Name: "booker_last_name", Type: field.TypeString, Size: 255},
-		{Name: "booker_email", Type: field.TypeString, Nullable: true, Size: 254},
-		{Name: "booker_mobile", Type: field.TypeString, Nullable: true, Size: 64},
+		{Name: "booker", Type: field.TypeBytes},
 		{Name: "state", Type: field.TypeString, Size: 16},
 		{Name: "from_date", Type: field.TypeString, Nullable: true, Size: 10},
 		{Name: "to_date", Type: field.TypeString, Nullable: true, Size: 10},
@@ -908,12 +905,12 @@ var (
 			{
 				Name:    "reservation_from_at_property_id",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[17], ReservationsColumns[1]},
+				Columns: []*schema.Column{ReservationsColumns[14], ReservationsColumns[1]},
 			},
 			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
-				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[14]},
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "state = 'started'",
 				},
@@ -938,6 +935,39 @@ var (
 				Name:    "reservationchange_place",
 				Unique:  true,
 				Columns: []*schema.Column{ReservationChangesColumns[1], ReservationChangesColumns[4], ReservationChangesColumns[3], ReservationChangesColumns[2]},
+			},
+		},
+	}
+	// ReservationNamesColumns holds the columns for the "reservation_names" table.
+	ReservationNamesColumns = []*schema.Column{
+		{Name: "id", Type: field.TypeInt64, Increment: true},
+		{Name: "property_id", Type: field.TypeString, Size: 40},
+		{Name: "token", Type: field.TypeBytes},
+		{Name: "reservation_id", Type: field.TypeString, Size: 40},
+	}
+	// ReservationNamesTable holds the schema information for the "reservation_names" table.
+	ReservationNamesTable = &schema.Table{
+		Name:       "reservation_names",
+		Columns:    ReservationNamesColumns,
+		PrimaryKey: []*schema.Column{ReservationNamesColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "reservation_names_reservations_names",
+				Columns:    []*schema.Column{ReservationNamesColumns[3]},
+				RefColumns: []*schema.Column{ReservationsColumns[0]},
+				OnDelete:   schema.Cascade,
+			},
+		},
+		Indexes: []*schema.Index{
+			{
+				Name:    "reservationname_property_id_token_reservation_id",
+				Unique:  true,
+				Columns: []*schema.Column{ReservationNamesColumns[1], ReservationNamesColumns[2], ReservationNamesColumns[3]},
+			},
+			{
+				Name:    "reservationname_reservation_id",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationNamesColumns[3]},
 			},
 		},
 	}
@@ -1112,6 +1142,7 @@ var (
 		PropertyKeysTable,
 		ReservationsTable,
 		ReservationChangesTable,
+		ReservationNamesTable,
 		SecretsTable,
 		SlotsTable,
 		SpacesTable,
@@ -1209,6 +1240,10 @@ func init() {
 	}
 	ReservationChangesTable.Annotation = &entsql.Annotation{
 		Table: "reservation_changes",
+	}
+	ReservationNamesTable.ForeignKeys[0].RefTable = ReservationsTable
+	ReservationNamesTable.Annotation = &entsql.Annotation{
+		Table: "reservation_names",
 	}
 	SecretsTable.Annotation = &entsql.Annotation{
 		Table: "secrets",

@@ -18,7 +18,7 @@ import (
 )
 
 // answer is a reservation as partners read it, its times in the property's offset.
-func answer(r *ent.Reservation, house *ent.Property) (*partnerv1.Reservation, error) {
+func answer(r *ent.Reservation, b reservation.Booker, house *ent.Property) (*partnerv1.Reservation, error) {
 	zone, err := clock.Zone(house.TimeZone)
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func answer(r *ent.Reservation, house *ent.Property) (*partnerv1.Reservation, er
 			Id: r.PmsID, GroupId: r.PmsGroupID, SpaceId: r.PmsSpaceID, ParentSpaceId: r.PmsParentSpaceID, CompanionIds: r.PmsCompanionIds,
 		},
 		PmsNumber: r.PmsNumber,
-		Booker:    &partnerv1.Booker{FirstName: r.BookerFirstName, LastName: r.BookerLastName, Email: r.BookerEmail, Mobile: r.BookerMobile},
+		Booker:    &partnerv1.Booker{FirstName: b.FirstName, LastName: b.LastName, Email: b.Email, Mobile: b.Mobile},
 		State:     r.State, From: &from, To: &to, FromDate: r.FromDate, ToDate: r.ToDate,
 		AdultCount: number(r.AdultCount), ChildCount: number(r.ChildCount),
 		Price: decimal(r.PriceMinor, r.OwingCurrency), Owing: decimal(r.OwingMinor, r.OwingCurrency), OwingCurrency: r.OwingCurrency,
@@ -46,7 +46,7 @@ func answer(r *ent.Reservation, house *ent.Property) (*partnerv1.Reservation, er
 
 // stored is the answer to a change.
 func stored(s reservation.Stored) (*partnerv1.Reservation, error) {
-	out, err := answer(s.Row, s.House)
+	out, err := answer(s.Row, s.Booker, s.House)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,11 @@ func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, exten
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}
-	out, err := answer(row, house)
+	booker, err := s.keeper().Booker(tx.Context(), row)
+	if err != nil {
+		return nil, err
+	}
+	out, err := answer(row, booker, house)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,11 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	}
 	out := &partnerv1.ReservationList{NextPageToken: next}
 	for _, row := range rows {
-		one, err := answer(row, house)
+		booker, err := s.keeper().Booker(ctx, row)
+		if err != nil {
+			return nil, err
+		}
+		one, err := answer(row, booker, house)
 		if err != nil {
 			return nil, err
 		}

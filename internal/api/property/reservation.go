@@ -35,6 +35,30 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	return &propertyv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
 }
 
+// ListReservations lists reservations, or finds them by the name of who booked.
+func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListReservationsRequest) (*propertyv1.ListReservationsResponse, error) {
+	propertyID, err := tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := reservation.Search{Text: r.GetQuery(), Size: int(r.GetPageSize()), Token: r.GetPageToken()}
+	if q.Size == 0 {
+		q.Size = defaultPage
+	}
+	found, next, err := s.keeper().Search(s.DB.View(ctx), propertyID, q)
+	if err != nil {
+		return nil, err
+	}
+	list := &propertyv1.ReservationList{NextPageToken: next}
+	for _, f := range found {
+		list.List = append(list.List, &propertyv1.Reservation{
+			Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+			FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt),
+		})
+	}
+	return &propertyv1.ListReservationsResponse{Data: list}, nil
+}
+
 // ListArrivals judges each arrival of the page as it is now.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := tenant(ctx)
@@ -52,7 +76,11 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	list := &propertyv1.ArrivalList{NextPageToken: next}
 	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Word.Rank() - a.Word.Rank() })
 	for _, a := range arrivals {
-		list.List = append(list.List, arrivalMessage(a))
+		booker, err := s.keeper().Booker(ctx, a.Row)
+		if err != nil {
+			return nil, err
+		}
+		list.List = append(list.List, arrivalMessage(a, booker))
 	}
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }
@@ -64,11 +92,11 @@ func given(s *string) string {
 	return *s
 }
 
-func arrivalMessage(a readiness.Arrival) *propertyv1.Arrival {
+func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Word),
 	}
-	out.GuestName = strings.TrimSpace(given(a.Row.BookerFirstName) + " " + a.Row.BookerLastName)
+	out.GuestName = strings.TrimSpace(given(b.FirstName) + " " + b.LastName)
 	out.SpaceName = optional.Text(cmp.Or(a.Space, a.Row.SpaceKey))
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)

@@ -118,6 +118,290 @@ func (x *ExplainReservationResponse) GetData() *v1.Explanation {
 	return nil
 }
 
+// ListReservationsRequest says whom to look for.
+type ListReservationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Words, each the beginning of a word of the booker's name, in any case and without accents: "mul" finds Müller and Mulligan. A
+	// word of one or two letters finds only a word that is no longer. Left out: all reservations.
+	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
+	// Entries per page, at most 200. 0, or left out: 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// nextPageToken of the page before.
+	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReservationsRequest) Reset() {
+	*x = ListReservationsRequest{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReservationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReservationsRequest) ProtoMessage() {}
+
+func (x *ListReservationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReservationsRequest.ProtoReflect.Descriptor instead.
+func (*ListReservationsRequest) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListReservationsRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
+}
+
+func (x *ListReservationsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListReservationsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+// ListReservationsResponse answers with one page.
+type ListReservationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One page.
+	Data          *ReservationList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReservationsResponse) Reset() {
+	*x = ListReservationsResponse{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReservationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReservationsResponse) ProtoMessage() {}
+
+func (x *ListReservationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReservationsResponse.ProtoReflect.Descriptor instead.
+func (*ListReservationsResponse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListReservationsResponse) GetData() *ReservationList {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// ReservationList is one page of reservations.
+type ReservationList struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By the beginning of the stay, the last first. It may hold fewer entries than asked for, or none, and not be the last page.
+	List []*Reservation `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
+	// For the next page; empty on the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReservationList) Reset() {
+	*x = ReservationList{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReservationList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReservationList) ProtoMessage() {}
+
+func (x *ReservationList) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReservationList.ProtoReflect.Descriptor instead.
+func (*ReservationList) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ReservationList) GetList() []*Reservation {
+	if x != nil {
+		return x.List
+	}
+	return nil
+}
+
+func (x *ReservationList) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Reservation is a reservation as staff see it.
+type Reservation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The service's id.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The integration that sent it.
+	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
+	// The partner's id of it.
+	PmsId string `protobuf:"bytes,3,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
+	// The number people use.
+	PmsNumber string `protobuf:"bytes,4,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
+	// Of who booked.
+	FirstName *string `protobuf:"bytes,5,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
+	// Of who booked.
+	LastName string `protobuf:"bytes,6,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
+	// enquired, requested, optional, confirmed, started, processed or canceled.
+	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
+	// When the stay begins.
+	From *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from,proto3" json:"from,omitempty"`
+	// When the stay ends.
+	To            *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reservation) Reset() {
+	*x = Reservation{}
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reservation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reservation) ProtoMessage() {}
+
+func (x *Reservation) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reservation.ProtoReflect.Descriptor instead.
+func (*Reservation) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Reservation) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Reservation) GetIntegrationId() string {
+	if x != nil {
+		return x.IntegrationId
+	}
+	return ""
+}
+
+func (x *Reservation) GetPmsId() string {
+	if x != nil {
+		return x.PmsId
+	}
+	return ""
+}
+
+func (x *Reservation) GetPmsNumber() string {
+	if x != nil {
+		return x.PmsNumber
+	}
+	return ""
+}
+
+func (x *Reservation) GetFirstName() string {
+	if x != nil && x.FirstName != nil {
+		return *x.FirstName
+	}
+	return ""
+}
+
+func (x *Reservation) GetLastName() string {
+	if x != nil {
+		return x.LastName
+	}
+	return ""
+}
+
+func (x *Reservation) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Reservation) GetFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.From
+	}
+	return nil
+}
+
+func (x *Reservation) GetTo() *timestamppb.Timestamp {
+	if x != nil {
+		return x.To
+	}
+	return nil
+}
+
 // ListArrivalsRequest names the day and pages.
 type ListArrivalsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -133,7 +417,7 @@ type ListArrivalsRequest struct {
 
 func (x *ListArrivalsRequest) Reset() {
 	*x = ListArrivalsRequest{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -145,7 +429,7 @@ func (x *ListArrivalsRequest) String() string {
 func (*ListArrivalsRequest) ProtoMessage() {}
 
 func (x *ListArrivalsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[2]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -158,7 +442,7 @@ func (x *ListArrivalsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArrivalsRequest.ProtoReflect.Descriptor instead.
 func (*ListArrivalsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListArrivalsRequest) GetDate() string {
@@ -193,7 +477,7 @@ type ListArrivalsResponse struct {
 
 func (x *ListArrivalsResponse) Reset() {
 	*x = ListArrivalsResponse{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -205,7 +489,7 @@ func (x *ListArrivalsResponse) String() string {
 func (*ListArrivalsResponse) ProtoMessage() {}
 
 func (x *ListArrivalsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[3]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -218,7 +502,7 @@ func (x *ListArrivalsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListArrivalsResponse.ProtoReflect.Descriptor instead.
 func (*ListArrivalsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListArrivalsResponse) GetData() *ArrivalList {
@@ -241,7 +525,7 @@ type ArrivalList struct {
 
 func (x *ArrivalList) Reset() {
 	*x = ArrivalList{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -253,7 +537,7 @@ func (x *ArrivalList) String() string {
 func (*ArrivalList) ProtoMessage() {}
 
 func (x *ArrivalList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -266,7 +550,7 @@ func (x *ArrivalList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArrivalList.ProtoReflect.Descriptor instead.
 func (*ArrivalList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ArrivalList) GetList() []*Arrival {
@@ -312,7 +596,7 @@ type Arrival struct {
 
 func (x *Arrival) Reset() {
 	*x = Arrival{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -324,7 +608,7 @@ func (x *Arrival) String() string {
 func (*Arrival) ProtoMessage() {}
 
 func (x *Arrival) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -337,7 +621,7 @@ func (x *Arrival) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Arrival.ProtoReflect.Descriptor instead.
 func (*Arrival) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Arrival) GetReservationId() string {
@@ -429,7 +713,7 @@ type ArrivalFix struct {
 
 func (x *ArrivalFix) Reset() {
 	*x = ArrivalFix{}
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -441,7 +725,7 @@ func (x *ArrivalFix) String() string {
 func (*ArrivalFix) ProtoMessage() {}
 
 func (x *ArrivalFix) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_reservation_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -454,7 +738,7 @@ func (x *ArrivalFix) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArrivalFix.ProtoReflect.Descriptor instead.
 func (*ArrivalFix) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_reservation_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ArrivalFix) GetReason() string {
@@ -500,7 +784,31 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\x83\x01\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\x8b\x01\n" +
+	"\x17ListReservationsRequest\x12\x1e\n" +
+	"\x05query\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x05query\x12'\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"U\n" +
+	"\x18ListReservationsResponse\x129\n" +
+	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
+	"\x0fReservationList\x125\n" +
+	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ReservationR\x04list\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbc\x02\n" +
+	"\vReservation\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
+	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x15\n" +
+	"\x06pms_id\x18\x03 \x01(\tR\x05pmsId\x12\x1d\n" +
+	"\n" +
+	"pms_number\x18\x04 \x01(\tR\tpmsNumber\x12\"\n" +
+	"\n" +
+	"first_name\x18\x05 \x01(\tH\x00R\tfirstName\x88\x01\x01\x12\x1b\n" +
+	"\tlast_name\x18\x06 \x01(\tR\blastName\x12\x14\n" +
+	"\x05state\x18\a \x01(\tR\x05state\x12.\n" +
+	"\x04from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
+	"\x02to\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02toB\r\n" +
+	"\v_first_name\"\x83\x01\n" +
 	"\x13ListArrivalsRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x12&\n" +
@@ -539,9 +847,10 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name2\xdd\x02\n" +
+	"_door_name2\x80\x04\n" +
 	"\x12ReservationService\x12\xb3\x01\n" +
-	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\":\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\x90\x01\n" +
+	"\x12ExplainReservation\x12/.latchkey.property.v1.ExplainReservationRequest\x1a0.latchkey.property.v1.ExplainReservationResponse\":\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02(\x12&/v1/property/reservations/{id}/explain\x12\xa0\x01\n" +
+	"\x10ListReservations\x12-.latchkey.property.v1.ListReservationsRequest\x1a..latchkey.property.v1.ListReservationsResponse\"-\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/reservations\x12\x90\x01\n" +
 	"\fListArrivals\x12).latchkey.property.v1.ListArrivalsRequest\x1a*.latchkey.property.v1.ListArrivalsResponse\")\xaa\xbc\x18\b\x1a\x06viewer\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/property/arrivalsB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (
@@ -556,33 +865,43 @@ func file_latchkey_property_v1_reservation_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_reservation_proto_rawDescData
 }
 
-var file_latchkey_property_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_latchkey_property_v1_reservation_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_latchkey_property_v1_reservation_proto_goTypes = []any{
 	(*ExplainReservationRequest)(nil),  // 0: latchkey.property.v1.ExplainReservationRequest
 	(*ExplainReservationResponse)(nil), // 1: latchkey.property.v1.ExplainReservationResponse
-	(*ListArrivalsRequest)(nil),        // 2: latchkey.property.v1.ListArrivalsRequest
-	(*ListArrivalsResponse)(nil),       // 3: latchkey.property.v1.ListArrivalsResponse
-	(*ArrivalList)(nil),                // 4: latchkey.property.v1.ArrivalList
-	(*Arrival)(nil),                    // 5: latchkey.property.v1.Arrival
-	(*ArrivalFix)(nil),                 // 6: latchkey.property.v1.ArrivalFix
-	(*v1.Explanation)(nil),             // 7: latchkey.partner.v1.Explanation
-	(*timestamppb.Timestamp)(nil),      // 8: google.protobuf.Timestamp
+	(*ListReservationsRequest)(nil),    // 2: latchkey.property.v1.ListReservationsRequest
+	(*ListReservationsResponse)(nil),   // 3: latchkey.property.v1.ListReservationsResponse
+	(*ReservationList)(nil),            // 4: latchkey.property.v1.ReservationList
+	(*Reservation)(nil),                // 5: latchkey.property.v1.Reservation
+	(*ListArrivalsRequest)(nil),        // 6: latchkey.property.v1.ListArrivalsRequest
+	(*ListArrivalsResponse)(nil),       // 7: latchkey.property.v1.ListArrivalsResponse
+	(*ArrivalList)(nil),                // 8: latchkey.property.v1.ArrivalList
+	(*Arrival)(nil),                    // 9: latchkey.property.v1.Arrival
+	(*ArrivalFix)(nil),                 // 10: latchkey.property.v1.ArrivalFix
+	(*v1.Explanation)(nil),             // 11: latchkey.partner.v1.Explanation
+	(*timestamppb.Timestamp)(nil),      // 12: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_reservation_proto_depIdxs = []int32{
-	7, // 0: latchkey.property.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
-	4, // 1: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
-	5, // 2: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
-	8, // 3: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
-	6, // 4: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
-	0, // 5: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
-	2, // 6: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
-	1, // 7: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
-	3, // 8: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
-	7, // [7:9] is the sub-list for method output_type
-	5, // [5:7] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	11, // 0: latchkey.property.v1.ExplainReservationResponse.data:type_name -> latchkey.partner.v1.Explanation
+	4,  // 1: latchkey.property.v1.ListReservationsResponse.data:type_name -> latchkey.property.v1.ReservationList
+	5,  // 2: latchkey.property.v1.ReservationList.list:type_name -> latchkey.property.v1.Reservation
+	12, // 3: latchkey.property.v1.Reservation.from:type_name -> google.protobuf.Timestamp
+	12, // 4: latchkey.property.v1.Reservation.to:type_name -> google.protobuf.Timestamp
+	8,  // 5: latchkey.property.v1.ListArrivalsResponse.data:type_name -> latchkey.property.v1.ArrivalList
+	9,  // 6: latchkey.property.v1.ArrivalList.list:type_name -> latchkey.property.v1.Arrival
+	12, // 7: latchkey.property.v1.Arrival.from:type_name -> google.protobuf.Timestamp
+	10, // 8: latchkey.property.v1.Arrival.fixes:type_name -> latchkey.property.v1.ArrivalFix
+	0,  // 9: latchkey.property.v1.ReservationService.ExplainReservation:input_type -> latchkey.property.v1.ExplainReservationRequest
+	2,  // 10: latchkey.property.v1.ReservationService.ListReservations:input_type -> latchkey.property.v1.ListReservationsRequest
+	6,  // 11: latchkey.property.v1.ReservationService.ListArrivals:input_type -> latchkey.property.v1.ListArrivalsRequest
+	1,  // 12: latchkey.property.v1.ReservationService.ExplainReservation:output_type -> latchkey.property.v1.ExplainReservationResponse
+	3,  // 13: latchkey.property.v1.ReservationService.ListReservations:output_type -> latchkey.property.v1.ListReservationsResponse
+	7,  // 14: latchkey.property.v1.ReservationService.ListArrivals:output_type -> latchkey.property.v1.ListArrivalsResponse
+	12, // [12:15] is the sub-list for method output_type
+	9,  // [9:12] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_reservation_proto_init() }
@@ -591,14 +910,15 @@ func file_latchkey_property_v1_reservation_proto_init() {
 		return
 	}
 	file_latchkey_property_v1_reservation_proto_msgTypes[5].OneofWrappers = []any{}
-	file_latchkey_property_v1_reservation_proto_msgTypes[6].OneofWrappers = []any{}
+	file_latchkey_property_v1_reservation_proto_msgTypes[9].OneofWrappers = []any{}
+	file_latchkey_property_v1_reservation_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_reservation_proto_rawDesc), len(file_latchkey_property_v1_reservation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	ReservationService_ExplainReservation_FullMethodName = "/latchkey.property.v1.ReservationService/ExplainReservation"
+	ReservationService_ListReservations_FullMethodName   = "/latchkey.property.v1.ReservationService/ListReservations"
 	ReservationService_ListArrivals_FullMethodName       = "/latchkey.property.v1.ReservationService/ListArrivals"
 )
 
@@ -31,6 +32,8 @@ const (
 type ReservationServiceClient interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
+	// Lists the property's reservations with who booked them, those that arrive last first. query finds them by name.
+	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
 	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
 	ListArrivals(ctx context.Context, in *ListArrivalsRequest, opts ...grpc.CallOption) (*ListArrivalsResponse, error)
 }
@@ -47,6 +50,16 @@ func (c *reservationServiceClient) ExplainReservation(ctx context.Context, in *E
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ExplainReservationResponse)
 	err := c.cc.Invoke(ctx, ReservationService_ExplainReservation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *reservationServiceClient) ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListReservationsResponse)
+	err := c.cc.Invoke(ctx, ReservationService_ListReservations_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +84,8 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, in *ListArr
 type ReservationServiceServer interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
+	// Lists the property's reservations with who booked them, those that arrive last first. query finds them by name.
+	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
 	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
 	ListArrivals(context.Context, *ListArrivalsRequest) (*ListArrivalsResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
@@ -85,6 +100,9 @@ type UnimplementedReservationServiceServer struct{}
 
 func (UnimplementedReservationServiceServer) ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ExplainReservation not implemented")
+}
+func (UnimplementedReservationServiceServer) ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListReservations not implemented")
 }
 func (UnimplementedReservationServiceServer) ListArrivals(context.Context, *ListArrivalsRequest) (*ListArrivalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListArrivals not implemented")
@@ -128,6 +146,24 @@ func _ReservationService_ExplainReservation_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ReservationService_ListReservations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListReservationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ReservationServiceServer).ListReservations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ReservationService_ListReservations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ReservationServiceServer).ListReservations(ctx, req.(*ListReservationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ReservationService_ListArrivals_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListArrivalsRequest)
 	if err := dec(in); err != nil {
@@ -156,6 +192,10 @@ var ReservationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ExplainReservation",
 			Handler:    _ReservationService_ExplainReservation_Handler,
+		},
+		{
+			MethodName: "ListReservations",
+			Handler:    _ReservationService_ListReservations_Handler,
 		},
 		{
 			MethodName: "ListArrivals",

@@ -36,6 +36,9 @@ const (
 	// ReservationServiceExplainReservationProcedure is the fully-qualified name of the
 	// ReservationService's ExplainReservation RPC.
 	ReservationServiceExplainReservationProcedure = "/latchkey.property.v1.ReservationService/ExplainReservation"
+	// ReservationServiceListReservationsProcedure is the fully-qualified name of the
+	// ReservationService's ListReservations RPC.
+	ReservationServiceListReservationsProcedure = "/latchkey.property.v1.ReservationService/ListReservations"
 	// ReservationServiceListArrivalsProcedure is the fully-qualified name of the ReservationService's
 	// ListArrivals RPC.
 	ReservationServiceListArrivalsProcedure = "/latchkey.property.v1.ReservationService/ListArrivals"
@@ -45,6 +48,8 @@ const (
 type ReservationServiceClient interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
+	// Lists the property's reservations with who booked them, those that arrive last first. query finds them by name.
+	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
 }
@@ -66,6 +71,12 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 			connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
 			connect.WithClientOptions(opts...),
 		),
+		listReservations: connect.NewClient[v1.ListReservationsRequest, v1.ListReservationsResponse](
+			httpClient,
+			baseURL+ReservationServiceListReservationsProcedure,
+			connect.WithSchema(reservationServiceMethods.ByName("ListReservations")),
+			connect.WithClientOptions(opts...),
+		),
 		listArrivals: connect.NewClient[v1.ListArrivalsRequest, v1.ListArrivalsResponse](
 			httpClient,
 			baseURL+ReservationServiceListArrivalsProcedure,
@@ -78,12 +89,22 @@ func NewReservationServiceClient(httpClient connect.HTTPClient, baseURL string, 
 // reservationServiceClient implements ReservationServiceClient.
 type reservationServiceClient struct {
 	explainReservation *connect.Client[v1.ExplainReservationRequest, v1.ExplainReservationResponse]
+	listReservations   *connect.Client[v1.ListReservationsRequest, v1.ListReservationsResponse]
 	listArrivals       *connect.Client[v1.ListArrivalsRequest, v1.ListArrivalsResponse]
 }
 
 // ExplainReservation calls latchkey.property.v1.ReservationService.ExplainReservation.
 func (c *reservationServiceClient) ExplainReservation(ctx context.Context, req *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {
 	response, err := c.explainReservation.CallUnary(ctx, connect.NewRequest(req))
+	if response != nil {
+		return response.Msg, err
+	}
+	return nil, err
+}
+
+// ListReservations calls latchkey.property.v1.ReservationService.ListReservations.
+func (c *reservationServiceClient) ListReservations(ctx context.Context, req *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error) {
+	response, err := c.listReservations.CallUnary(ctx, connect.NewRequest(req))
 	if response != nil {
 		return response.Msg, err
 	}
@@ -104,6 +125,8 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, req *v1.Lis
 type ReservationServiceHandler interface {
 	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
+	// Lists the property's reservations with who booked them, those that arrive last first. query finds them by name.
+	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
 	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
 }
@@ -121,6 +144,12 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		connect.WithSchema(reservationServiceMethods.ByName("ExplainReservation")),
 		connect.WithHandlerOptions(opts...),
 	)
+	reservationServiceListReservationsHandler := connect.NewUnaryHandlerSimple(
+		ReservationServiceListReservationsProcedure,
+		svc.ListReservations,
+		connect.WithSchema(reservationServiceMethods.ByName("ListReservations")),
+		connect.WithHandlerOptions(opts...),
+	)
 	reservationServiceListArrivalsHandler := connect.NewUnaryHandlerSimple(
 		ReservationServiceListArrivalsProcedure,
 		svc.ListArrivals,
@@ -131,6 +160,8 @@ func NewReservationServiceHandler(svc ReservationServiceHandler, opts ...connect
 		switch r.URL.Path {
 		case ReservationServiceExplainReservationProcedure:
 			reservationServiceExplainReservationHandler.ServeHTTP(w, r)
+		case ReservationServiceListReservationsProcedure:
+			reservationServiceListReservationsHandler.ServeHTTP(w, r)
 		case ReservationServiceListArrivalsProcedure:
 			reservationServiceListArrivalsHandler.ServeHTTP(w, r)
 		default:
@@ -144,6 +175,10 @@ type UnimplementedReservationServiceHandler struct{}
 
 func (UnimplementedReservationServiceHandler) ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.ExplainReservation is not implemented"))
+}
+
+func (UnimplementedReservationServiceHandler) ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("latchkey.property.v1.ReservationService.ListReservations is not implemented"))
 }
 
 func (UnimplementedReservationServiceHandler) ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error) {

@@ -1,0 +1,36 @@
+package schema
+
+import (
+	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
+	"entgo.io/ent/schema"
+	"entgo.io/ent/schema/edge"
+	"entgo.io/ent/schema/field"
+	"entgo.io/ent/schema/index"
+)
+
+// ReservationName finds the reservations of a booker by name, without holding the name: it is a keyed hash of the beginning
+// of one word of it. It goes with its reservation.
+type ReservationName struct{ ent.Schema }
+
+func (ReservationName) Annotations() []schema.Annotation { return table("reservation_names") }
+
+func (ReservationName) Fields() []ent.Field {
+	return []ent.Field{
+		field.Int64("id"),
+		property(),
+		field.String("reservation_id").MaxRuneLen(40).Immutable(),
+		field.Bytes("token").Immutable(),
+	}
+}
+
+func (ReservationName) Edges() []ent.Edge {
+	return []ent.Edge{
+		edge.From("reservation", Reservation.Type).Ref("names").Field("reservation_id").Unique().Required().Immutable().
+			Annotations(entsql.OnDelete(entsql.Cascade)),
+	}
+}
+
+func (ReservationName) Indexes() []ent.Index {
+	return []ent.Index{index.Fields("property_id", "token", "reservation_id").Unique(), index.Fields("reservation_id")}
+}

@@ -1,0 +1,203 @@
+package reservation_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	entreservation "latchkey.dev/ent/reservation"
+	entname "latchkey.dev/ent/reservationname"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
+)
+
+// booker opens who booked a reservation.
+func (h *house) booker(id string) reservation.Booker {
+	h.t.Helper()
+	b, err := h.keeper().Booker(h.ctx(), h.read(id))
+	h.must(err)
+	return b
+}
+
+// search gives the PMS's ids of what is found, page by page.
+func (h *house) search(text string, size int) []string {
+	h.t.Helper()
+	var ids []string
+	token := ""
+	for {
+		found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, reservation.Search{Text: text, Size: size, Token: token})
+		h.must(err)
+		if len(found) > size {
+			h.t.Errorf("a page of %d", len(found))
+		}
+		for _, f := range found {
+			ids = append(ids, f.Row.PmsID)
+		}
+		if next == "" {
+			return ids
+		}
+		token = next
+	}
+}
+
+// names counts what is indexed of a reservation.
+func (h *house) names(rsv string) int {
+	h.t.Helper()
+	n, err := h.db.Read().ReservationName.Query().Where(entname.ReservationID(rsv)).Count(h.ctx())
+	h.must(err)
+	return n
+}
+
+// named is a booking of a day in December.
+func named(id, first, last, day string) reservation.Patch {
+	return with(booking(id, "r1"), reservation.FirstName, first, reservation.LastName, last,
+		reservation.From, "2026-12-"+day+"T15:00:00+01:00", reservation.To, "2026-12-30T11:00:00+01:00")
+}
+
+func TestSearch(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *house) {
+		h.put(named("A", "Jürgen", "Müller-Lüdenscheidt", "01"))
+		h.put(named("B", "Anna", "Mulligan", "02"))
+		h.put(named("C", "Bo", "Li", "03"))
+		h.put(named("D", "Lisa", "O'Neil", "04"))
+		h.put(named("E", "雷", "李小龙", "05"))
+		h.put(named("F", "Anna", "Mulligan", "06"))
+		other.put(named("X", "Anna", "Mulligan", "07"))
+		for text, want := range map[string]string{
+			"müller":         "A",
+			"MULLER":         "A",
+			"mul":            "F B A", // the last to arrive first
+			"mull":           "F B A",
+			"mulli":          "F B",
+			"anna mulligan":  "F B",
+			"mulligan, anna": "F B",
+			"anna müller":    "",
+			"lüd jür":        "A",
+			"li":             "C", // too short for a beginning: the word itself
+			"lis":            "D",
+			"oneil":          "D",
+			"O’Neil":         "D",
+			"李":              "E",
+			"小龙":             "",
+			"mulligans":      "",
+			"ligan":          "",
+			"--":             "",
+			"":               "F E D C B A",
+			"  ":             "F E D C B A",
+			"%":              "",
+		} {
+			for _, size := range []int{1, 2, 50} {
+				if got := strings.Join(h.search(text, size), " "); got != want {
+					t.Errorf("%q in pages of %d: %q, want %q", text, size, got, want)
+				}
+			}
+		}
+		same(t, "another property", []string{"X"}, other.search("mulligan", 10))
+	})
+}
+
+// The index follows the name, and goes with the reservation.
+func TestNamesAreIndexedWhileTheyStand(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.put(named("A", "Ada", "Lovelace", "01")).Row.ID
+		same(t, "words", 2, h.names(rsv))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.FirstName: nil, reservation.LastName: "Byron"})
+		same(t, "renamed", 1, h.names(rsv))
+		same(t, "the former name", []string(nil), h.search("lovelace", 10))
+		same(t, "the new name", []string{"A"}, h.search("byr", 10))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.Email: "a@example.com"})
+		same(t, "another email", 1, h.names(rsv))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.LastName: strings.Repeat("ab cd ef gh ij kl mn op qr ", 9)})
+		same(t, "bounded", 8, h.names(rsv))
+		h.write(func(tx *db.Tx) error {
+			_, err := tx.Reservation.Delete().Where(entreservation.ID(rsv)).Exec(tx.Context())
+			return err
+		})
+		same(t, "erased", 0, h.names(rsv))
+	})
+}
+
+// Who booked is sealed for the one reservation, once: what does not change is not sealed again. A new key-encryption key
+// opens it as the old one did.
+func TestBookersAreSealed(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.put(named("A", "Ada", "Lovelace", "01"))
+		h.put(named("B", "Ada", "Lovelace", "01"))
+		a, b := h.read("A"), h.read("B")
+		if bytes.Contains(a.Booker, []byte("Lovelace")) || bytes.Equal(a.Booker, b.Booker) {
+			t.Error("bookers are not sealed")
+		}
+		moved := *a
+		moved.Booker = b.Booker
+		if got, err := h.keeper().Booker(h.ctx(), &moved); err == nil {
+			t.Errorf("what was sealed for another reservation opens: %+v", got)
+		}
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.Adults: 3})
+		if !bytes.Equal(a.Booker, h.read("A").Booker) {
+			t.Error("sealed again though nothing changed")
+		}
+		tokens := func() (out []string) {
+			rows, err := h.db.Read().ReservationName.Query().All(h.ctx())
+			h.must(err)
+			for _, r := range rows {
+				out = append(out, string(r.Token))
+			}
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+		if all := tokens(); len(all) != 2 || strings.Contains(strings.Join(all, ""), "lov") {
+			t.Errorf("tokens %q", all)
+		}
+		kek, err := keyring.NewKEK()
+		h.must(err)
+		_, err = h.keys.Rotate(h.ctx(), kek)
+		h.must(err)
+		h.keys, err = keyring.Open(h.ctx(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: h.db})
+		h.must(err)
+		same(t, "after a rotation", "Lovelace", h.booker("A").LastName)
+		same(t, "found after a rotation", 2, len(h.search("lovelace", 10)))
+	})
+}
+
+// A search opens a bounded number of reservations, and goes on where it stopped.
+func TestSearchIsBounded(t *testing.T) {
+	h := open(t, "sqlite")
+	const many = 2100
+	first := h.put(named("A", "Ada", "Lovell", "01")).Row
+	names, err := h.db.Read().ReservationName.Query().Where(entname.ReservationID(first.ID)).All(h.ctx())
+	h.must(err)
+	h.write(func(tx *db.Tx) error {
+		for i := range many {
+			at := first.FromAt.Add(time.Duration(i+1) * time.Minute)
+			row := *first
+			row.ID = "rsv_" + strings.Repeat("0", 22) + number(1000+i)
+			if err := tx.Reservation.Create().SetID(row.ID).SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetPmsID(row.ID).SetPmsNumber("1").
+				SetBooker(h.sealed(row.ID, reservation.Booker{LastName: "Lovelace"})).SetState("confirmed").SetFromAt(at).SetToAt(at).SetUpdatedAt(at).Exec(tx.Context()); err != nil {
+				return err
+			}
+			for _, n := range names {
+				if err := tx.ReservationName.Create().SetPropertyID(h.id).SetReservationID(row.ID).SetToken(n.Token).Exec(tx.Context()); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, reservation.Search{Text: "lovell", Size: 10})
+	h.must(err)
+	if len(found) != 0 || next == "" {
+		t.Errorf("%d found, next %q: all were opened in one call", len(found), next)
+	}
+	same(t, "in the end", []string{"A"}, h.search("lovell", 10))
+}
+
+// sealed is a booker as it is stored.
+func (h *house) sealed(rsv string, b reservation.Booker) []byte {
+	h.t.Helper()
+	raw, err := h.keys.Seal(h.ctx(), h.id, "booker/"+rsv, []byte(`{"lastName":"`+b.LastName+`"}`))
+	h.must(err)
+	return raw
+}
