@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -45,5 +46,15 @@ func TestTablesEscapeWhatControlsATerminal(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "\n"); n != 4 {
 		t.Errorf("%d lines: %q", n, out.String())
+	}
+}
+
+// A part of a benchmark closes its output to say that it is ready, so it needs the output itself.
+func TestPartOfABenchmarkGetsItsPipe(t *testing.T) {
+	var errs bytes.Buffer
+	read, write := io.Pipe()
+	defer read.Close()
+	if code := start(t.Context(), []string{"bench", "part", "unknown"}, strings.NewReader(""), write, &errs); code != 1 || strings.Contains(errs.String(), "pipe") {
+		t.Errorf("exit code %d: %s", code, errs.String())
 	}
 }

@@ -183,7 +183,7 @@ type partCommand struct {
 
 // Run serves until standard input ends.
 func (c *partCommand) Run(std *streams) error {
-	out, ok := std.out.(io.WriteCloser)
+	out, ok := std.raw.(io.WriteCloser)
 	if !ok {
 		return fmt.Errorf("a part of a benchmark needs a pipe to write to")
 	}

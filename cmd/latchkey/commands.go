@@ -61,7 +61,8 @@ var groups = kong.ExplicitGroups([]kong.Group{
 // streams are what a command reads and writes.
 type streams struct {
 	in        io.Reader
-	out, errs io.Writer
+	out, errs io.Writer // they escape what controls a terminal
+	raw       io.Writer // out as it is, for programs
 }
 
 // commandOf is the command that a command line was about when it went wrong, followed by a

@@ -59,6 +59,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		}
 	}()
 	// Names come from partners and bridges: none of them controls the terminal.
+	raw := out
 	out, errs = text.Terminal(out), text.Terminal(errs)
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
@@ -81,7 +82,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		return 2
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
-	if err := chosen.Run(&streams{in: in, out: out, errs: errs}); err != nil {
+	if err := chosen.Run(&streams{in: in, out: out, errs: errs, raw: raw}); err != nil {
 		if wantsJSON(chosen) {
 			writeEnvelope(errs, err)
 		} else {
