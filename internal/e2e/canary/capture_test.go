@@ -83,8 +83,8 @@ func (c *capture) failed(what string, o e2etest.Outcome) {
 	}
 }
 
-// collect takes in what has gathered besides: traces, metrics, and what lies on the disks.
-func (c *capture) collect(t *testing.T, w *e2etest.World, dirs ...string) {
+// collect takes in what has gathered besides: traces and metrics.
+func (c *capture) collect(t *testing.T, w *e2etest.World) {
 	t.Helper()
 	for _, s := range c.spans.GetSpans() {
 		c.add("traces", fmt.Appendf(nil, "%q %v %q %+v %v", s.Name, s.Attributes, s.Status.Description, s.Events, s.Resource))
@@ -99,13 +99,18 @@ func (c *capture) collect(t *testing.T, w *e2etest.World, dirs ...string) {
 		t.Fatal(err)
 	}
 	c.add("metrics", raw)
+}
+
+// disks takes in what lies on the disks.
+func (c *capture) disks(t *testing.T, part string, dirs ...string) {
+	t.Helper()
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.Type().IsRegular() || slices.Contains([]string{".key", ".json"}, filepath.Ext(path)) {
 				return err // the key files hold keys, and what the virtual locks hold is theirs
 			}
 			raw, err := os.ReadFile(path)
-			c.add("files", raw)
+			c.add(part, raw)
 			return err
 		})
 		if err != nil {
@@ -115,7 +120,7 @@ func (c *capture) collect(t *testing.T, w *e2etest.World, dirs ...string) {
 }
 
 // everywhere are the parts that may be searched.
-var everywhere = []string{"log", "log without its last wall", "traces", "metrics", "errors", "files"}
+var everywhere = []string{"log", "log without its last wall", "traces", "metrics", "errors", "files", "files at the end"}
 
 // secret is something that must not come out, and where it may all the same.
 type secret struct {

@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/db/dbtest"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -21,6 +22,7 @@ var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // house is a property with one room and its lock, a bridge that was heard, and a guest who comes in 30 hours.
 type house struct {
+	keys *keyring.Ring
 	*testing.T
 	db    *db.DB
 	clock *clock.Fixed
@@ -51,6 +53,16 @@ func each(t *testing.T, f func(h *house)) {
 			return tx.Lock.Create().SetID("lck_1").SetPropertyID("prp_1").SetName("Room 1").SetBridgeID("brg_1").SetAddress("1").SetDoorID("spc_1").
 				SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4, ReadBack: true}).SetStatus(lock.Status{Online: true}).Exec(ctx)
 		})
+		kek, err := keyring.NewKEK()
+		if err == nil {
+			h.keys, err = keyring.Open(h.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: h.db})
+		}
+		if err == nil {
+			err = h.keys.EnsureKey(h.Context(), "prp_1")
+		}
+		if err != nil {
+			h.Fatal(err)
+		}
 		h.guest = h.push(map[reservation.Field]any{reservation.OwnSpaceID: "spc_1", reservation.State: "confirmed"})
 		f(h)
 	}, dbtest.Clock(c))
@@ -75,7 +87,7 @@ func (h *house) push(p reservation.Patch) (id string) {
 		all[k] = v
 	}
 	h.write(func(tx *db.Tx) error {
-		s, err := reservation.Keeper{}.Upsert(tx, reservation.Scope{PropertyID: "prp_1", IntegrationID: "int_1"}, all, nil)
+		s, err := reservation.Keeper{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: "prp_1", IntegrationID: "int_1"}, all, nil)
 		if err == nil {
 			id = s.Row.ID
 		}
