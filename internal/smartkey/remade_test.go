@@ -134,6 +134,7 @@ func oddKeys(k PublicKey) map[string]any {
 	return map[string]any{
 		"kty 1": key(1, 1, x, y), "curve P-384": key(2, 2, x, y), "curve as text": key(2, "P-256", x, y),
 		"x of 31 bytes": key(2, 1, x[1:], y), "x of 33 bytes": key(2, 1, append([]byte{0}, x...), y), "y of 33 bytes": key(2, 1, x, append([]byte{0}, y...)),
-		"y as a sign": members{1: 2, -1: 1, -2: x, -3: true}, "off the curve": key(2, 1, x, off), "a key id inside": more,
+		"x of 33 bytes and y of 31": key(2, 1, point[1:34], point[34:]),
+		"y as a sign":               members{1: 2, -1: 1, -2: x, -3: true}, "off the curve": key(2, 1, x, off), "a key id inside": more,
 	}
 }
