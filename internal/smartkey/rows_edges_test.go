@@ -247,6 +247,10 @@ func boundRows() []row {
 		raw("a member more in status_list", func(c members) { c[65535].(map[any]any)["status_list"].(map[any]any)["x"] = 1 }),
 		raw("negative generation", func(c members) { c[-65539] = -1 }),
 
+		{"index just beyond the list", StaleList, func(w *world) Input {
+			w.hold(must(SignList(w.signer, func() ListSpec { s := w.listSpec(2, noon); s.Size = 1232; return s }()))(w.tb))
+			return w.with(w.forge(func(c *tokenClaims) { c.Status.List.Index = 1232 }))
+		}},
 		{"highest index", OK, func(w *world) Input {
 			w.hold(must(SignList(w.signer, func() ListSpec { s := w.listSpec(2, noon); s.Size = MaxStatusIndexes; return s }()))(w.tb))
 			return w.with(w.forge(func(c *tokenClaims) { c.Status.List.Index = MaxStatusIndexes - 1 }))
