@@ -103,6 +103,9 @@ func edgeRows() []row {
 		list("list that ends at now + e", StaleList, false, 60*sec, issued(0, 60*sec)),
 		list("list that ends within the error", StaleList, false, 60*sec, issued(0, 30*sec)),
 		list("list that reaches the index with its last bit", OK, false, sec, func(s *ListSpec) { s.Size = 1240 }),
+		list("generation at the floor of the second door", OK, true, sec, func(s *ListSpec) {
+			s.Floors = []Floor{{Door: DoorID(testBridge, "0x00158d0001a2b3c4"), Generation: 900}, {Door: DoorID(testBridge, "gate"), Generation: 7}}
+		}),
 		list("generation a step below the floor of the door after", OK, false, sec, func(s *ListSpec) {
 			s.Floors = []Floor{{Door: DoorID(testBridge, "gate"), Generation: maxNumber}}
 		}),
