@@ -254,7 +254,7 @@ func TestSecondServerOnTheSameData(t *testing.T) {
 			_ = s.Close()
 			t.Fatalf("%s: two servers share an embedded database", name)
 		}
-		if !strings.Contains(err.Error(), "another server") {
+		if !strings.Contains(err.Error(), "in use by another Latchkey process") {
 			t.Errorf("%s: does not say why: %v", name, err)
 		}
 	}
