@@ -46,7 +46,7 @@ func TestBackupAndRotation(t *testing.T) {
 	if got := typed(t, 1, "backup", backup, "--data-dir", p.dir); !strings.Contains(got, "exists already") {
 		t.Errorf("a second time: %s", got)
 	}
-	if got := typed(t, 1, "key", "rotate", "--data-dir", p.dir); !strings.Contains(got, "stop it first") {
+	if got := typed(t, 1, "key", "rotate", "--data-dir", p.dir); !strings.Contains(got, "stop that first") {
 		t.Errorf("beside a server: %s", got)
 	}
 	here := "sqlite:" + filepath.Join(p.dir, "latchkey.db")
@@ -56,7 +56,7 @@ func TestBackupAndRotation(t *testing.T) {
 	}
 	for _, url := range []string{here, "sqlite:" + link} {
 		got := typed(t, 1, "key", "rotate", "--database", url, "--key-file", p.dir+".key", "--data-dir", filepath.Join(root, "elsewhere"))
-		if !strings.Contains(got, "stop it first") {
+		if !strings.Contains(got, "stop that first") {
 			t.Errorf("beside a server with another data directory: %s", got)
 		}
 	}

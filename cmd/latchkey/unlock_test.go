@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -23,8 +24,9 @@ func TestAnUnlockThatFailedSaysWhatIsKnown(t *testing.T) {
 		{&propertyv1.Act{Result: "unknown", Reason: &silent}, "the door may have opened: the lock did not answer"},
 		{&propertyv1.Act{Result: "unknown", Deadline: until}, "the door may have opened, or may open until 09:30:15 UTC: nothing came back"},
 	} {
-		if got := unopened(tt.act).Error(); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.act, got, tt.want)
+		f, ok := fault.Of(unopened(tt.act))
+		if !ok || f.Message != tt.want {
+			t.Errorf("%v: %v, want %q", tt.act, f, tt.want)
 		}
 	}
 	for word := range whyNot {
