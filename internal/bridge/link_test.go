@@ -47,7 +47,7 @@ func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
 		{"nowhere to connect", func(s *service, _ *Enrolment) {
 			s.spoil = func(r *lockv1.EnrollResponse) { r.ConnectAddress = "" }
 		}, "names no bridge"},
-		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "no join code"},
+		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "no complete join code"},
 		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
 		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "under TLS only"},
 	} {

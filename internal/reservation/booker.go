@@ -49,6 +49,15 @@ func (k Keeper) sealBooker(ctx context.Context, propertyID, reservationID string
 	return sealed, nil
 }
 
+// CopyBooker seals what was sealed for one reservation for another of the same property.
+func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toID string, sealed []byte) ([]byte, error) {
+	raw, err := keys.Open(ctx, propertyID, bookerOf(fromID), sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open the booker of %s: %w", fromID, err)
+	}
+	return keys.Seal(ctx, propertyID, bookerOf(toID), raw)
+}
+
 func bookerOf(reservationID string) string { return "booker/" + reservationID }
 
 func (b Booker) same(other Booker) bool { return reflect.DeepEqual(b, other) }
