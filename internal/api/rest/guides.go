@@ -27,7 +27,7 @@ var guideOrder = []string{"quick-start", "partner-guide", "bridge-guide", "locks
 // outside are links to files of the repository that the server does not have. Their text stays.
 var outside = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
-// AddGuides serves Markdown files as pages at /docs/NAME, and at /NAME.md in docs, where they link to each other, and the
+// AddGuides serves Markdown files as pages at /docs/NAME, with and without the .md by which they link to each other, and the
 // entrance at / that leads to all pages.
 func (d *Docs) AddGuides(files fs.FS) error {
 	names, err := fs.Glob(files, "*.md")
