@@ -62,7 +62,7 @@ var groups = kong.ExplicitGroups([]kong.Group{
 type streams struct {
 	in        io.Reader
 	out, errs io.Writer // they escape what controls a terminal
-	raw       io.Writer // out as it is, for programs
+	raw       io.Writer // out without escaping, for programs
 }
 
 // commandOf is the command that a command line was about when it went wrong, followed by a
