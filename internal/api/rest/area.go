@@ -19,7 +19,7 @@ type Area struct {
 	example string
 }
 
-// Partner is the area of those who integrate, and the first page.
+// Partner is the area of PMS vendors, and the first page.
 func Partner(openapi []byte) Area {
 	return Area{
 		Name: "partner", Package: "latchkey.partner.v1", OpenAPI: openapi,
@@ -44,7 +44,7 @@ func Property(openapi []byte) Area {
 	}
 }
 
-// Admin is the area of whoever runs the installation.
+// Admin is the area of the installation's operators.
 func Admin(openapi []byte) Area {
 	return Area{
 		Name: "admin", Package: "latchkey.admin.v1", OpenAPI: openapi,
@@ -57,8 +57,9 @@ func Admin(openapi []byte) Area {
 func Guest(openapi []byte) Area {
 	return Area{
 		Name: "guest", Package: "latchkey.guest.v1", OpenAPI: openapi,
-		caller:  "No call has a credential: each carries its own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; the documents in them are those of <code>docs/smartkey.md</code>.",
-		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
+		caller: "No call has a credential: each carries its own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; <a href=\"/docs/smartkey\">SmartKey, version 1</a> describes the documents in them.",
+		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" \
+  -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
 	}
 }
 
