@@ -21,12 +21,12 @@ type operatorTokenCommands struct {
 
 type operatorTokenCreate struct {
 	Name string        `arg:"" help:"Whose it is."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 720h. Left out: it does not."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 30d. Left out: it does not."`
 }
 
 func (operatorTokenCreate) Help() string {
 	return `Example, on the server's machine and then elsewhere:
-  latchkey admin token create "Ana's laptop" --ttl 720h
+  latchkey admin token create "Ana's laptop" --ttl 30d
   LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_... latchkey property list`
 }
 
@@ -56,11 +56,18 @@ func (*operatorTokenList) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 type operatorTokenRevoke struct {
-	ID string `arg:"" name:"token" help:"The token's id (tok_...), not its secret."`
+	ID string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
 }
 
 func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		tokens := aToken("latchkey admin token list", func(s *session) (*adminv1.TokenList, error) {
+			answer, err := adminv1.NewTokenServiceClient(s.conn).ListOperatorTokens(s, &adminv1.ListOperatorTokensRequest{})
+			return answer.GetData(), err
+		})
+		if err := s.resolve(tokens, &c.ID); err != nil {
+			return err
+		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeOperatorToken(s, &adminv1.RevokeOperatorTokenRequest{Id: c.ID})
 		if err != nil {
 			return err

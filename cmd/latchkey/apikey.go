@@ -43,12 +43,12 @@ func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type apiKeyRotate struct {
-	Overlap int32 `placeholder:"MINUTES" help:"The old one stays valid this long. Left out: it stops at once."`
+	Overlap minutes `placeholder:"DURATION" help:"The old one stays valid this long, such as 1d. Left out: it stops at once."`
 }
 
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: c.Overlap})
+		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})
 		if err != nil {
 			return err
 		}

@@ -66,11 +66,14 @@ type appTokenCommands struct {
 }
 
 type appTokenList struct {
-	App string `required:"" placeholder:"ID" help:"The app: app_..."`
+	App string `required:"" placeholder:"APP" help:"The app, by name or id."`
 }
 
 func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		if err := s.resolve(anApp, &c.App); err != nil {
+			return err
+		}
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
 		if err != nil {
 			return err
@@ -80,12 +83,15 @@ func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type appTokenCreate struct {
-	App  string `required:"" placeholder:"ID" help:"The app: app_..."`
+	App  string `required:"" placeholder:"APP" help:"The app, by name or id."`
 	Name string `help:"What to call the token."`
 }
 
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		if err := s.resolve(anApp, &c.App); err != nil {
+			return err
+		}
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})
 		if err != nil {
 			return err
@@ -95,18 +101,21 @@ func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error 
 }
 
 type appTokenRotate struct {
-	App     string `required:"" placeholder:"ID" help:"The app: app_..."`
-	Overlap int32  `placeholder:"MINUTES" help:"The others stay valid this long. Left out: they stop at once."`
+	App     string  `required:"" placeholder:"APP" help:"The app, by name or id."`
+	Overlap minutes `placeholder:"DURATION" help:"The others stay valid this long, such as 1d. Left out: they stop at once."`
 }
 
 func (appTokenRotate) Help() string {
 	return `Example, which gives the vendor a day to change over:
-  latchkey app token rotate --app app_... --overlap 1440`
+  latchkey app token rotate --app app_... --overlap 1d`
 }
 
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: c.Overlap})
+		if err := s.resolve(anApp, &c.App); err != nil {
+			return err
+		}
+		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})
 		if err != nil {
 			return err
 		}
@@ -115,12 +124,22 @@ func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error 
 }
 
 type appTokenRevoke struct {
-	App string `required:"" placeholder:"ID" help:"The app: app_..."`
-	ID  string `arg:"" name:"token" help:"The token's id (tok_...), not its secret."`
+	App string `required:"" placeholder:"APP" help:"The app, by name or id."`
+	ID  string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
 }
 
 func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		if err := s.resolve(anApp, &c.App); err != nil {
+			return err
+		}
+		tokens := aToken("latchkey app token list --app "+c.App, func(s *session) (*adminv1.TokenList, error) {
+			answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})
+			return answer.GetData(), err
+		})
+		if err := s.resolve(tokens, &c.ID); err != nil {
+			return err
+		}
 		answer, err := adminv1.NewAppServiceClient(s.conn).RevokeClientToken(s, &adminv1.RevokeClientTokenRequest{AppId: c.App, Id: c.ID})
 		if err != nil {
 			return err

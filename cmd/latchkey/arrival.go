@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -10,12 +12,12 @@ import (
 type arrivalsCommand struct {
 	remote `embed:""`
 
-	Date string `placeholder:"YYYY-MM-DD" help:"The day, in the property's time zone; left out: today."`
-	Bad  bool   `help:"Only those that are not ready."`
+	Date string `placeholder:"YYYY-MM-DD" help:"The day, in the property's time zone. Left out: today."`
+	Bad  bool   `help:"Only arrivals that are not ready."`
 }
 
 func (arrivalsCommand) Help() string {
-	return `Each stay that begins that day, whether its doors will open, and what to fix before the guest comes. Examples:
+	return `Lists each stay that begins that day, whether its doors will open, and what to fix before the guest comes. Those with the worst problems come first. Examples:
   latchkey arrivals
   latchkey arrivals --date 2026-07-01 --bad`
 }
@@ -37,15 +39,20 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 				break
 			}
 		}
+		all.List = worstFirst(all.GetList())
 		zone, err := s.zone()
 		if err != nil {
 			return err
 		}
-		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, func() { s.arrivals(zone, all.GetList()) })
+		none := "Nobody arrives."
+		if c.Bad {
+			none = "No arrival needs attention."
+		}
+		return s.answer(&propertyv1.ListArrivalsResponse{Data: all}, func() { s.arrivals(zone, none, all.GetList()) })
 	})
 }
 
-// zone is the property's time zone, in which a day of arrivals is meant.
+// zone is the property's time zone, in which the days and times of arrivals are meant.
 func (s *session) zone() (*time.Location, error) {
 	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 	if err != nil {
@@ -54,18 +61,53 @@ func (s *session) zone() (*time.Location, error) {
 	return time.LoadLocation(answer.GetData().GetTimeZone())
 }
 
-// arrivals prints a row for each arrival, and one more for each further thing to fix.
-func (s *session) arrivals(zone *time.Location, list []*propertyv1.Arrival) {
+// verdicts are the verdicts on arrivals in words, the worst first.
+var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
+
+// readiness is a verdict in words, and its rank: the worst is 0.
+func readiness(verdict string) (words string, rank int) {
+	for i, v := range verdicts {
+		if v.verdict == verdict {
+			return v.words, i
+		}
+	}
+	return verdict, len(verdicts)
+}
+
+// worstFirst orders the arrivals of a day by their readiness, then by time and room. The service orders only within a page.
+func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {
+		_, ra := readiness(a.GetVerdict())
+		_, rb := readiness(b.GetVerdict())
+		return cmp.Or(ra-rb, a.GetFrom().AsTime().Compare(b.GetFrom().AsTime()), natural(a.GetSpaceName(), b.GetSpaceName()))
+	})
+	return list
+}
+
+// arrivals prints a row for each arrival, and another for each further thing to fix.
+func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
+	if len(list) > 0 {
+		s.say("%s, times of %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)
+	}
 	var rows [][]string
 	for _, a := range list {
-		row := []string{a.GetReservationId(), a.GetPmsNumber(), whenIn(zone, a.GetFrom()), a.GetState(), a.GetVerdict()}
+		words, _ := readiness(a.GetVerdict())
+		row := []string{dash(a.GetGuestName()), dash(a.GetSpaceName()), a.GetFrom().AsTime().In(zone).Format("15:04"), words, a.GetPmsNumber()}
 		if len(a.GetFixes()) == 0 {
 			rows = append(rows, row)
 		}
 		for _, f := range a.GetFixes() {
-			rows = append(rows, append(row, f.GetSeverity(), dash(f.GetDoorName()), f.GetText()))
-			row = []string{"", "", "", "", ""}
+			why := f.GetText()
+			if f.GetDoorName() != "" {
+				why = f.GetDoorName() + ": " + why
+			}
+			rows = append(rows, append(row, why))
+			row = make([]string, len(row))
 		}
 	}
-	s.table("Nobody arrives.", []string{"id", "number", "from", "state", "verdict", "severity", "door", "what to do"}, rows)
+	s.table(none, []string{"guest", "room", "time", "readiness", "number", "why"}, rows)
+	if slices.ContainsFunc(list, func(a *propertyv1.Arrival) bool { return a.GetVerdict() != "ready" }) {
+		s.next("latchkey reservation explain NUMBER    tells what led there, and what to do")
+	}
 }

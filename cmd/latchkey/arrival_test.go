@@ -21,9 +21,56 @@ func TestArrivalsAreInTheZoneOfTheProperty(t *testing.T) {
 	}
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: &out}}
-	s.arrivals(zone, []*propertyv1.Arrival{{ReservationId: "rsv_1", From: timestamppb.New(time.Date(2026, 7, 1, 6, 0, 0, 0, time.UTC))}})
-	if !strings.Contains(out.String(), "2026-07-01 15:00:00 JST") {
+	s.arrivals(zone, "", []*propertyv1.Arrival{{ReservationId: "rsv_1", From: timestamppb.New(time.Date(2026, 6, 30, 20, 0, 0, 0, time.UTC))}})
+	if !strings.Contains(out.String(), "Wednesday, 1 July 2026") || !strings.Contains(out.String(), "05:00") {
 		t.Error(out.String())
+	}
+}
+
+// The worst arrivals of a day come first, on whichever page of the answer they were.
+func TestArrivalsWorstFirst(t *testing.T) {
+	at := func(hour int) *timestamppb.Timestamp {
+		return timestamppb.New(time.Date(2026, 7, 1, hour, 0, 0, 0, time.UTC))
+	}
+	room := func(name string) *string { return &name }
+	list := worstFirst([]*propertyv1.Arrival{
+		{GuestName: "Ready", Verdict: "ready", From: at(9), SpaceName: room("101"), PmsNumber: "1"},
+		{GuestName: "Later", Verdict: "notReady", From: at(18), SpaceName: room("102"), PmsNumber: "2"},
+		{GuestName: "Risk", Verdict: "atRisk", From: at(15), SpaceName: room("12"), PmsNumber: "3", Fixes: []*propertyv1.ArrivalFix{{Text: "Charge it."}, {Text: "Map it."}}},
+		{GuestName: "Risk too", Verdict: "atRisk", From: at(15), SpaceName: room("2"), PmsNumber: "4"},
+		{GuestName: "Sooner", Verdict: "notReady", From: at(12), PmsNumber: "5", Fixes: []*propertyv1.ArrivalFix{{Text: "Assign a room.", DoorName: room("103")}}},
+	})
+	var out bytes.Buffer
+	s := &session{remote: &remote{}, streams: &streams{out: &out}}
+	s.arrivals(time.UTC, "", list)
+	want := `Wednesday, 1 July 2026, times of UTC
+
+GUEST     ROOM  TIME   READINESS  NUMBER  WHY
+Sooner    -     12:00  not ready  5       103: Assign a room.
+Later     102   18:00  not ready  2
+Risk too  2     15:00  at risk    4
+Risk      12    15:00  at risk    3       Charge it.
+                                          Map it.
+Ready     101   09:00  ready      1
+
+Next:
+  latchkey reservation explain NUMBER    tells what led there, and what to do
+`
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	rows := [][]string{{"A", "B", "C"}, {"1", "", "one two three four five six seven"}, {"", "22"}, {"ü", "3", "indivisible-words-are-left-whole now"}}
+	for width, want := range map[int]string{
+		0:  "A  B   C\n1      one two three four five six seven\n   22\nü  3   indivisible-words-are-left-whole now",
+		30: "A  B   C\n1      one two three four five\n       six seven\n   22\nü  3   indivisible-words-are-left-whole\n       now",
+		20: "A  B   C\n1      one two three four five six seven\n   22\nü  3   indivisible-words-are-left-whole now",
+	} {
+		if got := strings.Join(columnsOf(rows, width), "\n"); got != want {
+			t.Errorf("at width %d:\n%s\nwant:\n%s", width, got, want)
+		}
 	}
 }
 

@@ -41,11 +41,14 @@ func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type bridgeJoinCode struct {
-	ID string `arg:"" name:"bridge" help:"brg_..."`
+	ID string `arg:"" name:"bridge" help:"By name or id (brg_...)."`
 }
 
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aBridge, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -86,7 +89,7 @@ func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type bridgeRevoke struct {
-	ID string `arg:"" name:"bridge" help:"brg_..."`
+	ID string `arg:"" name:"bridge" help:"By name or id (brg_...)."`
 }
 
 func (bridgeRevoke) Help() string {
@@ -95,6 +98,9 @@ func (bridgeRevoke) Help() string {
 
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aBridge, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})
 		if err != nil {
 			return err

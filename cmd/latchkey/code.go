@@ -24,32 +24,41 @@ type codeCommands struct {
 
 type codeList struct {
 	Kind  string `enum:",staff,oneTime,backup" default:"" help:"Only those of this kind: staff, oneTime or backup."`
-	Lock  string `placeholder:"ID" help:"Only the backup codes of this lock."`
+	Lock  string `placeholder:"LOCK" help:"Only the backup codes of this lock, by name, address or id."`
 	Ended bool   `help:"Those that ended, too."`
 }
 
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &c.Lock); err != nil {
+			return err
+		}
 		if c.Lock != "" {
 			if _, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.Lock}); err != nil {
 				return err
 			}
 		}
-		all := &propertyv1.CodeList{}
-		for token := ""; ; {
-			answer, err := propertyv1.NewCodeServiceClient(s.conn).ListCodes(s, &propertyv1.ListCodesRequest{
-				Kind: c.Kind, LockId: c.Lock, Ended: c.Ended, PageSize: 200, PageToken: token,
-			})
-			if err != nil {
-				return err
-			}
-			all.List = append(all.List, answer.GetData().GetList()...)
-			if token = answer.GetData().GetNextPageToken(); token == "" {
-				break
-			}
+		all, err := s.allCodes(&propertyv1.ListCodesRequest{Kind: c.Kind, LockId: c.Lock, Ended: c.Ended})
+		if err != nil {
+			return err
 		}
-		return s.answer(&propertyv1.ListCodesResponse{Data: all}, func() { s.codeTable(c.none(), all.GetList()) })
+		return s.answer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, func() { s.codeTable(c.none(), all) })
 	})
+}
+
+// allCodes lists codes, page by page.
+func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code, error) {
+	var all []*propertyv1.Code
+	for req.PageSize = 200; ; {
+		answer, err := propertyv1.NewCodeServiceClient(s.conn).ListCodes(s, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, answer.GetData().GetList()...)
+		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
+			return all, nil
+		}
+	}
 }
 
 // none is what an empty list says. Backup codes are not made by hand.
@@ -64,11 +73,14 @@ func (c *codeList) none() string {
 }
 
 type codeShow struct {
-	ID string `arg:"" name:"code" help:"cod_..."`
+	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
 }
 
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aCode, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -91,7 +103,7 @@ func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 
 type codeCreate struct {
 	Holder   string   `arg:"" help:"Whose it is, such as \"Cleaning, Ana\"."`
-	Door     []string `placeholder:"ID" help:"A space (spc_...) or gate (gat_...) it opens; again for more."`
+	Door     []string `placeholder:"DOOR" help:"A space or gate that it opens, by name or id. Repeat for more."`
 	AllRooms bool     `help:"Every space with a lock, besides these doors."`
 	Hours    []string `sep:"none" placeholder:"DAYS FROM-TO" help:"When in the week, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"; again for more. Left out: at any hour."`
 	From     string   `placeholder:"TIME" help:"Opens from here, such as 2026-07-01T08:00:00+02:00. Left out: now."`
@@ -101,8 +113,8 @@ type codeCreate struct {
 
 func (codeCreate) Help() string {
 	return `The PIN is drawn by the service: latchkey code reveal shows it. Examples:
-  latchkey code create "Cleaning, Ana" --all-rooms --door gat_... --hours "mon-fri 08:00-16:00"
-  latchkey code create Plumber --door spc_... --one-time`
+  latchkey code create "Cleaning, Ana" --all-rooms --door "Main entrance" --hours "mon-fri 08:00-16:00"
+  latchkey code create Plumber --door 201 --one-time`
 }
 
 func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -131,6 +143,9 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		*t.to = timestamppb.New(at)
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolveAll(aDoor, req.DoorIds); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).CreateCode(s, req)
 		if err != nil {
 			return err
@@ -143,11 +158,14 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type codeReveal struct {
-	ID string `arg:"" name:"code" help:"cod_..."`
+	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
 }
 
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aCode, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -162,11 +180,14 @@ func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type codeRevoke struct {
-	ID string `arg:"" name:"code" help:"cod_..."`
+	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
 }
 
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aCode, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -179,11 +200,14 @@ func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type codeSwap struct {
-	Lock string `arg:"" help:"lck_..."`
+	Lock string `arg:"" help:"By name, address or id (lck_...)."`
 }
 
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &c.Lock); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})
 		if err != nil {
 			return err
@@ -199,7 +223,7 @@ func (s *session) codes(list []*propertyv1.Code) { s.codeTable(noCode, list) }
 func (s *session) codeTable(none string, list []*propertyv1.Code) {
 	var rows [][]string
 	for _, c := range list {
-		where := fmt.Sprintf("%d doors", len(c.GetDoorIds()))
+		where := count(len(c.GetDoorIds()), "door")
 		switch {
 		case c.LockId != nil:
 			where = c.GetLockId()

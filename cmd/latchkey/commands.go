@@ -63,6 +63,7 @@ type streams struct {
 	in        io.Reader
 	out, errs io.Writer // they escape what controls a terminal
 	raw       io.Writer // out without escaping, for programs
+	width     int       // of the terminal; 0: out is no terminal
 }
 
 // commandOf is the command that a command line was about when it went wrong, followed by a

@@ -81,6 +81,9 @@ func explain(err error, n naming) string {
 		text += " (" + said.GetReason() + ")"
 	}
 	text += id
+	if done := (*partly)(nil); errors.As(err, &done) {
+		text += "\n" + done.done
+	}
 	if a := adviceOn(st.Code(), said); a != "" {
 		text += "\n" + a
 	}

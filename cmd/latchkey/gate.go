@@ -19,17 +19,20 @@ type gateCommands struct {
 type gateCreate struct {
 	Name  string   `arg:"" help:"What people call it."`
 	Floor string   `help:"The floor, as people call it."`
-	Space []string `placeholder:"ID" help:"Spaces whose guests it lets in: spc_... Left out: those of all."`
+	Space []string `placeholder:"SPACE" help:"A space whose guests it lets in, by name or id. Repeat for more. Left out: the guests of all."`
 }
 
 func (gateCreate) Help() string {
 	return `Examples:
   latchkey gate create "Main entrance"
-  latchkey gate create "Second floor" --space spc_... --space spc_...`
+  latchkey gate create "Second floor" --space 201 --space 202`
 }
 
 func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolveAll(aSpace, c.Space); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).CreateGate(s, &propertyv1.CreateGateRequest{Name: c.Name, Floor: c.Floor, SpaceIds: c.Space})
 		if err != nil {
 			return err
@@ -54,10 +57,10 @@ func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type gateSet struct {
-	ID    string   `arg:"" name:"gate" help:"gat_..."`
+	ID    string   `arg:"" name:"gate" help:"By name or id (gat_...)."`
 	Name  *string  `help:"What people call it."`
 	Floor *string  `help:"The floor, as people call it."`
-	Space []string `placeholder:"ID" xor:"spaces" help:"Replaces the spaces whose guests it lets in."`
+	Space []string `placeholder:"SPACE" xor:"spaces" help:"Replaces the spaces whose guests it lets in."`
 	All   bool     `xor:"spaces" help:"It lets in the guests of all spaces."`
 }
 
@@ -66,6 +69,12 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 		return errNothing
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aGate, &c.ID); err != nil {
+			return err
+		}
+		if err := s.resolveAll(aSpace, c.Space); err != nil {
+			return err
+		}
 		req := &propertyv1.UpdateGateRequest{Id: c.ID, Name: c.Name, Floor: c.Floor}
 		if c.All || len(c.Space) > 0 {
 			req.Spaces = &propertyv1.SpaceIds{Ids: c.Space}
@@ -79,11 +88,14 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type gateDelete struct {
-	ID string `arg:"" name:"gate" help:"gat_..."`
+	ID string `arg:"" name:"gate" help:"By name or id (gat_...)."`
 }
 
 func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aGate, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewGateServiceClient(s.conn).DeleteGate(s, &propertyv1.DeleteGateRequest{Id: c.ID})
 		if err != nil {
 			return err

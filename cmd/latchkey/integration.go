@@ -22,7 +22,7 @@ type integrationCommands struct {
 }
 
 type integrationConnect struct {
-	App   string   `arg:"" help:"The app: app_..., from latchkey app list."`
+	App   string   `arg:"" help:"The app, by name or id (latchkey app list)."`
 	Name  string   `help:"What to call it. Left out: as the app is called."`
 	Scope []string `placeholder:"SCOPE" help:"What it may do: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Left out: all but guests:read."`
 }
@@ -36,6 +36,9 @@ The access token goes to the vendor. With it and its client token the vendor reg
 
 func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolveApp(&c.App); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ConnectApp(s, &propertyv1.ConnectAppRequest{AppId: c.App, Name: c.Name, Scopes: c.Scope})
 		if err != nil {
 			return err
@@ -72,11 +75,14 @@ func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type integrationShow struct {
-	ID string `arg:"" name:"integration" help:"int_..."`
+	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
 }
 
 func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -86,7 +92,7 @@ func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 type integrationSet struct {
-	ID    string   `arg:"" name:"integration" help:"int_..."`
+	ID    string   `arg:"" name:"integration" help:"By name or id (int_...)."`
 	Name  *string  `help:"What to call it."`
 	Scope []string `placeholder:"SCOPE" help:"Replaces the scopes."`
 }
@@ -96,6 +102,9 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 		return errNothing
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
 		if err != nil {
 			return err
@@ -105,13 +114,16 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 }
 
 type rotateToken struct {
-	ID      string `arg:"" name:"integration" help:"int_..."`
-	Overlap int32  `placeholder:"MINUTES" help:"The old one stays valid this long. Left out: it stops at once."`
+	ID      string  `arg:"" name:"integration" help:"By name or id (int_...)."`
+	Overlap minutes `placeholder:"DURATION" help:"The old one stays valid this long, such as 1d. Left out: it stops at once."`
 }
 
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: c.Overlap})
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})
 		if err != nil {
 			return err
 		}
@@ -120,11 +132,14 @@ func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type revokeToken struct {
-	ID string `arg:"" name:"integration" help:"int_..."`
+	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
 }
 
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -136,12 +151,15 @@ func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type rotateSecret struct {
-	ID           string `arg:"" name:"integration" help:"int_..."`
+	ID           string `arg:"" name:"integration" help:"By name or id (int_...)."`
 	DropPrevious bool   `help:"Sign with the new one alone, because the old one leaked. Else calls carry both signatures."`
 }
 
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
 		if err != nil {
 			return err
@@ -151,11 +169,14 @@ func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type readSpaces struct {
-	ID string `arg:"" name:"integration" help:"int_..."`
+	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
 }
 
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -187,7 +208,7 @@ type endpointCommands struct {
 }
 
 type endpointList struct {
-	ID string `arg:"" name:"integration" help:"int_..."`
+	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
 }
 
 func (endpointList) Help() string {
@@ -197,6 +218,9 @@ func (endpointList) Help() string {
 
 func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
 		if err != nil {
 			return err

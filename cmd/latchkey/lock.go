@@ -23,30 +23,37 @@ type lockCommands struct {
 }
 
 type lockList struct {
-	Bridge     string `placeholder:"ID" help:"Only those of this bridge."`
+	Bridge     string `placeholder:"BRIDGE" help:"Only those of this bridge, by name or id."`
 	Unassigned bool   `help:"Only those without a door."`
 }
 
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.knownBridge(c.Bridge); err != nil {
+		if err := s.knownBridge(&c.Bridge); err != nil {
 			return err
 		}
-		all := &propertyv1.LockList{}
-		for token := ""; ; {
-			answer, err := propertyv1.NewLockServiceClient(s.conn).ListLocks(s, &propertyv1.ListLocksRequest{
-				BridgeId: c.Bridge, UnassignedOnly: c.Unassigned, PageSize: 200, PageToken: token,
-			})
-			if err != nil {
-				return err
-			}
-			all.List, all.Total = append(all.List, answer.GetData().GetList()...), answer.GetData().GetTotal()
-			if token = answer.GetData().GetNextPageToken(); token == "" {
-				break
-			}
+		all, err := s.allLocks(&propertyv1.ListLocksRequest{BridgeId: c.Bridge, UnassignedOnly: c.Unassigned})
+		if err != nil {
+			return err
 		}
-		return s.answer(&propertyv1.ListLocksResponse{Data: all}, func() { s.lockTable(c.none(), all.GetList()) })
+		list := &propertyv1.LockList{List: all, Total: int32(len(all))} //nolint:gosec // a property's locks
+		return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable(c.none(), all) })
 	})
+}
+
+// allLocks lists locks, page by page.
+func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
+	var all []*propertyv1.Lock
+	for req.PageSize = 200; ; {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).ListLocks(s, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, answer.GetData().GetList()...)
+		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
+			return all, nil
+		}
+	}
 }
 
 // none is what an empty list says.
@@ -60,29 +67,30 @@ func (c *lockList) none() string {
 	return noLock
 }
 
-// knownBridge refuses a bridge that is not there: of it, too, there would be no lock.
-func (s *session) knownBridge(bridge string) error {
-	if bridge == "" {
+// knownBridge refuses a bridge that does not exist, even one named by its id: the list of its locks would be empty.
+func (s *session) knownBridge(bridge *string) error {
+	if *bridge == "" {
 		return nil
 	}
-	answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
+	list, err := aBridge.list(s)
 	if err != nil {
 		return err
 	}
-	for _, b := range answer.GetData().GetList() {
-		if b.GetId() == bridge {
-			return nil
-		}
+	if *bridge, err = aBridge.choose(*bridge, list); err != nil {
+		return s.saidAgain(err)
 	}
-	return errors.New(s.again("no bridge " + bridge + " at this property: latchkey bridge list"))
+	return nil
 }
 
 type lockShow struct {
-	ID string `arg:"" name:"lock" help:"lck_..."`
+	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
 }
 
 func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -92,12 +100,15 @@ func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type lockRename struct {
-	ID   string `arg:"" name:"lock" help:"lck_..."`
+	ID   string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
 	Name string `arg:"" help:"What people call it."`
 }
 
 func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UpdateLock(s, &propertyv1.UpdateLockRequest{Id: c.ID, Name: c.Name})
 		if err != nil {
 			return err
@@ -107,21 +118,37 @@ func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type lockAssign struct {
-	ID   string `arg:"" name:"lock" help:"lck_..."`
-	Door string `arg:"" help:"The space (spc_...) or gate (gat_...)."`
+	ID   string `arg:"" optional:"" name:"lock" help:"By name, address or id (lck_...)."`
+	Door string `arg:"" optional:"" help:"The space or gate, by name or id; a bed as DORM/BED."`
+	File string `placeholder:"FILE" help:"Assign many: CSV with the columns lock,door. - reads standard input."`
 }
 
 func (lockAssign) Help() string {
-	return `Access of the stays behind that door follows at once. Example:
-  latchkey lock assign lck_... spc_...`
+	return `Access of the stays behind that door follows at once. Examples:
+  latchkey lock assign 201 201
+  latchkey lock assign 0x00158d0001a2b3c4 "Main entrance"
+  latchkey lock assign --file locks.csv
+
+A file names a lock and a door in each line below the names of the columns. Nothing is assigned if a line is wrong:
+  lock,door
+  201,201
+  Front,Main entrance`
 }
 
 func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
+	switch {
+	case c.File != "" && c.ID != "":
+		return errors.New("name a lock and a door, or --file, not both")
+	case c.File != "":
+		return assignFile(ctx, r, io, c.File)
+	case c.Door == "":
+		return errors.New("name a lock and a door (latchkey lock list, latchkey space list), or many with --file")
+	}
 	return assign(ctx, r, io, c.ID, c.Door)
 }
 
 type lockUnassign struct {
-	ID string `arg:"" name:"lock" help:"lck_..."`
+	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
 }
 
 func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
@@ -130,6 +157,12 @@ func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
 
 func assign(ctx context.Context, r *remote, io *streams, lock, door string) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &lock); err != nil {
+			return err
+		}
+		if err := s.resolve(aDoor, &door); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: &door})
 		if err != nil {
 			return err
@@ -139,7 +172,7 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 }
 
 type lockUnlock struct {
-	ID string `arg:"" name:"lock" help:"lck_..."`
+	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
 }
 
 func (lockUnlock) Help() string {
@@ -177,6 +210,9 @@ var whyNot = map[string]string{
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aLock, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID})
 		if err != nil {
 			return err

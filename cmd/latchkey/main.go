@@ -64,7 +64,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
 		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups,
-		kong.ValueFormatter(describe), kong.PostBuild(environment), kong.Configuration(readSettings))
+		kong.ValueFormatter(describe), durations, kong.PostBuild(environment), kong.Configuration(readSettings))
 	if err != nil {
 		fmt.Fprintln(errs, "latchkey:", err)
 		return 2
@@ -82,7 +82,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		return 2
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
-	if err := chosen.Run(&streams{in: in, out: out, errs: errs, raw: raw}); err != nil {
+	if err := chosen.Run(&streams{in: in, out: out, errs: errs, raw: raw, width: widthOf(raw)}); err != nil {
 		if wantsJSON(chosen) {
 			writeEnvelope(errs, err)
 		} else {

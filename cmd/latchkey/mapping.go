@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
 )
 
 type mappingCommands struct {
@@ -13,17 +15,21 @@ type mappingCommands struct {
 	List      mappingList      `cmd:"" help:"List the partner's rooms and beds, what they are mapped to, and suggestions."`
 	Suggest   mappingSuggest   `cmd:"" help:"Show suggestions by name, or apply them all."`
 	Set       mappingSet       `cmd:"" help:"Map one partner's space to one of ours."`
+	Import    mappingImport    `cmd:"" help:"Map many from a CSV file, all or none."`
 	Unset     mappingUnset     `cmd:"" help:"Remove the mapping of one partner's space."`
 	Conflicts mappingConflicts `cmd:"" help:"List where the mapping and the partner's listing contradict each other."`
 }
 
 type mappingList struct {
-	ID       string `arg:"" name:"integration" help:"int_..."`
+	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
 	Unmapped bool   `help:"Only those that are not mapped."`
 }
 
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		list, err := s.partnerSpaces(c.ID, c.Unmapped)
 		if err != nil {
 			return err
@@ -63,7 +69,7 @@ func (s *session) partnerSpaces(integration string, unmapped bool) (*propertyv1.
 }
 
 type mappingSuggest struct {
-	ID    string `arg:"" name:"integration" help:"int_..."`
+	ID    string `arg:"" name:"integration" help:"By name or id (int_...)."`
 	Apply bool   `help:"Map what is suggested."`
 	Exact bool   `help:"With --apply: only where the names are the same but for case, punctuation and leading zeros."`
 }
@@ -78,6 +84,9 @@ Where two of ours could be meant, nothing is suggested: map it with latchkey map
 
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		if c.Apply {
 			return c.apply(s)
 		}
@@ -134,13 +143,22 @@ func (c *mappingSuggest) apply(s *session) error {
 }
 
 type mappingSet struct {
-	ID       string `arg:"" name:"integration" help:"int_..."`
-	External string `arg:"" name:"partners-id" help:"The partner's id of its space."`
-	Space    string `arg:"" help:"Ours: spc_..."`
+	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name."`
+	Space    string `arg:"" help:"The property's space, by name or id."`
 }
 
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
+		if err := s.resolve(aSpace, &c.Space); err != nil {
+			return err
+		}
+		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).SetMapping(s, &propertyv1.SetMappingRequest{IntegrationId: c.ID, ExternalId: c.External, SpaceId: c.Space})
 		if err != nil {
 			return err
@@ -149,9 +167,92 @@ func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// aPartnerSpace is a space in the listing of a partner.
+func aPartnerSpace(integration string) kind {
+	return kind{"space of the partner", nil, fault.SpaceNotFound, "latchkey mapping list " + integration, func(s *session) ([]candidate, error) {
+		list, err := s.partnerSpaces(integration, false)
+		return partnerSpaceCandidates(list.GetList()), err
+	}}
+}
+
+func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
+	return each(list, func(p *propertyv1.PartnerSpace) candidate {
+		return candidate{p.GetExternalId(), []string{p.GetName()}, p.GetType()}
+	})
+}
+
+type mappingImport struct {
+	ID   string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	File string `arg:"" optional:"" default:"-" help:"CSV with the columns partner,space. - reads standard input."`
+}
+
+func (mappingImport) Help() string {
+	return `Each line names a space of the partner, by its id or name, and a space of the property, by its name or id; a bed as DORM/BED. Example of a file:
+  partner,space
+  R201,201
+  DA-1,Dorm A/1`
+}
+
+var mappingSheet = sheet{columns: []string{"partner", "space"}, needed: []string{"partner", "space"}, row: "mapping", nothing: "nothing was mapped"}
+
+func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
+	records, wrong, err := mappingSheet.readFile(c.File, io)
+	if err != nil {
+		return err
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
+		partners, err := s.partnerSpaces(c.ID, false)
+		if err != nil {
+			return err
+		}
+		spaces, err := s.allSpaces("")
+		if err != nil {
+			return err
+		}
+		mappings, lines := mappingsOf(records, aPartnerSpace(c.ID), partnerSpaceCandidates(partners.GetList()), spaceCandidates(spaces), wrong)
+		if err := wrong.err(mappingSheet.nothing); err != nil {
+			return fmt.Errorf("%s: %w", fileName(c.File), err)
+		}
+		answer, err := propertyv1.NewMappingServiceClient(s.conn).BatchSetMappings(s, &propertyv1.BatchSetMappingsRequest{IntegrationId: c.ID, Mappings: mappings})
+		if err != nil {
+			return &atLines{error: err, list: "mappings", columns: map[string]string{"externalId": "partner", "spaceId": "space"}, lines: lines}
+		}
+		return s.answer(answer, func() {
+			s.say("Mapped %d.", answer.GetData().GetTotal())
+			s.next("latchkey mapping list " + c.ID + " --unmapped    shows what is left")
+		})
+	})
+}
+
+// mappingsOf resolves the names in a file, gives the line of each mapping, and adds what is wrong with lines.
+func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
+	lineOf := map[string]int{}
+	for _, r := range records {
+		external, err := partner.choose(r.cells["partner"], partners)
+		if err != nil {
+			wrong.add(r.line, "%s", explain(err, naming{}))
+		}
+		space, err := aSpace.choose(r.cells["space"], spaces)
+		if err != nil {
+			wrong.add(r.line, "%s", explain(err, naming{}))
+		}
+		for _, id := range []string{"partner " + external, "space " + space} {
+			if _, name, _ := strings.Cut(id, " "); name != "" && lineOf[id] > 0 {
+				wrong.add(r.line, "%s is in line %d too", id, lineOf[id])
+			}
+			lineOf[id] = r.line
+		}
+		mappings, lines = append(mappings, &propertyv1.Mapping{ExternalId: external, SpaceId: &space}), append(lines, r.line)
+	}
+	return mappings, lines
+}
+
 type mappingUnset struct {
-	ID       string `arg:"" name:"integration" help:"int_..."`
-	External string `arg:"" name:"partners-id" help:"The partner's id of its space."`
+	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name."`
 }
 
 func (mappingUnset) Help() string {
@@ -160,6 +261,12 @@ func (mappingUnset) Help() string {
 
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
+		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UnsetMapping(s, &propertyv1.UnsetMappingRequest{IntegrationId: c.ID, ExternalId: c.External})
 		if err != nil {
 			return err
@@ -169,12 +276,15 @@ func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type mappingConflicts struct {
-	ID  string `arg:"" optional:"" name:"integration" help:"Only those of this integration: int_..."`
+	ID  string `arg:"" optional:"" name:"integration" help:"Only those of this integration, by name or id."`
 	All bool   `help:"Those that are healed, too."`
 }
 
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(anIntegration, &c.ID); err != nil {
+			return err
+		}
 		all := &propertyv1.ConflictList{}
 		for token := ""; ; {
 			answer, err := propertyv1.NewMappingServiceClient(s.conn).ListConflicts(s, &propertyv1.ListConflictsRequest{

@@ -46,22 +46,19 @@ func (s *session) secret(name, value, advice string) {
 	s.say("\n%s, shown only this once%s:\n\n    %s", name, advice, value)
 }
 
-// table prints rows in columns. No rows: it says so.
+// table prints rows in columns, or none where there are no rows.
 func (s *session) table(none string, header []string, rows [][]string) {
 	if len(rows) == 0 {
 		s.say("%s", s.again(none))
 		return
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ToUpper(strings.Join(header, "\t")))
-	for _, r := range rows {
-		cells := make([]string, len(r))
-		for i, c := range r {
-			cells[i] = text.Escape(c)
-		}
-		fmt.Fprintln(w, strings.TrimRight(strings.Join(cells, "\t"), "\t"))
+	upper := make([]string, len(header))
+	for i, h := range header {
+		upper[i] = strings.ToUpper(h)
 	}
-	_ = w.Flush()
+	for _, line := range columnsOf(append([][]string{upper}, rows...), s.width) {
+		fmt.Fprintln(s.out, line)
+	}
 }
 
 // facts prints name and value line by line, without what is empty.
@@ -75,8 +72,8 @@ func (s *session) facts(pairs ...string) {
 	_ = w.Flush()
 }
 
-// errNothing refuses a change of nothing, such as one whose only value was an empty variable of a script.
-var errNothing = errors.New("nothing was said to change: --help lists what can be")
+// errNothing refuses a change without any value, such as one whose only value was an empty variable of a script.
+var errNothing = errors.New("nothing to change: name at least one flag; --help lists them")
 
 // when writes a time in the zone of the machine; a dash where there is none.
 func when(t *timestamppb.Timestamp) string {
@@ -89,6 +86,14 @@ func whenIn(zone *time.Location, t *timestamppb.Timestamp) string {
 		return "-"
 	}
 	return t.AsTime().In(zone).Format("2006-01-02 15:04:05 MST")
+}
+
+// count writes a number and a noun: 1 door, 2 doors.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func yes(b bool) string {

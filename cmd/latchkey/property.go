@@ -73,26 +73,34 @@ type propertyList struct{}
 
 func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		client, all := adminv1.NewPropertyServiceClient(s.conn), &adminv1.PropertyList{}
-		for token := ""; ; {
-			answer, err := client.ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 1000, PageToken: token})
-			if err != nil {
-				return err
-			}
-			all.List = append(all.List, answer.GetData().GetList()...)
-			if token = answer.GetData().GetNextPageToken(); token == "" {
-				break
-			}
+		all, err := s.allProperties()
+		if err != nil {
+			return err
 		}
-		return s.answer(&adminv1.ListPropertiesResponse{Data: all}, func() {
+		return s.answer(&adminv1.ListPropertiesResponse{Data: &adminv1.PropertyList{List: all}}, func() {
 			var rows [][]string
-			for _, p := range all.GetList() {
+			for _, p := range all {
 				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
 			}
 			s.table(`There is no property yet. Make one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
 				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
 		})
 	})
+}
+
+// allProperties lists the properties, page by page.
+func (s *session) allProperties() ([]*propertyv1.Property, error) {
+	var all []*propertyv1.Property
+	for req := (&adminv1.ListPropertiesRequest{PageSize: 1000}); ; {
+		answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, answer.GetData().GetList()...)
+		if req.PageToken = answer.GetData().GetNextPageToken(); req.PageToken == "" {
+			return all, nil
+		}
+	}
 }
 
 type propertyShow struct{}

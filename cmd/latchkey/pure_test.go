@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/config"
 )
 
@@ -65,12 +66,22 @@ func commandWords(n *kong.Node) string {
 	return commandWords(n.Parent) + " " + n.Name
 }
 
+// parseSpaces reads a file of spaces as the command does.
+func parseSpaces(text string) ([]*propertyv1.NewSpace, []int, error) {
+	records, wrong, err := spaceSheet.read(strings.NewReader(text))
+	if err != nil {
+		return nil, nil, err
+	}
+	spaces, lines := spacesOf(records, wrong)
+	return spaces, lines, wrong.err(spaceSheet.nothing)
+}
+
 func TestReadSpacesCSV(t *testing.T) {
 	for _, text := range []string{
 		"Name, type ,dorm\n101,Room,\n\n 1 ,Bed,Dorm A\n",
 		"\ufeffname;type;dorm\r\n101;room;\r\n;;\r\n1;BED;Dorm A\r\n",
 	} {
-		spaces, lines, err := readSpacesCSV(strings.NewReader(text))
+		spaces, lines, err := parseSpaces(text)
 		if err != nil || len(spaces) != 2 || spaces[0].GetName() != "101" || spaces[0].GetType() != "Room" ||
 			spaces[1].GetName() != "1" || spaces[1].GetType() != "Bed" || spaces[1].GetParentName() != "Dorm A" || !slices.Equal(lines, []int{2, 4}) {
 			t.Errorf("%q: %v, %v, %v", text, spaces, lines, err)
@@ -79,17 +90,17 @@ func TestReadSpacesCSV(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                    "names the columns",
 		"type,floor\n":        `no column "name"`,
-		"type,name\n":         "holds no space",
-		"type,name\nRoom\n":   "line 2: has 1 values for 2 columns",
+		"type,name\n":         "has no space",
+		"type,name\nRoom\n":   "line 2: has 1 value for 2 columns",
 		many(501):             "more than 500",
 		"type,name,Etage\n":   `unknown column "Etage"`,
 		"type,name,name\n":    "twice",
 		"type,name\nR\xfcm,1": "not UTF-8",
 		"type,name,dorm\nVilla,1,\nRoom,,\nBed,1,\nRoom,2,Dorm A\nRoom,3,\nRoom,3,\nRoom,4,,x": "nothing was created:\n  line 2: type must be one of Room, Dorm, Bed\n  line 3: name must not be empty\n" +
-			"  line 4: dorm must name the dorm of the bed\n  line 5: dorm must be empty: only a bed is in one\n  line 7: name is that of line 6\n  line 8: \"x\" is in a column without a name",
+			"  line 4: dorm must name the dorm of the bed\n  line 5: dorm must be empty: only a bed is in one\n  line 7: name 3 is that of line 6\n  line 8: \"x\" is in a column without a name",
 		"type,name\nRoom,\"1\n": "line 2: ",
 	} {
-		if _, _, err := readSpacesCSV(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := parseSpaces(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.30q: %v, want %q", text, err, want)
 		}
 	}

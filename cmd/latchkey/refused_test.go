@@ -48,7 +48,7 @@ func TestNothingIsNotSaidWrongly(t *testing.T) {
 	room := s.json("space create 101 --type Room")["data"].(map[string]any)["list"].([]any)[0].(map[string]any)["id"].(string)
 	gate := id(s.json("gate create G"))
 	for _, command := range []string{"property set", "integration set " + in, "space set " + room, "gate set " + gate} {
-		s.fails(1, command, "nothing was said to change")
+		s.fails(1, command, "nothing to change")
 	}
 	s.ok("integration set "+in+" --name B", "B")
 	for _, command := range []string{"integration set " + in + " --scope ''", "integration connect " + app + " --scope ''", "gate create H --space ''", "code create X --all-rooms --door ''"} {

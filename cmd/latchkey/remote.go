@@ -35,7 +35,7 @@ type remote struct {
 	DataDir   string `group:"connection" default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server on this machine; commands use the Unix socket in it."`
 	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server elsewhere, instead of the socket. Needs --token."`
 	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better given by the environment."`
-	Property  string `group:"connection" short:"p" placeholder:"ID" env:"LATCHKEY_PROPERTY" help:"Which property is meant. Not needed with a staff token, or while there is only one."`
+	Property  string `group:"connection" short:"p" placeholder:"NAME" env:"LATCHKEY_PROPERTY" help:"Which property is meant, by name or id. Not needed with a staff token, or while there is only one."`
 	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's. With it TLS is spoken to loopback addresses too."`
 	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
@@ -230,10 +230,12 @@ func (s *session) mint() error {
 	return nil
 }
 
-// property is the one that is named, or else the only one there is.
+// property is the id of the named property, or else of the only one.
 func (s *session) property() (string, error) {
 	if s.Property != "" {
-		return s.Property, nil
+		id := s.Property
+		err := s.resolve(aProperty, &id)
+		return id, err
 	}
 	answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 20})
 	if err != nil {
@@ -245,7 +247,7 @@ func (s *session) property() (string, error) {
 	case 1:
 		return list[0].GetId(), nil
 	default:
-		text := "say which property with --property ID (or LATCHKEY_PROPERTY):"
+		text := "which property? Name it with --property NAME-OR-ID (or LATCHKEY_PROPERTY):"
 		for _, p := range list {
 			text += "\n  " + p.GetId() + "  " + p.GetName()
 		}
@@ -253,7 +255,7 @@ func (s *session) property() (string, error) {
 	}
 }
 
-// sameProperty refuses to work for another property than the one that is named: a staff token opens its own alone.
+// sameProperty refuses to work for another property than the named one: a staff token is valid for one property.
 func (s *session) sameProperty() error {
 	if s.Property == "" {
 		return nil
@@ -262,7 +264,7 @@ func (s *session) sameProperty() error {
 	if err != nil {
 		return err
 	}
-	if own := answer.GetData(); own.GetId() != s.Property {
+	if own := answer.GetData(); own.GetId() != s.Property && len(match(s.Property, []candidate{{id: own.GetId(), names: []string{own.GetName()}}})) == 0 {
 		return fmt.Errorf("--property (or LATCHKEY_PROPERTY) names %s, and the token is of %s, %s: leave it out, or use a token of %s", s.Property, own.GetId(), own.GetName(), s.Property)
 	}
 	return nil

@@ -94,11 +94,11 @@ func (s *session) allSpaces(kind string) ([]*propertyv1.Space, error) {
 }
 
 type spaceSet struct {
-	ID      string  `arg:"" name:"space" help:"spc_..."`
+	ID      string  `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
 	Name    *string `help:"What people call it."`
 	Floor   *string `help:"The floor, as people call it."`
 	Type    *string `help:"Room or Dorm."`
-	Dorm    *string `placeholder:"ID" help:"Another dorm for a bed: spc_..."`
+	Dorm    *string `placeholder:"DORM" help:"Another dorm for a bed, by name or id."`
 	Private *bool   `negatable:"" help:"Let as a whole to one party."`
 	Active  *bool   `negatable:"" help:"Switched on. Off, it gives no access."`
 }
@@ -108,6 +108,14 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 		return errNothing
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aSpace, &c.ID); err != nil {
+			return err
+		}
+		if c.Dorm != nil {
+			if err := s.resolve(aSpace, c.Dorm); err != nil {
+				return err
+			}
+		}
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).UpdateSpace(s, &propertyv1.UpdateSpaceRequest{
 			Id: c.ID, Name: c.Name, Floor: c.Floor, Type: c.Type, ParentSpaceId: c.Dorm, IsPrivate: c.Private, IsActive: c.Active,
 		})
@@ -119,11 +127,14 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type spaceDelete struct {
-	ID string `arg:"" name:"space" help:"spc_..."`
+	ID string `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aSpace, &c.ID); err != nil {
+			return err
+		}
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
 		if err != nil {
 			return err

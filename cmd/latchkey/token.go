@@ -18,12 +18,12 @@ type tokenCommands struct {
 type tokenCreate struct {
 	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer reads; operator runs the house: spaces, mapping, locks; owner changes settings and credentials too."`
 	Name string        `help:"Whose it is."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 720h. Left out: it does not."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 30d. Left out: it does not."`
 }
 
 func (tokenCreate) Help() string {
 	return `Example:
-  latchkey token create --role viewer --name "Dashboard in the office" --ttl 720h`
+  latchkey token create --role viewer --name "Dashboard in the office" --ttl 30d`
 }
 
 func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -62,13 +62,20 @@ func (*tokenList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type tokenRevoke struct {
-	ID string `arg:"" name:"token" help:"The token's id (tok_...), not its secret."`
+	ID string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
 }
 
 func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		property, err := s.property()
 		if err != nil {
+			return err
+		}
+		tokens := aToken("latchkey token list", func(s *session) (*adminv1.TokenList, error) {
+			answer, err := adminv1.NewTokenServiceClient(s.conn).ListStaffTokens(s, &adminv1.ListStaffTokensRequest{PropertyId: property})
+			return answer.GetData(), err
+		})
+		if err := s.resolve(tokens, &c.ID); err != nil {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(s, &adminv1.RevokeStaffTokenRequest{PropertyId: property, Id: c.ID})

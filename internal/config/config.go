@@ -39,7 +39,7 @@ type Config struct {
 	// ConnectionsPerAddress bounds each listener but the operators' socket.
 	ConnectionsPerAddress int `group:"serve-listen" default:"512" help:"Connections that one address, of IPv6 one /64, may hold at each listener. Those of trusted proxies are not counted: name with --trusted-proxies what many bridges or callers come through."`
 
-	KeepEvents   time.Duration  `group:"serve-running" default:"8760h" help:"How long events (used by explain), notices and closed conflicts are kept. A problem still open after that is reported again. At least 720h."`
+	KeepEvents   time.Duration  `group:"serve-running" default:"365d" help:"How long events (used by explain), notices and closed conflicts are kept. A problem still open after that is reported again. At least 30d."`
 	SpacesEvery  time.Duration  `group:"serve-partners" default:"15m" help:"How often getSpaces of each partner is read, give or take a tenth."`
 	DrainGrace   *time.Duration `group:"serve-running" placeholder:"DURATION" help:"At a stop, how long the server still answers while it says that it is not ready, so that load balancers notice. Left out: 5s, or 0 where every listener is on loopback."`
 	Drain        time.Duration  `group:"serve-running" default:"20s" help:"At a stop, bridges are asked to leave spread over this time."`
@@ -174,7 +174,7 @@ func (c Config) Validate() error {
 		fail("--tls-cert and --tls-key go together")
 	}
 	if c.KeepEvents < 30*24*time.Hour {
-		fail("--keep-events must be at least 720h")
+		fail("--keep-events must be at least 30d")
 	}
 	if (c.NATS.Cert == "") != (c.NATS.Key == "") {
 		fail("--nats-cert and --nats-key go together")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -8,11 +9,24 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"latchkey.dev/internal/clock"
 )
+
+// durations are read as the command line reads them.
+var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := c.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := clock.ParseDuration(text)
+	target.SetInt(int64(d))
+	return err
+}))
 
 func TestDefaultsAreTheFlags(t *testing.T) {
 	var c Config
-	p, err := kong.New(&c, kong.DefaultEnvars("LATCHKEY_TEST"))
+	p, err := kong.New(&c, kong.DefaultEnvars("LATCHKEY_TEST"), durations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +47,7 @@ func TestDefaultsAreTheFlags(t *testing.T) {
 
 func TestEveryFlagExplainsItself(t *testing.T) {
 	var c Config
-	p, err := kong.New(&c)
+	p, err := kong.New(&c, durations)
 	if err != nil {
 		t.Fatal(err)
 	}

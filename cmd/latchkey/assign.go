@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+var lockSheet = sheet{columns: []string{"lock", "door"}, needed: []string{"lock", "door"}, row: "lock", nothing: "nothing was assigned"}
+
+// assignment puts a lock on a door.
+type assignment struct {
+	line       int
+	lock, door string // ids
+}
+
+// assignFile puts the locks of a file on doors. Nothing is assigned where a line is wrong.
+func assignFile(ctx context.Context, r *remote, io *streams, file string) error {
+	records, wrong, err := lockSheet.readFile(file, io)
+	if err != nil {
+		return err
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		known, err := s.allLocks(&propertyv1.ListLocksRequest{})
+		if err != nil {
+			return err
+		}
+		doors, err := aDoor.list(s)
+		if err != nil {
+			return err
+		}
+		plan := planAssignments(records, known, doors, wrong)
+		if err := wrong.err(lockSheet.nothing); err != nil {
+			return fmt.Errorf("%s: %w", fileName(file), err)
+		}
+		return s.assignAll(plan)
+	})
+}
+
+// planAssignments resolves the names in a file, and adds what is wrong with lines. A lock that is at its door already is left out.
+func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
+	locks := lockCandidates(known)
+	lineOf := map[string]int{} // of each lock and door
+	for _, r := range records {
+		a := assignment{line: r.line}
+		for _, cell := range []struct {
+			k    kind
+			word string
+			list []candidate
+			to   *string
+		}{{aLock, r.cells["lock"], locks, &a.lock}, {aDoor, r.cells["door"], doors, &a.door}} {
+			id, err := cell.k.choose(cell.word, cell.list)
+			switch {
+			case cell.word == "":
+				wrong.add(r.line, "%s is missing", cell.k.noun)
+			case err != nil:
+				wrong.add(r.line, "%s", explain(err, naming{}))
+			case lineOf[id] > 0:
+				wrong.add(r.line, "%s %s is in line %d too", cell.k.noun, cell.word, lineOf[id])
+			default:
+				*cell.to, lineOf[id] = id, r.line
+			}
+		}
+		if a.lock == "" || a.door == "" {
+			continue
+		}
+		holder := slices.IndexFunc(known, func(l *propertyv1.Lock) bool { return l.GetDoorId() == a.door })
+		switch {
+		case holder < 0:
+			plan = append(plan, a)
+		case known[holder].GetId() != a.lock:
+			wrong.add(r.line, "%s has lock %s (%s) already; take it off first: latchkey lock unassign %s",
+				r.cells["door"], known[holder].GetName(), known[holder].GetId(), known[holder].GetId())
+		}
+	}
+	return plan
+}
+
+// partly is an error of the server in the middle of many changes, with a sentence about what was done.
+type partly struct {
+	error
+	done string
+}
+
+func (e *partly) Unwrap() error { return e.error }
+
+func wereLocks(n int) string {
+	if n == 1 {
+		return "1 lock was"
+	}
+	return fmt.Sprintf("%d locks were", n)
+}
+
+// assignAll carries out a plan, one call for each lock.
+func (s *session) assignAll(plan []assignment) error {
+	list := &propertyv1.LockList{}
+	for _, a := range plan {
+		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: a.lock, DoorId: &a.door})
+		if err != nil {
+			return &partly{err, fmt.Sprintf("This is about line %d. %s before it assigned, the rest not: run the command again to go on from there.", a.line, wereLocks(len(list.GetList())))}
+		}
+		list.List = append(list.List, answer.GetData())
+	}
+	list.Total = int32(len(list.GetList())) //nolint:gosec // at most mostRows
+	return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable("Every lock is at its door already.", list.GetList()) })
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	goio "io"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	mostFaults = 50      // listed of one file
+	mostRows   = 500     // as many as one call takes
+	mostCSV    = 4 << 20 // bytes, far more than so many rows need
+)
+
+// sheet is the form of a CSV file that a command reads.
+type sheet struct {
+	columns []string
+	needed  []string // columns that must be there
+	row     string   // what a row is, such as "space"
+	nothing string   // what did not happen where a line is wrong, such as "nothing was created"
+}
+
+// record is one line of a file: a cell for each column.
+type record struct {
+	line  int
+	cells map[string]string
+}
+
+// faults are the wrong lines of a file.
+type faults struct{ list []wrongLine }
+
+type wrongLine struct {
+	line int
+	what string
+}
+
+func (f *faults) add(line int, format string, args ...any) {
+	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
+}
+
+// err lists the wrong lines; nil where there are none.
+func (f *faults) err(nothing string) error {
+	if len(f.list) == 0 {
+		return nil
+	}
+	text := nothing + ":"
+	slices.SortStableFunc(f.list, func(a, b wrongLine) int { return a.line - b.line })
+	for _, w := range f.list[:min(len(f.list), mostFaults)] {
+		text += fmt.Sprintf("\n  line %d: %s", w.line, strings.ReplaceAll(w.what, "\n", "\n  "))
+	}
+	if n := len(f.list) - mostFaults; n > 0 {
+		text += fmt.Sprintf("\n  and %d more", n)
+	}
+	return errors.New(text)
+}
+
+// openFile opens a file that a command names; - is standard input.
+func openFile(name string, io *streams) (goio.ReadCloser, error) {
+	if name == "-" {
+		return goio.NopCloser(io.in), nil
+	}
+	return os.Open(name)
+}
+
+// fileName is what errors call a file.
+func fileName(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
+}
+
+// readFile reads the records of a file, whose name begins an error.
+func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
+	f, err := openFile(name, io)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	records, wrong, err := sh.read(f)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", fileName(name), err)
+	}
+	return records, wrong, nil
+}
+
+// read reads records, and collects the lines that are wrong in form.
+func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
+	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(raw) > mostCSV:
+		return nil, nil, fmt.Errorf("is larger than %d MiB; split the file", mostCSV>>20)
+	case !utf8.Valid(raw):
+		return nil, nil, errors.New("is not UTF-8; save it as CSV in UTF-8")
+	}
+	// Spreadsheets begin a file with a byte order mark, and separate columns as is usual in the country.
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
+	lines := csv.NewReader(bytes.NewReader(raw))
+	first, _, _ := bytes.Cut(raw, []byte("\n"))
+	if bytes.Contains(first, []byte(";")) && !bytes.Contains(first, []byte(",")) {
+		lines.Comma = ';'
+	}
+	lines.TrimLeadingSpace, lines.FieldsPerRecord = true, -1
+	header, err := lines.Read()
+	if err != nil {
+		return nil, nil, errors.New("has no line; " + sh.wants())
+	}
+	if err := sh.checkHeader(header); err != nil {
+		return nil, nil, err
+	}
+	wrong = &faults{}
+	for {
+		row, err := lines.Read()
+		if errors.Is(err, goio.EOF) {
+			break
+		}
+		var broken *csv.ParseError
+		if errors.As(err, &broken) {
+			wrong.add(broken.Line, "%v", broken.Err)
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		line, _ := lines.FieldPos(0)
+		if r, ok := readRow(header, line, row, wrong); ok {
+			records = append(records, r)
+		}
+	}
+	switch {
+	case len(records) == 0 && len(wrong.list) == 0:
+		return nil, nil, fmt.Errorf("has no %s below the line of column names", sh.row)
+	case len(records) > mostRows:
+		return nil, nil, fmt.Errorf("has more than %d %ss; split the file", mostRows, sh.row)
+	}
+	return records, wrong, nil
+}
+
+func (sh sheet) wants() string {
+	return "the first line names the columns: " + strings.Join(sh.columns, ",")
+}
+
+// checkHeader lowers the names of columns, and refuses unknown, repeated and missing ones.
+func (sh sheet) checkHeader(header []string) error {
+	for i, name := range header {
+		header[i] = strings.ToLower(strings.TrimSpace(name))
+		if header[i] == "" {
+			continue
+		}
+		if !slices.Contains(sh.columns, header[i]) {
+			return fmt.Errorf("has an unknown column %q; %s", name, sh.wants())
+		}
+		if slices.Contains(header[:i], header[i]) {
+			return fmt.Errorf("has the column %q twice", header[i])
+		}
+	}
+	for _, needed := range sh.needed {
+		if !slices.Contains(header, needed) {
+			return fmt.Errorf("has no column %q; %s", needed, sh.wants())
+		}
+	}
+	return nil
+}
+
+// readRow reads one line. A line without a value is skipped, as spreadsheets leave them behind.
+func readRow(header []string, line int, row []string, wrong *faults) (record, bool) {
+	r := record{line, map[string]string{}}
+	filled := false
+	for i, v := range row {
+		v = strings.TrimSpace(v)
+		filled = filled || v != ""
+		if v != "" && (i >= len(header) || header[i] == "") {
+			wrong.add(line, "%q is in a column without a name", v)
+			return r, false
+		}
+		if i < len(header) {
+			r.cells[header[i]] = v
+		}
+	}
+	if filled && len(row) < len(header) {
+		wrong.add(line, "has %s for %s", count(len(row), "value"), count(len(header), "column"))
+		return r, false
+	}
+	return r, filled
+}

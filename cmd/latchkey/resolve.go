@@ -1,0 +1,224 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
+)
+
+// candidate is a thing that a word on the command line may name.
+type candidate struct {
+	id    string
+	names []string
+	about string // tells it from others of the same name
+}
+
+// match finds the candidates that a word names: the one with this id, else those with this name, else those whose name
+// differs only in case or in blanks.
+func match(word string, list []candidate) []candidate {
+	same := func(a, b string) bool { return a == b }
+	alike := func(a, b string) bool {
+		return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+	}
+	for _, c := range list {
+		if c.id == word {
+			return []candidate{c}
+		}
+	}
+	for _, equal := range []func(a, b string) bool{same, alike} {
+		var found []candidate
+		for _, c := range list {
+			if slices.ContainsFunc(c.names, func(name string) bool { return name != "" && equal(name, word) }) {
+				found = append(found, c)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// kind is a kind of thing that commands take by id or by name.
+type kind struct {
+	noun     string
+	prefixes []string // of ids
+	reason   fault.Reason
+	listing  string // the command that lists them
+	list     func(s *session) ([]candidate, error)
+}
+
+// hasID tells whether a word is written as an id of the kind.
+func (k kind) hasID(word string) bool {
+	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
+}
+
+// choose picks the one candidate that a word names.
+func (k kind) choose(word string, list []candidate) (string, error) {
+	found := match(word, list)
+	switch len(found) {
+	case 0:
+		return "", fault.New(fault.NotFound, k.reason, "no %s %s here; this lists them: %s", k.noun, word, k.listing)
+	case 1:
+		return found[0].id, nil
+	}
+	const most = 10
+	text := fmt.Sprintf("%q names more than one %s; give the id of one:", word, k.noun)
+	for _, c := range found[:min(len(found), most)] {
+		text += "\n  " + strings.TrimSpace(c.id+"  "+c.names[0]+"  "+c.about)
+	}
+	if len(found) > most {
+		text += fmt.Sprintf("\n  and %d more: %s", len(found)-most, k.listing)
+	}
+	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
+}
+
+// resolve replaces the names in words by the ids of what they name. An id is left to the server, and so is an empty word.
+func (s *session) resolve(k kind, words ...*string) error {
+	var list []candidate
+	for _, w := range words {
+		if *w == "" || k.hasID(*w) {
+			continue
+		}
+		if list == nil {
+			var err error
+			if list, err = k.list(s); err != nil {
+				return err
+			}
+		}
+		id, err := k.choose(*w, list)
+		if err != nil {
+			return s.saidAgain(err)
+		}
+		*w = id
+	}
+	return nil
+}
+
+// saidAgain has the commands in an error speak to the same server.
+func (s *session) saidAgain(err error) error {
+	if f, ok := fault.Of(err); ok {
+		return fault.New(f.Kind, f.Reason, "%s", s.again(f.Message))
+	}
+	return err
+}
+
+// resolveAll is resolve for a list.
+func (s *session) resolveAll(k kind, words []string) error {
+	at := make([]*string, len(words))
+	for i := range words {
+		at[i] = &words[i]
+	}
+	return s.resolve(k, at...)
+}
+
+var (
+	aLock = kind{"lock", []string{"lck_"}, fault.LockNotFound, "latchkey lock list", func(s *session) ([]candidate, error) {
+		list, err := s.allLocks(&propertyv1.ListLocksRequest{})
+		return lockCandidates(list), err
+	}}
+	aSpace = kind{"space", []string{"spc_"}, fault.SpaceNotFound, "latchkey space list", func(s *session) ([]candidate, error) {
+		list, err := s.allSpaces("")
+		return spaceCandidates(list), err
+	}}
+	aGate = kind{"gate", []string{"gat_"}, fault.GateNotFound, "latchkey gate list", func(s *session) ([]candidate, error) {
+		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
+		return each(answer.GetData().GetList(), func(g *propertyv1.Gate) candidate {
+			return candidate{g.GetId(), []string{g.GetName()}, "gate"}
+		}), err
+	}}
+	aDoor = kind{"space or gate", []string{"spc_", "gat_"}, fault.SpaceNotFound, "latchkey space list, latchkey gate list", func(s *session) ([]candidate, error) {
+		spaces, err := aSpace.list(s)
+		if err != nil {
+			return nil, err
+		}
+		gates, err := aGate.list(s)
+		return append(spaces, gates...), err
+	}}
+	aBridge = kind{"bridge", []string{"brg_"}, fault.BridgeNotFound, "latchkey bridge list", func(s *session) ([]candidate, error) {
+		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
+		return each(answer.GetData().GetList(), func(b *propertyv1.Bridge) candidate {
+			return candidate{b.GetId(), []string{b.GetName()}, b.GetState()}
+		}), err
+	}}
+	anIntegration = kind{"integration", []string{"int_"}, fault.IntegrationNotFound, "latchkey integration list", func(s *session) ([]candidate, error) {
+		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
+		return each(answer.GetData().GetList(), func(in *propertyv1.Integration) candidate {
+			return candidate{in.GetId(), []string{in.GetName()}, ""}
+		}), err
+	}}
+	aCode = kind{"code", []string{"cod_"}, fault.CodeNotFound, "latchkey code list", func(s *session) ([]candidate, error) {
+		list, err := s.allCodes(&propertyv1.ListCodesRequest{})
+		return each(list, func(c *propertyv1.Code) candidate {
+			return candidate{c.GetId(), []string{c.GetHolder()}, c.GetKind()}
+		}), err
+	}}
+	anApp = kind{"app", []string{"app_"}, fault.AppNotFound, "latchkey app list", func(s *session) ([]candidate, error) {
+		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
+		return each(answer.GetData().GetList(), func(a *adminv1.App) candidate {
+			return candidate{a.GetId(), []string{a.GetName()}, ""}
+		}), err
+	}}
+	aProperty = kind{"property", []string{"prp_"}, fault.PropertyNotFound, "latchkey property list", func(s *session) ([]candidate, error) {
+		list, err := s.allProperties()
+		return each(list, func(p *propertyv1.Property) candidate {
+			return candidate{p.GetId(), []string{p.GetName()}, ""}
+		}), err
+	}}
+)
+
+// aToken is a token of one of several lists.
+func aToken(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
+	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
+		tokens, err := list(s)
+		return each(tokens.GetList(), func(t *adminv1.Token) candidate {
+			return candidate{t.GetId(), []string{t.GetName()}, "begins " + t.GetHint() + "..."}
+		}), err
+	}}
+}
+
+func each[T any](list []T, as func(T) candidate) []candidate {
+	out := make([]candidate, 0, len(list)) // not nil: it was listed
+	for _, x := range list {
+		out = append(out, as(x))
+	}
+	return out
+}
+
+// lockCandidates names a lock also by its address at the bridge.
+func lockCandidates(list []*propertyv1.Lock) []candidate {
+	return each(list, func(l *propertyv1.Lock) candidate {
+		about := "no door"
+		if l.GetDoorName() != "" {
+			about = "on " + l.GetDoorName()
+		}
+		return candidate{l.GetId(), []string{l.GetName(), l.GetAddress()}, fmt.Sprintf("address %s at %s, %s", l.GetAddress(), l.GetBridgeId(), about)}
+	})
+}
+
+// spaceCandidates names a bed also by its dorm: Dorm A/1.
+func spaceCandidates(list []*propertyv1.Space) []candidate {
+	dorms := map[string]string{}
+	for _, sp := range list {
+		dorms[sp.GetId()] = sp.GetName()
+	}
+	return each(list, func(sp *propertyv1.Space) candidate {
+		c := candidate{sp.GetId(), []string{sp.GetName()}, sp.GetType()}
+		if dorm := dorms[sp.GetParentSpaceId()]; dorm != "" {
+			c.names, c.about = append(c.names, dorm+"/"+sp.GetName()), fmt.Sprintf("Bed in %s (%s/%s)", dorm, dorm, sp.GetName())
+		}
+		return c
+	})
+}
+
+// resolveApp resolves the name of an app. Only operators may list the apps: a staff token needs the id.
+func (s *session) resolveApp(app *string) error {
+	if strings.HasPrefix(s.Token, "lkp_") {
+		return nil
+	}
+	return s.resolve(anApp, app)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"latchkey.dev/internal/clock"
+)
+
+// durations lets every flag that is a duration take days: 30d.
+var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
+	text, err := popText(c)
+	if err != nil {
+		return err
+	}
+	d, err := clock.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	target.SetInt(int64(d))
+	return nil
+}))
+
+// popText takes the value of a flag. A value from a file of settings may be no text.
+func popText(c *kong.DecodeContext) (string, error) {
+	t, err := c.Scan.PopValue("duration")
+	if err != nil {
+		return "", err
+	}
+	text, ok := t.Value.(string)
+	if !ok {
+		return "", fmt.Errorf("want a duration such as \"30d\", \"12h\" or \"90m\", in quotes, not %v", t.Value)
+	}
+	return text, nil
+}
+
+// minutes is a time that a command sends in whole minutes.
+type minutes int32
+
+// Decode implements [kong.MapperValue]. A number without a unit is minutes.
+func (m *minutes) Decode(c *kong.DecodeContext) error {
+	text, err := popText(c)
+	if err != nil {
+		return err
+	}
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+		*m = minutes(n)
+		return nil
+	}
+	d, err := clock.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	*m = minutes(inMinutes(d))
+	return nil
+}
