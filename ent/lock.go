@@ -24,6 +24,8 @@ type Lock struct {
 	PropertyID string `json:"property_id,omitempty"`
 	// Name holds the value of the "name" field.
 	Name string `json:"name,omitempty"`
+	// Staff gave the lock its name; until then its bridge does.
+	Named bool `json:"named,omitempty"`
 	// lock or disc.
 	Kind string `json:"kind,omitempty"`
 	// BridgeID holds the value of the "bridge_id" field.
@@ -64,6 +66,8 @@ func (*Lock) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case lock.FieldCapabilities, lock.FieldStatus:
 			values[i] = new([]byte)
+		case lock.FieldNamed:
+			values[i] = new(sql.NullBool)
 		case lock.FieldGeneration:
 			values[i] = new(sql.NullInt64)
 		case lock.FieldID, lock.FieldPropertyID, lock.FieldName, lock.FieldKind, lock.FieldBridgeID, lock.FieldAddress, lock.FieldModel, lock.FieldDoorID:
@@ -102,6 +106,12 @@ func (_m *Lock) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field name", values[i])
 			} else if value.Valid {
 				_m.Name = value.String
+			}
+		case lock.FieldNamed:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field named", values[i])
+			} else if value.Valid {
+				_m.Named = value.Bool
 			}
 		case lock.FieldKind:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -245,6 +255,9 @@ func (_m *Lock) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("name=")
 	builder.WriteString(_m.Name)
+	builder.WriteString(", ")
+	builder.WriteString("named=")
+	builder.WriteString(fmt.Sprintf("%v", _m.Named))
 	builder.WriteString(", ")
 	builder.WriteString("kind=")
 	builder.WriteString(_m.Kind)

@@ -34,6 +34,20 @@ func (_c *LockCreate) SetName(v string) *LockCreate {
 	return _c
 }
 
+// SetNamed sets the "named" field.
+func (_c *LockCreate) SetNamed(v bool) *LockCreate {
+	_c.mutation.SetNamed(v)
+	return _c
+}
+
+// SetNillableNamed sets the "named" field if the given value is not nil.
+func (_c *LockCreate) SetNillableNamed(v *bool) *LockCreate {
+	if v != nil {
+		_c.SetNamed(*v)
+	}
+	return _c
+}
+
 // SetKind sets the "kind" field.
 func (_c *LockCreate) SetKind(v string) *LockCreate {
 	_c.mutation.SetKind(v)
@@ -253,6 +267,10 @@ func (_c *LockCreate) ExecX(ctx context.Context) {
 
 // defaults sets the default values of the builder before save.
 func (_c *LockCreate) defaults() {
+	if _, ok := _c.mutation.Named(); !ok {
+		v := lock.DefaultNamed
+		_c.mutation.SetNamed(v)
+	}
 	if _, ok := _c.mutation.Kind(); !ok {
 		v := lock.DefaultKind
 		_c.mutation.SetKind(v)
@@ -288,6 +306,9 @@ func (_c *LockCreate) check() error {
 		if err := lock.NameValidator(v); err != nil {
 			return &ValidationError{Name: "name", err: fmt.Errorf(`ent: validator failed for field "Lock.name": %w`, err)}
 		}
+	}
+	if _, ok := _c.mutation.Named(); !ok {
+		return &ValidationError{Name: "named", err: errors.New(`ent: missing required field "Lock.named"`)}
 	}
 	if _, ok := _c.mutation.Kind(); !ok {
 		return &ValidationError{Name: "kind", err: errors.New(`ent: missing required field "Lock.kind"`)}
@@ -385,6 +406,10 @@ func (_c *LockCreate) createSpec() (*Lock, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.Name(); ok {
 		_spec.SetField(lock.FieldName, field.TypeString, value)
 		_node.Name = value
+	}
+	if value, ok := _c.mutation.Named(); ok {
+		_spec.SetField(lock.FieldNamed, field.TypeBool, value)
+		_node.Named = value
 	}
 	if value, ok := _c.mutation.Kind(); ok {
 		_spec.SetField(lock.FieldKind, field.TypeString, value)

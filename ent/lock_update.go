@@ -45,6 +45,20 @@ func (_u *LockUpdate) SetNillableName(v *string) *LockUpdate {
 	return _u
 }
 
+// SetNamed sets the "named" field.
+func (_u *LockUpdate) SetNamed(v bool) *LockUpdate {
+	_u.mutation.SetNamed(v)
+	return _u
+}
+
+// SetNillableNamed sets the "named" field if the given value is not nil.
+func (_u *LockUpdate) SetNillableNamed(v *bool) *LockUpdate {
+	if v != nil {
+		_u.SetNamed(*v)
+	}
+	return _u
+}
+
 // SetKind sets the "kind" field.
 func (_u *LockUpdate) SetKind(v string) *LockUpdate {
 	_u.mutation.SetKind(v)
@@ -340,6 +354,9 @@ func (_u *LockUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(lock.FieldName, field.TypeString, value)
 	}
+	if value, ok := _u.mutation.Named(); ok {
+		_spec.SetField(lock.FieldNamed, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.Kind(); ok {
 		_spec.SetField(lock.FieldKind, field.TypeString, value)
 	}
@@ -432,6 +449,20 @@ func (_u *LockUpdateOne) SetName(v string) *LockUpdateOne {
 func (_u *LockUpdateOne) SetNillableName(v *string) *LockUpdateOne {
 	if v != nil {
 		_u.SetName(*v)
+	}
+	return _u
+}
+
+// SetNamed sets the "named" field.
+func (_u *LockUpdateOne) SetNamed(v bool) *LockUpdateOne {
+	_u.mutation.SetNamed(v)
+	return _u
+}
+
+// SetNillableNamed sets the "named" field if the given value is not nil.
+func (_u *LockUpdateOne) SetNillableNamed(v *bool) *LockUpdateOne {
+	if v != nil {
+		_u.SetNamed(*v)
 	}
 	return _u
 }
@@ -760,6 +791,9 @@ func (_u *LockUpdateOne) sqlSave(ctx context.Context) (_node *Lock, err error) {
 	}
 	if value, ok := _u.mutation.Name(); ok {
 		_spec.SetField(lock.FieldName, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.Named(); ok {
+		_spec.SetField(lock.FieldNamed, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.Kind(); ok {
 		_spec.SetField(lock.FieldKind, field.TypeString, value)

@@ -16652,6 +16652,7 @@ type LockMutation struct {
 	id              *string
 	property_id     *string
 	name            *string
+	named           *bool
 	kind            *string
 	bridge_id       *string
 	address         *string
@@ -16848,6 +16849,42 @@ func (m *LockMutation) OldName(ctx context.Context) (v string, err error) {
 // ResetName resets all changes to the "name" field.
 func (m *LockMutation) ResetName() {
 	m.name = nil
+}
+
+// SetNamed sets the "named" field.
+func (m *LockMutation) SetNamed(b bool) {
+	m.named = &b
+}
+
+// Named returns the value of the "named" field in the mutation.
+func (m *LockMutation) Named() (r bool, exists bool) {
+	v := m.named
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldNamed returns the old "named" field's value of the Lock entity.
+// If the Lock object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *LockMutation) OldNamed(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldNamed is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldNamed requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldNamed: %w", err)
+	}
+	return oldValue.Named, nil
+}
+
+// ResetNamed resets all changes to the "named" field.
+func (m *LockMutation) ResetNamed() {
+	m.named = nil
 }
 
 // SetKind sets the "kind" field.
@@ -17535,12 +17572,15 @@ func (m *LockMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *LockMutation) Fields() []string {
-	fields := make([]string, 0, 17)
+	fields := make([]string, 0, 18)
 	if m.property_id != nil {
 		fields = append(fields, lock.FieldPropertyID)
 	}
 	if m.name != nil {
 		fields = append(fields, lock.FieldName)
+	}
+	if m.named != nil {
+		fields = append(fields, lock.FieldNamed)
 	}
 	if m.kind != nil {
 		fields = append(fields, lock.FieldKind)
@@ -17599,6 +17639,8 @@ func (m *LockMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case lock.FieldName:
 		return m.Name()
+	case lock.FieldNamed:
+		return m.Named()
 	case lock.FieldKind:
 		return m.Kind()
 	case lock.FieldBridgeID:
@@ -17642,6 +17684,8 @@ func (m *LockMutation) OldField(ctx context.Context, name string) (ent.Value, er
 		return m.OldPropertyID(ctx)
 	case lock.FieldName:
 		return m.OldName(ctx)
+	case lock.FieldNamed:
+		return m.OldNamed(ctx)
 	case lock.FieldKind:
 		return m.OldKind(ctx)
 	case lock.FieldBridgeID:
@@ -17694,6 +17738,13 @@ func (m *LockMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetName(v)
+		return nil
+	case lock.FieldNamed:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetNamed(v)
 		return nil
 	case lock.FieldKind:
 		v, ok := value.(string)
@@ -17914,6 +17965,9 @@ func (m *LockMutation) ResetField(name string) error {
 		return nil
 	case lock.FieldName:
 		m.ResetName()
+		return nil
+	case lock.FieldNamed:
+		m.ResetNamed()
 		return nil
 	case lock.FieldKind:
 		m.ResetKind()

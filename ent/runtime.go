@@ -617,36 +617,40 @@ func init() {
 	lockDescName := lockFields[2].Descriptor()
 	// lock.NameValidator is a validator for the "name" field. It is called by the builders before save.
 	lock.NameValidator = lockDescName.Validators[0].(func(string) error)
+	// lockDescNamed is the schema descriptor for named field.
+	lockDescNamed := lockFields[3].Descriptor()
+	// lock.DefaultNamed holds the default value on creation for the named field.
+	lock.DefaultNamed = lockDescNamed.Default.(bool)
 	// lockDescKind is the schema descriptor for kind field.
-	lockDescKind := lockFields[3].Descriptor()
+	lockDescKind := lockFields[4].Descriptor()
 	// lock.DefaultKind holds the default value on creation for the kind field.
 	lock.DefaultKind = lockDescKind.Default.(string)
 	// lock.KindValidator is a validator for the "kind" field. It is called by the builders before save.
 	lock.KindValidator = lockDescKind.Validators[0].(func(string) error)
 	// lockDescBridgeID is the schema descriptor for bridge_id field.
-	lockDescBridgeID := lockFields[4].Descriptor()
+	lockDescBridgeID := lockFields[5].Descriptor()
 	// lock.BridgeIDValidator is a validator for the "bridge_id" field. It is called by the builders before save.
 	lock.BridgeIDValidator = lockDescBridgeID.Validators[0].(func(string) error)
 	// lockDescAddress is the schema descriptor for address field.
-	lockDescAddress := lockFields[5].Descriptor()
+	lockDescAddress := lockFields[6].Descriptor()
 	// lock.AddressValidator is a validator for the "address" field. It is called by the builders before save.
 	lock.AddressValidator = lockDescAddress.Validators[0].(func(string) error)
 	// lockDescModel is the schema descriptor for model field.
-	lockDescModel := lockFields[6].Descriptor()
+	lockDescModel := lockFields[7].Descriptor()
 	// lock.DefaultModel holds the default value on creation for the model field.
 	lock.DefaultModel = lockDescModel.Default.(string)
 	// lock.ModelValidator is a validator for the "model" field. It is called by the builders before save.
 	lock.ModelValidator = lockDescModel.Validators[0].(func(string) error)
 	// lockDescDoorID is the schema descriptor for door_id field.
-	lockDescDoorID := lockFields[7].Descriptor()
+	lockDescDoorID := lockFields[8].Descriptor()
 	// lock.DoorIDValidator is a validator for the "door_id" field. It is called by the builders before save.
 	lock.DoorIDValidator = lockDescDoorID.Validators[0].(func(string) error)
 	// lockDescGeneration is the schema descriptor for generation field.
-	lockDescGeneration := lockFields[11].Descriptor()
+	lockDescGeneration := lockFields[12].Descriptor()
 	// lock.DefaultGeneration holds the default value on creation for the generation field.
 	lock.DefaultGeneration = lockDescGeneration.Default.(int64)
 	// lockDescCreatedAt is the schema descriptor for created_at field.
-	lockDescCreatedAt := lockFields[17].Descriptor()
+	lockDescCreatedAt := lockFields[18].Descriptor()
 	// lock.DefaultCreatedAt holds the default value on creation for the created_at field.
 	lock.DefaultCreatedAt = lockDescCreatedAt.Default.(func() time.Time)
 	// lockDescID is the schema descriptor for id field.

@@ -14,12 +14,18 @@ func software() string { return "latchkey-bridge/" + version }
 
 type enroll struct {
 	Server    string `arg:"" help:"host:port of the service's gRPC listener."`
-	JoinCode  string `help:"The code that staff were shown; better from the environment, where other users of this machine do not see it." env:"LATCHKEY_JOIN_CODE" required:""`
+	JoinCode  string `help:"The code that latchkey bridge create, or latchkey bridge join-code, shows to staff; better from the environment, where other users of this machine do not see it." env:"LATCHKEY_JOIN_CODE"`
 	Plaintext bool   `help:"Speak without TLS, to a service on this machine only."`
 	Connect   string `help:"host:port of the bridges' listener, if it is not the one the service names."`
 }
 
+var errNoJoinCode = errors.New("a join code is missing. Staff make one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
+	"with `latchkey bridge join-code BRIDGE`; it serves once, for an hour. Give it in LATCHKEY_JOIN_CODE or with --join-code")
+
 func (e *enroll) Run(ctx context.Context, c *commands) error {
+	if e.JoinCode == "" {
+		return errNoJoinCode
+	}
 	id, err := bridge.Enroll(ctx, bridge.Enrolment{
 		Dir: c.Dir, Address: e.Server, JoinCode: e.JoinCode, Software: software(), Plaintext: e.Plaintext, Connect: e.Connect,
 	})
@@ -40,16 +46,19 @@ const memoryAim = 20 << 20 // bytes
 
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	debug.SetMemoryLimit(memoryAim)
+	if r.Driver == "" {
+		r.Driver = "sim"
+	}
 	for {
 		err := r.once(ctx, c, log)
 		if !errors.Is(err, bridge.ErrLocksChanged) {
 			return err
 		}
-		log.Info("starting anew", "reason", err)
+		log.Info("restarting", "reason", err)
 	}
 }
 
-// once runs a bridge until it ends, or has to be made anew.
+// once runs a bridge until it ends or its locks change.
 func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err error) {
 	drv, closeDriver, err := r.open(ctx, c.Dir, log)
 	if err != nil {
@@ -63,7 +72,11 @@ func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err erro
 	if local != nil {
 		defer func() { _ = local.Listener.Close() }()
 	}
-	b, err := bridge.New(ctx, bridge.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local})
+	settings, err := r.stored()
+	if err != nil {
+		return join(err, drv.Close())
+	}
+	b, err := bridge.Open(bridge.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local, Settings: settings})
 	if err != nil {
 		return join(err, drv.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,7 +22,7 @@ import (
 
 // hardware says what talks to the locks; run and doctor share it.
 type hardware struct {
-	Driver string `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt." enum:"sim,zigbee2mqtt" default:"sim" env:"LATCHKEY_BRIDGE_DRIVER"`
+	Driver string `help:"What talks to the locks: sim (simulated ones) or zigbee2mqtt. run uses sim unless told otherwise, doctor what the bridge last ran with." enum:",sim,zigbee2mqtt" default:"" env:"LATCHKEY_BRIDGE_DRIVER"`
 	MQTT   mqtt   `embed:"" prefix:"mqtt-" envprefix:"LATCHKEY_MQTT_" group:"Zigbee2MQTT"`
 	Sim    house  `embed:"" prefix:"sim-" group:"Simulated locks"`
 }
@@ -30,7 +31,7 @@ type mqtt struct {
 	URL          string   `help:"The broker: mqtt://host:1883, or mqtts://host:8883 with TLS." default:"mqtt://localhost:1883" env:"URL"`
 	Base         string   `help:"Zigbee2MQTT's base_topic." default:"zigbee2mqtt" env:"BASE"`
 	User         string   `help:"The broker's user for this bridge." env:"USER"`
-	Password     string   `help:"Its password; better from the environment or a file, where other users of this machine do not see it." env:"PASSWORD" xor:"password"`
+	Password     string   `json:"-" help:"Its password; better from the environment or a file, where other users of this machine do not see it." env:"PASSWORD" xor:"password"`
 	PasswordFile string   `help:"A file that holds the password." env:"PASSWORD_FILE" type:"path" xor:"password"`
 	CA           string   `help:"PEM file of the CA that signed the broker's certificate; empty: the machine's CAs." env:"CA" type:"path"`
 	Cert         string   `help:"PEM file of a client certificate for the broker." env:"CERT" type:"path" and:"pair"`
@@ -46,6 +47,16 @@ type house struct {
 	House   string            `help:"URL of simulated locks that another process on this machine serves, instead of --sim-locks; it is for tests." placeholder:"http://127.0.0.1:9000"`
 	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
 	Script  string            `help:"File of what befalls the simulated locks and when, a JSON object a line." type:"path"`
+}
+
+// lastRun is what a bridge stores of its settings: all but passwords.
+type lastRun struct {
+	Hardware hardware `json:"hardware"`
+	Password bool     `json:"password"` // the broker's was given, not in a file
+}
+
+func (h *hardware) stored() ([]byte, error) {
+	return json.Marshal(lastRun{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
 // open connects to what talks to the locks. Closing ends all that was begun; the driver itself is the

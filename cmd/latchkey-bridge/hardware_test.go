@@ -79,10 +79,10 @@ func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 		d := doctor{hardware{Driver: "zigbee2mqtt", MQTT: m}}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		return d.locks(ctx, &commands{})
+		return d.stopped(ctx, nil)
 	}
 	found := look(mqtt{URL: "mqtt://" + broker.Addr})
-	if len(found) != 2 || !found[0].Well || found[0].Seen != "locks found: 1" || !strings.Contains(found[1].What, "0x00158d0000000001") {
+	if len(found) != 2 || !found[0].Well || found[0].Seen != "locks found: 1" || found[1].What != "lock front (0x00158d0000000001)" {
 		t.Errorf("%+v", found)
 	}
 	for name, m := range map[string]mqtt{
@@ -104,16 +104,21 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 		seen    time.Time
 		battery *uint32
 		bolt    string
+		cause   string
 		advice  string
 	}{
-		{true, now, &full, "locked", ""},
-		{true, now, nil, "", ""},
-		{true, now, &weak, "locked", "batteries"},
-		{false, now, &full, "locked", "batteries"},
-		{false, time.Time{}, nil, "", "press a key"},
-		{true, now, &full, "jammed", "free the bolt"},
+		{true, now, &full, "locked", "", ""},
+		{true, now, nil, "", "", ""},
+		{true, now, &weak, "locked", "", "batteries"},
+		{false, now, &full, "locked", "", "batteries"},
+		{false, now, &full, "locked", slot.BrokerUnreachable, "line of the driver"},
+		{false, time.Time{}, nil, "", slot.GatewayOffline, "line of the driver"},
+		{false, time.Time{}, nil, "", "", "press a key"},
+		{true, now, &full, "jammed", "", "free the bolt"},
 	} {
-		f := examineLock("front", "M1", tt.bolt, tt.online, tt.seen, tt.battery)
+		f := examineLock(bridge.LockHealth{
+			Address: "front", Model: "M1", Bolt: tt.bolt, Online: tt.online, OfflineCause: tt.cause, LastSeen: tt.seen, BatteryPercent: tt.battery,
+		})
 		if f.Well != (tt.advice == "") || !strings.Contains(f.Advice, tt.advice) {
 			t.Errorf("%+v: %+v", tt, f)
 		}
@@ -127,12 +132,14 @@ func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
 	var text strings.Builder
 	err := describe(&text, bridge.Health{
 		BridgeID: "brg_1", PropertyID: "prp_1", Software: "latchkey-bridge/1.2", Service: "bridges.example.com:7090", Trouble: "the name is not known",
-		Started: at, CertificateUntil: at, ClockQuality: "drifting", EventsWaiting: 12,
+		Started: at, CertificateUntil: at, ClockQuality: "drifting", EventsWaiting: 12, Ready: true,
+		Connection: &bridge.ConnectionHealth{Peer: "MQTT broker 127.0.0.1:1883", Since: at},
 		Locks: []bridge.LockHealth{
-			{Address: "0x00158d0001a2b3c4", Model: "M1", Online: true, Bolt: "locked", BatteryPercent: &full, ClockOffset: &behind,
-				Slots: map[slot.Evidence]int{"verified": 3, "sent": 1, "": 2}, Results: map[slot.Result]int{slot.Busy: 1}, FailedTries: 4, FailingSince: at},
+			{Address: "0x00158d0001a2b3c4", Name: "room 101", Model: "M1", Online: true, Bolt: "locked", BatteryPercent: &full, ClockOffset: &behind,
+				Codes: map[slot.Evidence]int{"verified": 3}, EmptySlots: 2, Changing: map[slot.Evidence]int{"sent": 1, "": 2}, Results: map[slot.Result]int{slot.Busy: 1}, FailedTries: 4, FailingSince: at},
 			{Address: "back", Model: "M2", LastSeen: at},
-			{Address: "side", Model: "M3"},
+			{Address: "side", Model: "M3", EmptySlots: 1},
+			{Address: "cellar", Model: "M4", LastSeen: at, OfflineCause: slot.BrokerUnreachable},
 		},
 	})
 	if err != nil {
@@ -140,18 +147,74 @@ func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
 	}
 	want := `bridge       brg_1 of prp_1, latchkey-bridge/1.2
 running      since 2026-11-21 11:08:07
+driver       connected to the MQTT broker 127.0.0.1:1883 since 2026-11-21 11:08:07
 service      bridges.example.com:7090, no session: the name is not known
 clock        drifting, not compared with the service's yet
 certificate  until 2026-11-21 11:08:07
 events       12 not yet delivered
 
-LOCK                MODEL  STATE                              BATTERY  CLOCK  SLOTS                              FAILED TRIES
-0x00158d0001a2b3c4  M1     online, locked                     90%      -3s    2 new, 1 sent, 3 verified; 1 busy  4 since 2026-11-21 11:08:07
-back                M2     offline since 2026-11-21 11:08:07  -        -      -                                  -
-side                M3     offline, never heard               -        -      -                                  -
+LOCK                           MODEL  STATE                                      BATTERY  CLOCK  CODES                                                 FAILED TRIES
+room 101 (0x00158d0001a2b3c4)  M1     online, locked                             90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07
+back                           M2     offline since 2026-11-21 11:08:07          -        -      no code                                               -
+side                           M3     offline, never heard                       -        -      no code, 1 empty                                      -
+cellar                         M4     unknown, no connection to the MQTT broker  -        -      no code                                               -
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
+	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
+	var text strings.Builder
+	if err := describe(&text, bridge.Health{Started: at, Connection: &bridge.ConnectionHealth{
+		Cause: slot.BrokerUnreachable, Detail: "no connection to the MQTT broker 127.0.0.1:1883: connection refused", Since: at,
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"running      since 2026-11-21 11:08:07, waiting for its locks\n",
+		"driver       no connection to the MQTT broker 127.0.0.1:1883: connection refused, since 2026-11-21 11:08:07\n",
+	} {
+		if !strings.Contains(text.String(), line) {
+			t.Errorf("%q is missing in\n%s", line, text.String())
+		}
+	}
+}
+
+// The settings of an installed bridge are in a file that only root can read.
+func TestTheDoctorUsesTheSettingsThatTheBridgeLastRanWith(t *testing.T) {
+	broker := z2mtest.StartBroker(t)
+	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: "0x00158d0000000001", Name: "front", Users: 21})
+	ran := func(h hardware) func() ([]byte, error) {
+		settings, err := h.stored()
+		if h.MQTT.Password != "" && strings.Contains(string(settings), h.MQTT.Password) {
+			t.Errorf("the password is stored: %s", settings)
+		}
+		return func() ([]byte, error) { return settings, err }
+	}
+	open := hardware{Driver: "zigbee2mqtt", MQTT: mqtt{URL: "mqtt://" + broker.Addr}}
+	secured := open
+	secured.MQTT.User, secured.MQTT.Password = "u", "hush-hush"
+	for name, tt := range map[string]struct {
+		given doctor
+		last  func() ([]byte, error)
+		found int
+		what  string
+		seen  string
+	}{
+		"without a password":            {doctor{}, ran(open), 2, "driver zigbee2mqtt", "locks found: 1"},
+		"with a password":               {doctor{}, ran(secured), 1, "driver zigbee2mqtt", "password"},
+		"with the password given again": {doctor{hardware{MQTT: secured.MQTT}}, ran(secured), 2, "driver zigbee2mqtt", "locks found: 1"},
+		"simulated":                     {doctor{}, ran(hardware{Driver: "sim"}), 1, "driver sim", "simulated"},
+		"never ran":                     {doctor{}, func() ([]byte, error) { return nil, nil }, 1, "driver", "never ran"},
+		"a store that cannot be read":   {doctor{}, func() ([]byte, error) { return nil, io.ErrUnexpectedEOF }, 1, "driver", "cannot be read"},
+	} {
+		found := tt.given.stopped(t.Context(), tt.last)
+		well := tt.found == 2 || tt.what == "driver sim"
+		if len(found) != tt.found || found[0].Well != well || found[0].What != tt.what || !strings.Contains(found[0].Seen, tt.seen) || !well && found[0].Advice == "" {
+			t.Errorf("%s: %+v", name, found)
+		}
 	}
 }
 

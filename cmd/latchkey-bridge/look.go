@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/text"
 )
@@ -54,6 +52,10 @@ func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // describe says for people how a bridge and its locks do.
 func describe(w io.Writer, h bridge.Health) error {
+	running := "since " + local(h.Started)
+	if !h.Ready {
+		running += ", waiting for its locks"
+	}
 	session := "in session since " + local(h.Since)
 	if h.Epoch == 0 {
 		session = "no session: " + orElse(h.Trouble, "not yet")
@@ -65,14 +67,18 @@ func describe(w io.Writer, h bridge.Health) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, line := range [][]string{
 		{"bridge", h.BridgeID + " of " + h.PropertyID + ", " + h.Software},
-		{"running", "since " + local(h.Started)},
+		{"running", running},
+		{"driver", connection(h.Connection)},
 		{"service", h.Service + ", " + session},
 		{"clock", h.ClockQuality + ", " + offset},
 		{"certificate", "until " + local(h.CertificateUntil)},
 		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},
 		{},
-		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "SLOTS", "FAILED TRIES"},
+		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "CODES", "FAILED TRIES"},
 	} {
+		if len(line) == 2 && line[1] == "" {
+			continue
+		}
 		if _, err := fmt.Fprintln(table, strings.Join(line, "\t")); err != nil {
 			return err
 		}
@@ -85,13 +91,40 @@ func describe(w io.Writer, h bridge.Health) error {
 	return table.Flush()
 }
 
+// connection says how the driver's connection is; empty: it needs none.
+func connection(c *bridge.ConnectionHealth) string {
+	switch {
+	case c == nil:
+		return ""
+	case c.Cause == "":
+		return "connected to the " + c.Peer + " since " + local(c.Since)
+	}
+	return c.Detail + ", since " + local(c.Since)
+}
+
+// unreachable says in a few words why no lock of a driver can be reached, by bridge.LockHealth's OfflineCause.
+var unreachable = map[string]string{
+	slot.BrokerUnreachable: "no connection to the MQTT broker",
+	slot.GatewayOffline:    "Zigbee2MQTT does not run",
+}
+
+// title is what people call a lock, with its address.
+func title(l bridge.LockHealth) string {
+	if l.Name == "" || l.Name == l.Address {
+		return l.Address
+	}
+	return l.Name + " (" + l.Address + ")"
+}
+
 // cells are a lock's line in the table.
 func cells(l bridge.LockHealth) []string {
 	const none = "-"
-	state, battery, clock, codes, failed := "offline since "+local(l.LastSeen), none, none, none, none
+	state, battery, clock, failed := "offline since "+local(l.LastSeen), none, none, none
 	switch {
 	case l.Online:
 		state = "online, " + l.Bolt
+	case unreachable[l.OfflineCause] != "":
+		state = "unknown, " + unreachable[l.OfflineCause]
 	case l.LastSeen.IsZero():
 		state = "offline, never heard"
 	}
@@ -101,19 +134,35 @@ func cells(l bridge.LockHealth) []string {
 	if l.ClockOffset != nil {
 		clock = l.ClockOffset.Round(time.Second).String()
 	}
-	if len(l.Slots) > 0 {
-		codes = counted(l.Slots)
-	}
-	if len(l.Results) > 0 {
-		codes += "; " + counted(l.Results)
-	}
 	if l.FailedTries > 0 {
 		failed = fmt.Sprintf("%d since %s", l.FailedTries, local(l.FailingSince))
 	}
-	return []string{l.Address, l.Model, state, battery, clock, codes, failed}
+	return []string{title(l), l.Model, state, battery, clock, codes(l), failed}
 }
 
-// counted lists how many there are of each word; of the empty one nothing was heard yet.
+// codes says how many codes a lock holds, how many slots are empty, and what is not settled yet.
+func codes(l bridge.LockHealth) string {
+	held := 0
+	for _, n := range l.Codes {
+		held += n
+	}
+	out := "no code"
+	if held > 0 {
+		out = counted(l.Codes)
+	}
+	if l.EmptySlots > 0 {
+		out += fmt.Sprintf(", %d empty", l.EmptySlots)
+	}
+	if len(l.Changing) > 0 {
+		out += "; changing: " + counted(l.Changing)
+	}
+	if len(l.Results) > 0 {
+		out += "; " + counted(l.Results)
+	}
+	return out
+}
+
+// counted lists how many there are of each word. The empty word is something that the lock has not answered yet.
 func counted[W ~string](of map[W]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(of)) {
@@ -127,95 +176,4 @@ func orElse(s, other string) string {
 		return other
 	}
 	return s
-}
-
-type doctor struct {
-	hardware
-}
-
-var errUnwell = errors.New("not all is well; see what each line says to do")
-
-// Run looks at everything a bridge needs, and says what to do about what is not well.
-func (d *doctor) Run(ctx context.Context, c *commands) error {
-	found := bridge.Examine(ctx, c.Dir)
-	if h, err := bridge.AskHealth(ctx, c.Dir); err == nil {
-		for _, l := range h.Locks {
-			found = append(found, examineLock(l.Address, l.Model, l.Bolt, l.Online, l.LastSeen, l.BatteryPercent))
-		}
-	} else {
-		found = append(found, d.locks(ctx, c)...)
-	}
-	return tell(text.Terminal(os.Stdout), found)
-}
-
-// tell lists what was found, and below what is not well what to do about it.
-func tell(w io.Writer, found []bridge.Finding) (err error) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, f := range found {
-		mark := "ok"
-		if !f.Well {
-			mark, err = "BAD", errUnwell
-		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Seen)
-		if f.Advice != "" {
-			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
-		}
-	}
-	return join(table.Flush(), err)
-}
-
-// locks asks the driver itself, when no bridge runs that could be asked.
-func (d *doctor) locks(ctx context.Context, c *commands) []bridge.Finding {
-	f := bridge.Finding{What: "driver " + d.Driver}
-	if d.Driver == "sim" {
-		f.Well, f.Seen = true, "simulated locks; say --driver and its settings as for run to look at real ones"
-		return []bridge.Finding{f}
-	}
-	drv, err := d.MQTT.open(slog.New(slog.DiscardHandler))
-	if err != nil {
-		f.Seen, f.Advice = err.Error(), "see latchkey-bridge run --help"
-		return []bridge.Finding{f}
-	}
-	defer func() { _ = drv.Close() }()
-	locks, err := drv.Locks(ctx)
-	if err != nil {
-		f.Seen, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
-		return []bridge.Finding{f}
-	}
-	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
-	if !f.Well {
-		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
-	}
-	out := []bridge.Finding{f}
-	for _, l := range locks {
-		out = append(out, look(ctx, l))
-	}
-	return out
-}
-
-func look(ctx context.Context, l driver.Lock) bridge.Finding {
-	s, err := l.Status(ctx)
-	if err != nil {
-		return bridge.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
-	}
-	return examineLock(l.Address(), l.Model(), s.Bolt, s.Online, s.LastSeenAt, s.BatteryPercent)
-}
-
-const weakBattery = 20 // percent
-
-func examineLock(address, model, bolt string, online bool, seen time.Time, battery *uint32) bridge.Finding {
-	f := bridge.Finding{What: "lock " + address, Well: true, Seen: model + ", online"}
-	switch {
-	case !online && seen.IsZero():
-		f.Well, f.Seen, f.Advice = false, model+", never heard", "press a key at the lock; if it stays unheard, pair it anew"
-	case !online:
-		f.Well, f.Seen = false, model+", offline since "+seen.Local().Format(time.DateTime)
-		f.Advice = "look at its batteries first, then whether something stands between it and the radio"
-	case bolt == string(slot.Jammed):
-		f.Well, f.Seen = false, model+", online, jammed"
-		f.Advice = "free the bolt at the door: until it moves, no code opens this lock"
-	case battery != nil && *battery <= weakBattery:
-		f.Well, f.Seen, f.Advice = false, fmt.Sprintf("%s, battery %d %%", model, *battery), "change its batteries"
-	}
-	return f
 }

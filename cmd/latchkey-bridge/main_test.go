@@ -28,6 +28,18 @@ func TestEnrollingAtAnHTTPListenerSaysSo(t *testing.T) {
 	}
 }
 
+func TestEnrollingWithoutACodeSaysWhereCodesComeFrom(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bridge")
+	c := parsed(t, "--dir", dir, "enroll", "127.0.0.1:7070")
+	err := c.Enroll.Run(t.Context(), &c)
+	if err == nil || !strings.Contains(err.Error(), "latchkey bridge create") || !strings.Contains(err.Error(), "latchkey bridge join-code") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it made something: %v", err)
+	}
+}
+
 func TestABridgeThatIsNotEnrolledSaysSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bridge")
 	if code := start([]string{"--dir", dir, "status"}); code != 1 {

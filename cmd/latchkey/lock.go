@@ -242,9 +242,17 @@ func (s *session) lockTable(none string, list []*propertyv1.Lock) {
 		if l.GetDoorName() != "" {
 			door = l.GetDoorName()
 		}
-		rows = append(rows, []string{l.GetId(), l.GetName(), door, yes(l.GetStatus().GetOnline()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
+		rows = append(rows, []string{l.GetId(), l.GetName(), door, onlineText(l.GetStatus()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
 	}
 	s.table(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
+}
+
+// onlineText says whether a lock can be reached, and if not why.
+func onlineText(st *propertyv1.LockStatus) string {
+	if st.GetOnline() || st.GetOfflineReason() == "" {
+		return yes(st.GetOnline())
+	}
+	return "no (" + st.GetOfflineReason() + ")"
 }
 
 func (s *session) showLock(a *propertyv1.GetLockResponse) {

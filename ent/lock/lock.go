@@ -17,6 +17,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldName holds the string denoting the name field in the database.
 	FieldName = "name"
+	// FieldNamed holds the string denoting the named field in the database.
+	FieldNamed = "named"
 	// FieldKind holds the string denoting the kind field in the database.
 	FieldKind = "kind"
 	// FieldBridgeID holds the string denoting the bridge_id field in the database.
@@ -56,6 +58,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldName,
+	FieldNamed,
 	FieldKind,
 	FieldBridgeID,
 	FieldAddress,
@@ -88,6 +91,8 @@ var (
 	PropertyIDValidator func(string) error
 	// NameValidator is a validator for the "name" field. It is called by the builders before save.
 	NameValidator func(string) error
+	// DefaultNamed holds the default value on creation for the "named" field.
+	DefaultNamed bool
 	// DefaultKind holds the default value on creation for the "kind" field.
 	DefaultKind string
 	// KindValidator is a validator for the "kind" field. It is called by the builders before save.
@@ -126,6 +131,11 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByName orders the results by the name field.
 func ByName(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldName, opts...).ToFunc()
+}
+
+// ByNamed orders the results by the named field.
+func ByNamed(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldNamed, opts...).ToFunc()
 }
 
 // ByKind orders the results by the kind field.

@@ -74,6 +74,11 @@ func Name(v string) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldName, v))
 }
 
+// Named applies equality check predicate on the "named" field. It's identical to NamedEQ.
+func Named(v bool) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldNamed, v))
+}
+
 // Kind applies equality check predicate on the "kind" field. It's identical to KindEQ.
 func Kind(v string) predicate.Lock {
 	return predicate.Lock(sql.FieldEQ(FieldKind, v))
@@ -267,6 +272,16 @@ func NameEqualFold(v string) predicate.Lock {
 // NameContainsFold applies the ContainsFold predicate on the "name" field.
 func NameContainsFold(v string) predicate.Lock {
 	return predicate.Lock(sql.FieldContainsFold(FieldName, v))
+}
+
+// NamedEQ applies the EQ predicate on the "named" field.
+func NamedEQ(v bool) predicate.Lock {
+	return predicate.Lock(sql.FieldEQ(FieldNamed, v))
+}
+
+// NamedNEQ applies the NEQ predicate on the "named" field.
+func NamedNEQ(v bool) predicate.Lock {
+	return predicate.Lock(sql.FieldNEQ(FieldNamed, v))
 }
 
 // KindEQ applies the EQ predicate on the "kind" field.

@@ -21,6 +21,7 @@ func (Lock) Fields() []ent.Field {
 		id(),
 		property(),
 		field.String("name").MaxRuneLen(255),
+		field.Bool("named").Default(false).Comment("Staff gave the lock its name; until then its bridge does."),
 		field.String("kind").MaxRuneLen(8).Default("lock").Comment("lock or disc."),
 		field.String("bridge_id").MaxRuneLen(40).Immutable(),
 		field.String("address").MaxRuneLen(255).Immutable().Comment("As the driver of the bridge knows it."),

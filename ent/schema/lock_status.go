@@ -9,6 +9,7 @@ type LockStatus struct {
 	BatteryPercent    *int       `json:"batteryPercent,omitempty"`
 	BatteryObservedAt *time.Time `json:"batteryObservedAt,omitempty"`
 	Online            bool       `json:"online"`
+	OfflineCause      string     `json:"offlineCause,omitempty"` // why its bridge reaches no lock; empty: the lock itself is offline
 	RSSI              *int       `json:"rssi,omitempty"`
 	LastSeenAt        *time.Time `json:"lastSeenAt,omitempty"`
 	ClockOffsetMS     *int64     `json:"clockOffsetMs,omitempty"`

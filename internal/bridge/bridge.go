@@ -22,12 +22,6 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-const (
-	statusEvery   = time.Minute
-	statusTimeout = 5 * time.Second
-	heardEpsilon  = 10 * time.Minute // a status that differs by less in its times alone is no news
-)
-
 // Config says what a bridge is made of.
 type Config struct {
 	Dir      string        // its store; only one bridge runs on it
@@ -41,6 +35,8 @@ type Config struct {
 	DialOptions []grpc.DialOption
 	// Local, when set, has phones served on the property's own network.
 	Local *Local
+	// Settings are what the driver was made with, as JSON without secrets; LastSettings reads them. nil: the stored ones stay.
+	Settings []byte
 }
 
 // Bridge is one enrolled bridge.
@@ -60,6 +56,7 @@ type Bridge struct {
 	pace       pace
 	events     chan struct{} // holds one signal: the journal grew
 	spent      spent
+	ready      atomic.Bool // the locks are known; before, locks, owners and doorkeeper are not set
 
 	skew      atomic.Pointer[time.Duration] // our clock minus the service's; nil: not known since the start
 	leastSkew atomic.Int64                  // as far as its last greeting can have lain on the way
@@ -72,8 +69,20 @@ type Bridge struct {
 	started   time.Time
 }
 
-// New opens a bridge's store and finds its locks. The bridge must have been enrolled.
+// New is Open for a bridge whose locks are known at once: it also finds them.
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
+	b, err := Open(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.load(ctx); err != nil {
+		return nil, errors.Join(err, b.store.Close())
+	}
+	return b, nil
+}
+
+// Open opens a bridge's store. The bridge must have been enrolled. Run finds its locks.
+func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
 	}
@@ -90,17 +99,18 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 		b.pace.most = cfg.Retry
 	}
 	b.actor = &actor{bridge: b, now: map[string]bool{}}
-	if err := b.load(ctx); err != nil {
+	if b.id, err = st.identity(); err == nil {
+		err = st.saveSettings(cfg.Settings)
+	}
+	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
 	return b, nil
 }
 
+// load finds the locks and loads what is stored of them.
 func (b *Bridge) load(ctx context.Context) (err error) {
-	if b.id, err = b.store.identity(); err != nil {
-		return err
-	}
-	if b.locks, err = b.cfg.Driver.Locks(ctx); err != nil {
+	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
 	}
 	radios := map[string]radio{}
@@ -119,16 +129,37 @@ func (b *Bridge) load(ctx context.Context) (err error) {
 	if err := b.recall(); err != nil {
 		return err
 	}
-	b.doorkeeper, err = b.newDoorkeeper()
-	return err
+	if b.doorkeeper, err = b.newDoorkeeper(); err != nil {
+		return err
+	}
+	b.ready.Store(true)
+	return nil
 }
 
-// Run works until ctx ends or the store fails.
+// Run works until ctx ends or the store fails. From its first moment it answers AskHealth, also while it waits for the
+// program through which its driver reaches the locks.
 func (b *Bridge) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { b.serveHealth(ctx); return nil })
+	g.Go(func() error {
+		if !b.ready.Load() {
+			if err := b.load(ctx); err != nil && ctx.Err() == nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return b.drive(ctx)
+	})
+	return g.Wait()
+}
+
+// drive drives the locks and keeps the link to the service.
+func (b *Bridge) drive(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.work(ctx) })
 	g.Go(func() error { b.link(ctx); return nil })
-	g.Go(func() error { b.tellHealth(ctx); return nil })
 	if b.cfg.Local != nil {
 		g.Go(func() error { return b.serveLocal(ctx, *b.cfg.Local) })
 	}
@@ -144,14 +175,15 @@ func (b *Bridge) work(ctx context.Context) error {
 	g.Go(func() error { return b.watch(ctx) })
 	g.Go(func() error { return b.changed(ctx) })
 	g.Go(func() error { b.lookAround(ctx); return nil })
+	g.Go(func() error { b.followDriver(ctx); return nil })
 	g.Go(func() error { b.search(ctx); return nil })
 	err := g.Wait()
 	b.actor.wait.Wait()
 	return err
 }
 
-// ErrLocksChanged ends Run when the driver knows other locks than it told: make the bridge anew.
-var ErrLocksChanged = errors.New("the locks are others than they were: the bridge starts anew")
+// ErrLocksChanged ends Run when the driver knows other locks than it returned: open the bridge again.
+var ErrLocksChanged = errors.New("the list of locks changed")
 
 // changed waits until the driver knows other locks.
 func (b *Bridge) changed(ctx context.Context) error {
@@ -229,14 +261,6 @@ func (b *Bridge) take(ctx context.Context, e driver.Event) error {
 	return b.happened(e)
 }
 
-// jammed notes that a bolt does not move, before the next look at the lock: an event or a refused opening said so.
-func (b *Bridge) jammed(address string) {
-	_, was := b.out.known(address)
-	now := was
-	now.Bolt = string(slot.Jammed)
-	b.out.look(address, now, news(was, now))
-}
-
 // alter passes on that somebody changed a slot at its lock, or any slot if the lock does not say which.
 func (b *Bridge) alter(ctx context.Context, e driver.Event) {
 	o := b.owners[e.Address]
@@ -274,76 +298,6 @@ func (b *Bridge) occurred(e driver.Event) occurrence {
 		o.Generation = b.out.generation(e.Address, e.Slot)
 	}
 	return o
-}
-
-// lookAround asks the locks how they do, now and then.
-func (b *Bridge) lookAround(ctx context.Context) {
-	t := time.NewTicker(statusEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			for _, l := range b.locks {
-				b.look(ctx, l)
-			}
-		}
-	}
-}
-
-func (b *Bridge) look(ctx context.Context, l driver.Lock) {
-	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
-	defer cancel()
-	_, was := b.out.known(l.Address())
-	now, err := l.Status(ctx)
-	b.owners[l.Address()].trouble.looked(b.log.With("lock", l.Address()), err)
-	if err != nil {
-		now = was
-		now.Online = false
-	}
-	b.out.look(l.Address(), now, news(was, now))
-	b.noticed(l, was, now)
-}
-
-// noticed acts on what has changed at a lock.
-func (b *Bridge) noticed(l driver.Lock, was, now driver.Status) {
-	o := b.owners[l.Address()]
-	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
-		o.clock.see(*now.ClockOffset)
-	}
-	if was == (driver.Status{}) { // the first look: the service hears of it in Hello
-		return
-	}
-	if now.Online && !was.Online { // it may have been taken apart meanwhile
-		signal(o.doubted)
-	}
-	if low(now) && !low(was) {
-		if err := b.happened(driver.Event{Address: l.Address(), Kind: driver.BatteryLow, At: b.clock.Now()}); err != nil {
-			b.log.Error("a low battery was not journaled", "lock", l.Address(), "error", err)
-		}
-	}
-}
-
-// lowBattery in percent, and below.
-const lowBattery = 20
-
-func low(s driver.Status) bool { return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery }
-
-// news reports whether a status is worth telling.
-func news(was, now driver.Status) bool {
-	if now.LastSeenAt.Sub(was.LastSeenAt) > heardEpsilon {
-		return true
-	}
-	return was.Bolt != now.Bolt || was.Door != now.Door || was.Online != now.Online || was.Firmware != now.Firmware ||
-		differ(was.BatteryPercent, now.BatteryPercent) || differ(was.ClockOffset, now.ClockOffset)
-}
-
-func differ[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a != b
-	}
-	return *a != *b
 }
 
 const skewCreep = 10 * time.Millisecond

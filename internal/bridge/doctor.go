@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"latchkey.dev/internal/lock/slot"
 )
 
 // Finding is one thing that was looked at.
@@ -35,30 +37,73 @@ func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
 	h, err := AskHealth(ctx, dir)
-	running := err == nil
-	id, err := peek(dir, running)
 	switch {
-	case running:
-		out = append(out, examineSession(h), examineClock(h))
-	case err != nil:
-		return append(out, Finding{What: "enrolment", Seen: err.Error(), Advice: "run latchkey-bridge enroll with a join code from staff"})
-	default:
-		out = append(out, Finding{What: "running", Seen: "no bridge runs on this directory", Advice: "start it: systemctl start latchkey-bridge, or latchkey-bridge run"})
+	case err == nil:
+		return append(out, examineRunning(ctx, h)...)
+	case !errors.Is(err, ErrNotRunning):
+		return append(out, Finding{What: "running", Seen: err.Error(), Advice: "run doctor again when the bridge answers; do not enrol it again for this"})
 	}
-	if running {
-		return append(out, examineWay(ctx, h.Service, nil)...)
+	id, err := storedIdentity(dir)
+	if err != nil {
+		return append(out, examineEnrolment(err))
 	}
-	out = append(out, examineCertificate(id, time.Now()))
+	out = append(out,
+		Finding{What: "running", Seen: ErrNotRunning.Error(), Advice: "start it: systemctl start latchkey-bridge, or latchkey-bridge run"},
+		examineCertificate(id, time.Now()))
 	return append(out, examineWay(ctx, id.ConnectAddress, &id)...)
 }
 
-// peek reads who the bridge is, without making anything.
-func peek(dir string, running bool) (id identity, err error) {
-	if running {
-		return id, nil
+// examineRunning judges what a running bridge says of itself.
+func examineRunning(ctx context.Context, h Health) []Finding {
+	out := []Finding{examineSession(h)}
+	if h.Connection != nil {
+		out = append(out, examineConnection(*h.Connection, h.Ready))
 	}
-	if !stored(dir) {
-		return id, errNotEnrolled
+	if h.Ready {
+		out = append(out, examineClock(h))
+	}
+	return append(out, examineWay(ctx, h.Service, nil)...)
+}
+
+// examineConnection judges the driver's connection, such as the one to the MQTT broker.
+func examineConnection(c ConnectionHealth, ready bool) Finding {
+	f := Finding{What: "driver", Seen: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), Well: c.Cause == "" && ready}
+	switch c.Cause {
+	case "":
+		if !ready {
+			f.Seen, f.Advice = f.Seen+", the locks are not known yet", "run doctor again in a few seconds"
+		}
+		return f
+	case slot.BrokerUnreachable:
+		f.Advice = "start the broker (systemctl status mosquitto), or correct the bridge's --mqtt settings and restart it"
+	default:
+		f.Advice = "start Zigbee2MQTT (systemctl status zigbee2mqtt), or correct --mqtt-base and restart the bridge"
+	}
+	f.Seen = c.Detail + ", since " + c.Since.Local().Format(time.DateTime)
+	return f
+}
+
+// examineEnrolment judges why the stored identity cannot be read. Only a bridge that was never enrolled needs a join code:
+// enrolling again throws away what the store holds.
+func examineEnrolment(err error) Finding {
+	f := Finding{What: "enrolment", Seen: err.Error()}
+	switch {
+	case errors.Is(err, errNotEnrolled):
+		f.Advice = "ask staff for a join code (latchkey bridge create, or join-code) and run latchkey-bridge enroll"
+	case errors.Is(err, ErrInUse):
+		f.Advice = "run doctor again in a few seconds"
+	case errors.Is(err, fs.ErrPermission):
+		f.Advice = "run doctor as the bridge's user: sudo -u latchkey-bridge latchkey-bridge doctor"
+	default:
+		f.Advice = "see whether the disk is full or damaged; if the directory cannot be restored, remove it and enrol with a new join code"
+	}
+	return f
+}
+
+// storedIdentity reads who the bridge is, without making anything.
+func storedIdentity(dir string) (id identity, err error) {
+	if err := checkStored(dir); err != nil {
+		return id, err
 	}
 	st, err := openStore(dir)
 	if err != nil {

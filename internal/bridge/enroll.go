@@ -89,8 +89,8 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 // Enrolled tells the service's id of the bridge that a directory belongs to, and when its
 // certificate ends.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
-	if !stored(dir) {
-		return "", "", time.Time{}, errNotEnrolled
+	if err := checkStored(dir); err != nil {
+		return "", "", time.Time{}, err
 	}
 	st, err := openStore(dir)
 	if err != nil {

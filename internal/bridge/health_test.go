@@ -38,7 +38,7 @@ func TestARunningBridgeSaysHowItDoes(t *testing.T) {
 	if h.BridgeID != "brg_1" || h.Epoch != 3 || h.Since.IsZero() || h.Trouble != "" || h.ClockQuality != "synchronized" || h.CertificateUntil.IsZero() {
 		t.Errorf("%+v", h)
 	}
-	if len(h.Locks) != 1 || !h.Locks[0].Online || h.Locks[0].Slots[slot.Verified] != 1 || *h.Locks[0].BatteryPercent != 100 {
+	if len(h.Locks) != 1 || !h.Locks[0].Online || h.Locks[0].Codes[slot.Verified] != 1 || *h.Locks[0].BatteryPercent != 100 {
 		t.Errorf("%+v", h.Locks)
 	}
 	got := findings(t, r.dir)

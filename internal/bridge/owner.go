@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"latchkey.dev/internal/bridge/driver"
@@ -51,6 +52,8 @@ type owner struct {
 	read      map[uint32]time.Time // when a slot was last read, in this run
 	restraint restraint
 	trouble   trouble
+	looking   sync.Mutex // held while the lock's status is read and stored
+	offlineAt time.Time  // when the lock was last found offline; guarded by looking
 	clock     *lockClock
 	saved     time.Duration // the applied offset of the lock's clock as it is stored
 }

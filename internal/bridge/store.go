@@ -64,7 +64,7 @@ func openStore(dir string) (*store, error) {
 	path := filepath.Join(dir, storeFile)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockedWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
 	if errors.Is(err, bbolt.ErrTimeout) {
-		return nil, fmt.Errorf("%s is in use: another bridge runs on this directory; stop it first", path)
+		return nil, fmt.Errorf("%w: %s is locked", ErrInUse, path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the bridge's store %s: %w", path, err)
@@ -161,12 +161,32 @@ type identity struct {
 	List   []byte `json:"list,omitempty"`
 }
 
-// errNotEnrolled tells what to do about it.
-var errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run enroll")
+var (
+	// ErrInUse says that another process has a bridge's store open.
+	ErrInUse = errors.New("a bridge runs on this directory")
+	// errNotEnrolled tells what to do about it.
+	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
+)
 
-func stored(dir string) bool {
+// checkStored says why there is no store to read in a directory. It makes nothing.
+func checkStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
-	return err == nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errNotEnrolled
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: run this command as the bridge's user: sudo -u latchkey-bridge latchkey-bridge --dir %s", err, dir)
+	}
+	return err
+}
+
+// inUse says whether another process has the store of a directory open.
+func inUse(dir string) bool {
+	db, err := bbolt.Open(filepath.Join(dir, storeFile), 0o600, &bbolt.Options{Timeout: time.Nanosecond, ReadOnly: true})
+	if err == nil {
+		_ = db.Close()
+	}
+	return errors.Is(err, bbolt.ErrTimeout)
 }
 
 func (s *store) identity() (id identity, err error) {

@@ -134,7 +134,7 @@ func TestASealedRecordOpensOnlyInItsPlace(t *testing.T) {
 func TestOnlyOneBridgeOnAStore(t *testing.T) {
 	dir := t.TempDir()
 	tempStore(t, dir)
-	if _, err := openStore(dir); err == nil || !strings.Contains(err.Error(), "another bridge runs") {
+	if _, err := openStore(dir); !errors.Is(err, ErrInUse) {
 		t.Errorf("a second bridge on the same directory: %v", err)
 	}
 }

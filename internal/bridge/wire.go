@@ -48,7 +48,7 @@ func statusOf(s driver.Status) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: stamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: stamp(s.LastSeenAt), ClockObservedAt: stamp(s.ClockObservedAt),
-		Firmware: s.Firmware,
+		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
 	}
 	if s.ClockOffset != nil {
 		ms := s.ClockOffset.Milliseconds()

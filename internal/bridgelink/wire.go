@@ -15,6 +15,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
+const maxLockName = 64 // bytes of a name that a bridge suggests
+
 // printable is a string of a bridge as far as it may be stored: without unprintable characters, and cut to most bytes.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
@@ -122,7 +124,7 @@ func heardHello(h *lockv1.Hello) ([]lock.Heard, bool) {
 			return nil, false
 		}
 		known[lk.Address] = true
-		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: printable(lk.Model, 255)}
+		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: printable(lk.Model, 255), Name: lockName(lk.Status)}
 		copy(heard.Digest[:], lk.Digest)
 		out = append(out, heard)
 	}
@@ -131,8 +133,13 @@ func heardHello(h *lockv1.Hello) ([]lock.Heard, bool) {
 
 func heardReport(r *lockv1.LockReport) lock.Heard {
 	return lock.Heard{
-		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: printable(r.Model, 255),
+		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: printable(r.Model, 255), Name: lockName(r.Status),
 	}
+}
+
+// lockName is what the bridge's driver calls a lock, as far as the service may show it.
+func lockName(s *lockv1.LockStatus) string {
+	return strings.TrimSpace(printable(s.GetName(), maxLockName))
 }
 
 func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
@@ -167,6 +174,7 @@ func state(s *lockv1.LockStatus) *lock.Status {
 	out := &lock.Status{
 		Bolt: one(s.Bolt, "unknown", "locked", "unlocked", "notFullyLocked", "jammed"),
 		Door: one(s.Door, "unknown", "open", "closed"), Online: s.Online, Firmware: printable(s.Firmware, 64),
+		OfflineCause:      one(s.OfflineCause, "", slot.BrokerUnreachable, slot.GatewayOffline),
 		BatteryObservedAt: maybeWhen(s.BatteryObservedAt), LastSeenAt: maybeWhen(s.LastSeenAt),
 		ClockOffsetMS: s.ClockOffsetMs, ClockObservedAt: maybeWhen(s.ClockObservedAt),
 	}

@@ -1,14 +1,15 @@
 package lock
 
 import (
+	"cmp"
 	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/fault"
 )
 
-// offlineReason says why a lock cannot be reached: there is no bridge to drive it, its bridge is away (for its own
-// reason), or the bridge does not reach it. Empty: it can.
+// offlineReason says why a lock cannot be reached: it has no bridge, its bridge is offline (for its own reason), or the bridge
+// does not reach it. Empty: it can be reached.
 func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	switch {
 	case br == nil:
@@ -20,7 +21,7 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	case !BridgeOnline(br, now):
 		return string(NodeLost) // its row says online, and nobody has heard it of late
 	case !lk.Status.Online:
-		return string(fault.LockOffline)
+		return cmp.Or(lk.Status.OfflineCause, string(fault.LockOffline))
 	}
 	return ""
 }

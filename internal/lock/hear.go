@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -37,6 +38,7 @@ type Heard struct {
 	Capabilities *slot.Capabilities
 	Status       *Status
 	Model        string
+	Name         string // what the bridge's driver calls it; empty: as before
 	Digest       slot.Digest
 }
 
@@ -100,7 +102,7 @@ func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
 
 func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
-		SetName(h.Address).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
+		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
 	if h.Capabilities != nil {
 		create.SetCapabilities(bounded(*h.Capabilities))
 	}
@@ -126,6 +128,10 @@ func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
 	}
 	if h.Model != "" && h.Model != lk.Model {
 		update.SetModel(h.Model)
+		changed = true
+	}
+	if h.Name != "" && h.Name != lk.Name && !lk.Named {
+		update.SetName(h.Name)
 		changed = true
 	}
 	if h.Status != nil && !sameStatus(*h.Status, lk.Status) {

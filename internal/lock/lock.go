@@ -91,13 +91,13 @@ func LocksAt(ctx context.Context, c *ent.Client, propertyID string, doorIDs []st
 	return at, nil
 }
 
-// Rename gives a lock a name for people.
+// Rename gives a lock the name that staff chose. The name that its bridge suggests has no effect from then on.
 func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	lk, err := Get(tx.Context(), tx.Client, propertyID, lockID)
 	if err != nil {
 		return nil, err
 	}
-	return tx.Lock.UpdateOne(lk).SetName(name).Save(tx.Context())
+	return tx.Lock.UpdateOne(lk).SetName(name).SetNamed(true).Save(tx.Context())
 }
 
 // AssignDoor puts a lock on a door, a space or a gate of the property; an empty door takes it off. A door has one lock.

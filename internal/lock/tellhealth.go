@@ -9,6 +9,7 @@ import (
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/staff"
 )
 
@@ -44,8 +45,10 @@ func lockLink(tx *db.Tx, lk *ent.Lock, move func(Link, time.Time) (Link, Telling
 	case Trouble:
 		return event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Well:
-		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
-			return err
+		for _, key := range []string{lk.ID + "/lockUnreachable", lk.BridgeID + "/" + slot.BrokerUnreachable, lk.BridgeID + "/" + slot.GatewayOffline} {
+			if err := staff.Settle(tx, key); err != nil {
+				return err
+			}
 		}
 		return event.Append(tx, inside(lockEvent(lk, event.LockOnline, map[string]any{})))
 	}
@@ -214,9 +217,32 @@ func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
 	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < lockPatience {
 		return nil
 	}
+	if lk.Status.OfflineCause != "" {
+		return notifyCutOff(tx, lk)
+	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
 		Text: fmt.Sprintf("Lock %q cannot be reached by its bridge for more than 15 minutes. As long as its battery lasts codes on it go on working, some beyond their end; new ones wait. Look at its battery and at how far the bridge is.", lk.Name),
+	})
+}
+
+// cutOff says what is wrong and what to do where a bridge reaches none of its locks, by Status.OfflineCause.
+var cutOff = map[string]string{
+	slot.BrokerUnreachable: "Bridge %q has no connection to its MQTT broker for more than 15 minutes, so it reaches none of the locks behind it. " +
+		"Codes on them keep working, some beyond their end; new codes wait. Start the broker; latchkey-bridge doctor on site says why it cannot be reached.",
+	slot.GatewayOffline: "Bridge %q reaches its MQTT broker, but Zigbee2MQTT does not run there for more than 15 minutes, so it reaches none of the locks behind it. " +
+		"Codes on them keep working, some beyond their end; new codes wait. Start Zigbee2MQTT; latchkey-bridge doctor on site says more.",
+}
+
+// notifyCutOff notifies staff once for all locks that a bridge cannot reach for the same cause.
+func notifyCutOff(tx *db.Tx, lk *ent.Lock) error {
+	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
+	if err != nil {
+		return err
+	}
+	return staff.Notify(tx, staff.Notice{
+		PropertyID: lk.PropertyID, Kind: lk.Status.OfflineCause, Subject: br.ID, OnceKey: br.ID + "/" + lk.Status.OfflineCause,
+		Text: fmt.Sprintf(cutOff[lk.Status.OfflineCause], br.Name),
 	})
 }
 

@@ -107,7 +107,7 @@ CREATE INDEX `keystatus_grant_id` ON `key_statuses` (`grant_id`);
 -- create index "keystatus_ends_at" to table: "key_statuses"
 CREATE INDEX `keystatus_ends_at` ON `key_statuses` (`ends_at`);
 -- create "locks" table
-CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `door_since` datetime NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `clock_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `named` bool NOT NULL DEFAULT (false), `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `door_since` datetime NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `clock_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "locks_door_id_key" to table: "locks"
 CREATE UNIQUE INDEX `locks_door_id_key` ON `locks` (`door_id`);
 -- create index "lock_property_id" to table: "locks"

@@ -581,6 +581,7 @@ var (
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 		{Name: "name", Type: field.TypeString, Size: 255},
+		{Name: "named", Type: field.TypeBool, Default: false},
 		{Name: "kind", Type: field.TypeString, Size: 8, Default: "lock"},
 		{Name: "bridge_id", Type: field.TypeString, Size: 40},
 		{Name: "address", Type: field.TypeString, Size: 255},
@@ -611,12 +612,12 @@ var (
 			{
 				Name:    "lock_bridge_id_address",
 				Unique:  true,
-				Columns: []*schema.Column{LocksColumns[4], LocksColumns[5]},
+				Columns: []*schema.Column{LocksColumns[5], LocksColumns[6]},
 			},
 			{
 				Name:    "lock_unreached_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[12]},
+				Columns: []*schema.Column{LocksColumns[13]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "unreached_at IS NOT NULL",
 				},
@@ -624,7 +625,7 @@ var (
 			{
 				Name:    "lock_offline_told_at",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[14]},
+				Columns: []*schema.Column{LocksColumns[15]},
 				Annotation: &entsql.IndexAnnotation{
 					Where: "offline_told_at IS NOT NULL",
 				},

@@ -25,6 +25,23 @@ type Changing interface {
 	Changes() <-chan struct{}
 }
 
+// Remote is a driver that reaches its locks through another program, such as an MQTT broker. Its locks are not known
+// before that program answers, so Locks of a Remote driver may be called again after an error.
+type Remote interface {
+	// Connection says how the connection to that program is.
+	Connection() Connection
+	// Updates signals that the connection, or the status of a lock, may have changed.
+	Updates() <-chan struct{}
+}
+
+// Connection is a driver's connection to the program through which it reaches its locks.
+type Connection struct {
+	Peer   string    // the program and its address, for people
+	Cause  string    // why no lock can be reached: slot.BrokerUnreachable or slot.GatewayOffline; empty: connected
+	Detail string    // the cause, for people
+	Since  time.Time // when the connection came, or the cause began
+}
+
 // Lock is one lock. The bridge makes at most one call at a time to a lock, and to the locks of one
 // radio.
 //
@@ -91,6 +108,8 @@ type Status struct {
 	ClockOffset       *time.Duration // the lock's clock minus ours
 	ClockObservedAt   time.Time
 	Firmware          string
+	Name              string // what people call the lock, where the driver knows; it may change
+	OfflineCause      string // with Online false: the driver's Connection.Cause; empty: the lock itself is offline
 }
 
 // The kinds of event.

@@ -42,3 +42,9 @@ func (r Result) Transient() bool { return r != OK && r != "" && !r.Final() }
 // MayLand reports whether the operation so answered can still take effect on the lock until its
 // lifetime ends. LockOffline counts: a sleepy device's parent may hold the frame.
 func (r Result) MayLand() bool { return r == NotConfirmed || r == Timeout || r == LockOffline }
+
+// Why a bridge reaches none of its locks, whatever their own state is.
+const (
+	BrokerUnreachable = "brokerUnreachable" // it has no connection to the MQTT broker
+	GatewayOffline    = "gatewayOffline"    // the program between the broker and the radio, such as Zigbee2MQTT, does not run
+)

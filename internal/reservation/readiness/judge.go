@@ -74,6 +74,7 @@ type Lock struct {
 	Battery      *int          // percent
 	Free         int           // slots that a new code may take
 	Jammed       bool
+	OfflineCause string // why its bridge reaches no lock, as lock.Status says; empty: the lock itself is offline
 }
 
 // Fix is one thing that stands, or may stand, in the way.
@@ -227,7 +228,7 @@ func (j *judge) link(d access.PlannedDoor, l Lock, there bool, add func(string, 
 	case !l.BridgeOnline:
 		add(BridgeOffline, severity)
 	case !l.Online:
-		add(string(fault.LockOffline), severity)
+		add(cmp.Or(l.OfflineCause, string(fault.LockOffline)), severity)
 	}
 }
 

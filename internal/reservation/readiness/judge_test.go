@@ -85,6 +85,9 @@ func TestJudge(t *testing.T) {
 		{"no free slot", expected(day, full), NotReady, "blocks slotsFull"},
 		{"no free slot, and none is needed", expected(hour, checkedIn(slot.Verified), full), Ready, ""},
 		{"jammed", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Jammed = true }), NotReady, "blocks lockJammed"},
+		{"its bridge has no broker", expected(hour, func(_ *Facts, _ *access.PlannedDoor, l *Lock) {
+			l.Online, l.OfflineCause = false, slot.BrokerUnreachable
+		}), NotReady, "blocks brokerUnreachable"},
 		{"verified", expected(hour, checkedIn(slot.Verified)), Ready, ""},
 		{"accepted, and it can be read", expected(hour, checkedIn(slot.Accepted)), AtRisk, "risks codeNotVerified"},
 		{"accepted, and it cannot", expected(hour, checkedIn(slot.Accepted), func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.ReadBack = false }), Ready, ""},

@@ -103,7 +103,7 @@ func (l *loader) locks(doors []string) error {
 
 func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
-		Online: st.Online, Free: st.Free, Battery: lk.Status.BatteryPercent, Jammed: lock.Jammed(lk),
+		Online: st.Online, Free: st.Free, Battery: lk.Status.BatteryPercent, Jammed: lock.Jammed(lk), OfflineCause: lk.Status.OfflineCause,
 		ReadBack: lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
 	}
 	if ms := lk.Status.ClockOffsetMS; ms != nil {

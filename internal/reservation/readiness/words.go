@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // texts are what is wrong and what to do, for staff.
@@ -27,6 +28,8 @@ var texts = map[string]string{
 	string(fault.DuplicateOnLock): "The lock calls every PIN a duplicate. Look which codes it holds, then draw a new PIN.",
 	string(fault.LockRefused):     "The lock refused the code: its slots say why. Draw a new PIN, or hand out a key.",
 	string(fault.ClockUntrusted):  "The clock of the lock cannot be trusted. Set it, or wait until its bridge has.",
+	slot.BrokerUnreachable:        "The bridge has no connection to its MQTT broker and reaches none of the locks behind it. Start the broker, or hand out a key.",
+	slot.GatewayOffline:           "Zigbee2MQTT does not run, so the bridge reaches none of the locks behind it. Start it, or hand out a key.",
 	BridgeOffline:                 "The bridge of the lock is not connected. Look at its power and its network.",
 	BatteryLow:                    "The battery of the lock is low. Change it before the guest comes.",
 	LockClockOff:                  "The clock of the lock is off by more than two minutes. Its bridge corrects for it; set it when you are there.",

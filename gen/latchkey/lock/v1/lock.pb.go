@@ -316,7 +316,13 @@ type LockStatus struct {
 	// When the clock was looked at.
 	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
 	// The lock's firmware.
-	Firmware      string `protobuf:"bytes,10,opt,name=firmware,proto3" json:"firmware,omitempty"`
+	Firmware string `protobuf:"bytes,10,opt,name=firmware,proto3" json:"firmware,omitempty"`
+	// What people call the lock, where the bridge's driver knows, such as its friendly name in Zigbee2MQTT. The service uses it
+	// while staff have given the lock no name. At most 64 characters, none of them a control character.
+	Name string `protobuf:"bytes,11,opt,name=name,proto3" json:"name,omitempty"`
+	// With online false: why the bridge reaches none of its locks. brokerUnreachable (it has no connection to its MQTT broker) or
+	// gatewayOffline (the program between the broker and the radio does not run); empty: the lock itself is offline.
+	OfflineCause  string `protobuf:"bytes,12,opt,name=offline_cause,json=offlineCause,proto3" json:"offline_cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -417,6 +423,20 @@ func (x *LockStatus) GetClockObservedAt() *timestamppb.Timestamp {
 func (x *LockStatus) GetFirmware() string {
 	if x != nil {
 		return x.Firmware
+	}
+	return ""
+}
+
+func (x *LockStatus) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *LockStatus) GetOfflineCause() string {
+	if x != nil {
+		return x.OfflineCause
 	}
 	return ""
 }
@@ -525,7 +545,7 @@ const file_latchkey_lock_v1_lock_proto_rawDesc = "" +
 	"doorSensor\x12\x1b\n" +
 	"\tevent_log\x18\x0f \x01(\bR\beventLog\x12)\n" +
 	"\x10credential_kinds\x18\x10 \x03(\tR\x0fcredentialKinds\x122\n" +
-	"\x15operation_lifetime_ms\x18\x11 \x01(\rR\x13operationLifetimeMs\"\xdf\x03\n" +
+	"\x15operation_lifetime_ms\x18\x11 \x01(\rR\x13operationLifetimeMs\"\x98\x04\n" +
 	"\n" +
 	"LockStatus\x12\x12\n" +
 	"\x04bolt\x18\x01 \x01(\tR\x04bolt\x12\x12\n" +
@@ -539,7 +559,9 @@ const file_latchkey_lock_v1_lock_proto_rawDesc = "" +
 	"\x0fclock_offset_ms\x18\b \x01(\x03H\x02R\rclockOffsetMs\x88\x01\x01\x12F\n" +
 	"\x11clock_observed_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0fclockObservedAt\x12\x1a\n" +
 	"\bfirmware\x18\n" +
-	" \x01(\tR\bfirmwareB\x12\n" +
+	" \x01(\tR\bfirmware\x12\x12\n" +
+	"\x04name\x18\v \x01(\tR\x04name\x12#\n" +
+	"\roffline_cause\x18\f \x01(\tR\fofflineCauseB\x12\n" +
 	"\x10_battery_percentB\a\n" +
 	"\x05_rssiB\x12\n" +
 	"\x10_clock_offset_ms\"\xba\x01\n" +

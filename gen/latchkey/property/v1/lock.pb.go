@@ -184,7 +184,9 @@ type LockStatus struct {
 	Firmware string `protobuf:"bytes,9,opt,name=firmware,proto3" json:"firmware,omitempty"`
 	// When its clock was looked at.
 	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
-	// Why it is offline: lockOffline (its bridge does not reach it), noBridge, bridgeRevoked, or why the bridge is offline.
+	// Why it is offline: lockOffline (its bridge does not reach it), brokerUnreachable (its bridge has no connection to its MQTT
+	// broker), gatewayOffline (the program between the MQTT broker and the radio does not run), noBridge, bridgeRevoked, or why the
+	// bridge is offline.
 	OfflineReason *string `protobuf:"bytes,11,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
 	// Since when; only of one that is offline, or comes and goes.
 	OfflineSince *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=offline_since,json=offlineSince,proto3" json:"offline_since,omitempty"`

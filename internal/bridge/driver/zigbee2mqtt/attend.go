@@ -28,6 +28,7 @@ func (d *Driver) attend(ctx context.Context) {
 func (d *Driver) take(m message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	defer d.update()
 	if what, ours := d.place.under(m.topic); ours {
 		switch what {
 		case "state":
@@ -164,6 +165,7 @@ func (d *Driver) connected(c *conn) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.conn, d.trouble = c, ""
+	d.update()
 }
 
 // lost tells everybody who waits for an answer that none will come.
@@ -178,6 +180,7 @@ func (d *Driver) lost(err error) {
 		l.available = ""
 		l.hear(heard{cut: true})
 	}
+	d.update()
 }
 
 // report takes in a lock's state message. The caller holds the driver's mutex.

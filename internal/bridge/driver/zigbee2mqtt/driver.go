@@ -21,6 +21,7 @@ import (
 
 	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // Config says where Zigbee2MQTT is.
@@ -81,12 +82,15 @@ type Driver struct {
 
 	events  chan driver.Event
 	changes chan struct{} // holds one signal: the locks are others than Locks returned
+	updates chan struct{} // holds one signal: a status or the connection may have changed
 	resub   chan struct{} // holds one signal: other topics are wanted
 
 	mu       sync.Mutex
-	conn     *conn  // nil: no broker
-	trouble  string // why there is none
-	bridge   string // online, offline, or empty: Zigbee2MQTT's own word
+	conn     *conn     // nil: no broker
+	trouble  string    // why there is none
+	cause    string    // why no lock can be reached; empty: connected
+	since    time.Time // when the cause began or ended
+	bridge   string    // online, offline, or empty: Zigbee2MQTT's own word
 	shown    func(address string) bool
 	devices  []byte // bridge/devices as it was last read
 	found    map[string]found
@@ -120,6 +124,7 @@ func start(cfg Config, p pace) (*Driver, error) {
 		cfg: cfg, place: place(cfg.Base), host: host, secure: secure, clock: cfg.Clock, log: cfg.Log, pace: p,
 		stop: stop, done: make(chan struct{}), inbox: make(chan message, inboxLen), trouble: "not connected yet",
 		events: make(chan driver.Event, maxEvents), changes: make(chan struct{}, 1), resub: make(chan struct{}, 1),
+		updates: make(chan struct{}, 1), cause: slot.BrokerUnreachable, since: cfg.Clock.Now(),
 		shown: func(string) bool { return false }, ready: make(chan struct{}),
 		locks: map[string]*lock{}, warnings: map[string]bool{},
 	}
@@ -162,7 +167,7 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	select {
 	case <-d.ready:
 	case <-ctx.Done():
-		return nil, d.unheard()
+		return nil, errors.New(d.Connection().Detail)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -175,16 +180,6 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 		d.log.Warn("Zigbee2MQTT knows no lock yet; pair one", "base", d.cfg.Base)
 	}
 	return out, nil
-}
-
-func (d *Driver) unheard() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.conn == nil {
-		return fmt.Errorf("no connection to the broker %s: %s", d.host, d.trouble)
-	}
-	return fmt.Errorf("the broker %s has nothing on %s: is Zigbee2MQTT running, and is %q its base topic?",
-		d.host, d.place.bridge("devices"), d.cfg.Base)
 }
 
 // Events tells what happens at the locks.

@@ -53,10 +53,11 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.clock.Now()
+	cause, _ := d.disconnected()
 	s := driver.Status{
 		Bolt: l.bolt, Door: "unknown", BatteryPercent: l.battery, BatteryObservedAt: l.batteryAt,
-		LastSeenAt: l.seen, Firmware: l.firmware,
-		Online: d.conn != nil && d.bridge != "offline" && l.available != "offline" && !l.unreached &&
+		LastSeenAt: l.seen, Firmware: l.firmware, Name: l.name, OfflineCause: cause,
+		Online: cause == "" && l.available != "offline" && !l.unreached &&
 			(l.available == "online" || l.seen.IsZero() || now.Sub(l.seen) < d.pace.quiet),
 	}
 	if l.door == "open" || l.door == "closed" {

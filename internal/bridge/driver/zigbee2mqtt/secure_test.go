@@ -100,7 +100,7 @@ func TestNoBroker(t *testing.T) {
 	r.trouble(d, "")
 	ctx, cancel = contextFor(t, 50*time.Millisecond)
 	defer cancel()
-	if _, err := d.Locks(ctx); err == nil || !strings.Contains(err.Error(), "no connection to the broker") {
+	if _, err := d.Locks(ctx); err == nil || !strings.Contains(err.Error(), "no connection to the MQTT broker") {
 		t.Errorf("no broker: %v", err)
 	}
 }

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/text"
+)
+
+type doctor struct {
+	hardware
+}
+
+var errUnwell = errors.New("not all is well; see what each line says to do")
+
+// Run looks at everything a bridge needs, and says what to do about what is not well.
+func (d *doctor) Run(ctx context.Context, c *commands) error {
+	found := bridge.Examine(ctx, c.Dir)
+	if h, err := bridge.AskHealth(ctx, c.Dir); err == nil {
+		for _, l := range h.Locks {
+			found = append(found, examineLock(l))
+		}
+	} else if errors.Is(err, bridge.ErrNotRunning) {
+		found = append(found, d.stopped(ctx, func() ([]byte, error) { return bridge.LastSettings(c.Dir) })...)
+	}
+	return tell(text.Terminal(os.Stdout), found)
+}
+
+// tell lists what was found, and below what is not well what to do about it.
+func tell(w io.Writer, found []bridge.Finding) (err error) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range found {
+		mark := "ok"
+		if !f.Well {
+			mark, err = "BAD", errUnwell
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", mark, f.What, f.Seen)
+		if f.Advice != "" {
+			_, _ = fmt.Fprintf(table, "\t\t→ %s\n", f.Advice)
+		}
+	}
+	return join(table.Flush(), err)
+}
+
+// stopped asks the driver itself, with the settings that were given or that the bridge last ran with.
+func (d *doctor) stopped(ctx context.Context, last func() ([]byte, error)) []bridge.Finding {
+	h, f := d.settings(last)
+	if f != nil {
+		return []bridge.Finding{*f}
+	}
+	return h.locks(ctx)
+}
+
+const giveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
+	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
+
+// settings returns what to look at the hardware with, or why that is not known.
+func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *bridge.Finding) {
+	if d.Driver != "" {
+		return &d.hardware, nil
+	}
+	f := &bridge.Finding{What: "driver", Advice: giveDriver}
+	raw, err := stored()
+	switch {
+	case err != nil:
+		f.Seen = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		return nil, f
+	case raw == nil:
+		f.Seen = "not known: the bridge never ran on this directory"
+		return nil, f
+	}
+	var last lastRun
+	if err := json.Unmarshal(raw, &last); err != nil {
+		f.Seen = "the settings that the bridge last ran with cannot be read: " + err.Error()
+		return nil, f
+	}
+	h := last.Hardware
+	if h.MQTT.Password = d.MQTT.Password; h.MQTT.PasswordFile == "" {
+		h.MQTT.PasswordFile = d.MQTT.PasswordFile
+	}
+	if h.Driver == "zigbee2mqtt" && last.Password && h.MQTT.Password == "" && h.MQTT.PasswordFile == "" {
+		f.What, f.Seen = "driver zigbee2mqtt", "the password of the MQTT broker "+h.MQTT.URL+" is not known here, so nothing was asked there: the bridge stores its settings without passwords"
+		f.Advice = "start the bridge and run doctor again, or give LATCHKEY_MQTT_PASSWORD (the installed service has it in /etc/latchkey-bridge.env)"
+		return nil, f
+	}
+	return &h, nil
+}
+
+// locks asks the driver for its locks, and each how it does.
+func (h *hardware) locks(ctx context.Context) []bridge.Finding {
+	f := bridge.Finding{What: "driver " + h.Driver}
+	if h.Driver != "zigbee2mqtt" {
+		f.Well, f.Seen = true, "simulated locks, no real ones: give --driver and its settings as for run to look at real locks"
+		return []bridge.Finding{f}
+	}
+	drv, err := h.MQTT.open(slog.New(slog.DiscardHandler))
+	if err != nil {
+		f.Seen, f.Advice = err.Error(), "see latchkey-bridge run --help"
+		return []bridge.Finding{f}
+	}
+	defer func() { _ = drv.Close() }()
+	locks, err := drv.Locks(ctx)
+	if err != nil {
+		f.Seen, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
+		return []bridge.Finding{f}
+	}
+	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
+	if !f.Well {
+		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
+	}
+	out := []bridge.Finding{f}
+	for _, l := range locks {
+		out = append(out, readLock(ctx, l))
+	}
+	return out
+}
+
+// readLock asks one lock how it does.
+func readLock(ctx context.Context, l driver.Lock) bridge.Finding {
+	s, err := l.Status(ctx)
+	if err != nil {
+		return bridge.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
+	}
+	return examineLock(bridge.LockHealth{
+		Address: l.Address(), Name: s.Name, Model: l.Model(), Bolt: s.Bolt, Online: s.Online, OfflineCause: s.OfflineCause,
+		LastSeen: s.LastSeenAt, BatteryPercent: s.BatteryPercent,
+	})
+}
+
+const weakBattery = 20 // percent
+
+// examineLock judges how a lock does.
+func examineLock(l bridge.LockHealth) bridge.Finding {
+	f := bridge.Finding{What: "lock " + title(l), Well: true, Seen: l.Model + ", online"}
+	switch {
+	case unreachable[l.OfflineCause] != "" && !l.Online:
+		f.Well, f.Seen, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"
+	case !l.Online && l.LastSeen.IsZero():
+		f.Well, f.Seen, f.Advice = false, l.Model+", never heard", "press a key at the lock; if the bridge still does not hear it, pair it again"
+	case !l.Online:
+		f.Well, f.Seen = false, l.Model+", offline since "+l.LastSeen.Local().Format(time.DateTime)
+		f.Advice = "look at its batteries first, then whether something stands between it and the radio"
+	case l.Bolt == string(slot.Jammed):
+		f.Well, f.Seen = false, l.Model+", online, jammed"
+		f.Advice = "free the bolt at the door: until it moves, no code opens this lock"
+	case l.BatteryPercent != nil && *l.BatteryPercent <= weakBattery:
+		f.Well, f.Seen, f.Advice = false, fmt.Sprintf("%s, battery %d %%", l.Model, *l.BatteryPercent), "change its batteries"
+	}
+	return f
+}

@@ -1,0 +1,40 @@
+package bridgelink
+
+import (
+	"strings"
+	"testing"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+// What a bridge calls a lock comes from whoever can write to its MQTT broker, and is shown to staff.
+func TestTheNameOfALockIsBounded(t *testing.T) {
+	for name, want := range map[string]string{
+		"room 101":                   "room 101",
+		" Zimmer Süd ":               "Zimmer Süd",
+		"a\x1b[2Jb\u202ec\nd":        "a[2Jbcd",
+		"\xff":                       "",
+		strings.Repeat("é", 1_000):   strings.Repeat("é", maxLockName/2),
+		strings.Repeat("x", 65) + "": strings.Repeat("x", 64),
+	} {
+		s := &lockv1.LockStatus{Name: name}
+		heard, ok := heardHello(&lockv1.Hello{Locks: []*lockv1.LockHello{{Address: "front", Status: s}}})
+		if !ok || heard[0].Name != want {
+			t.Errorf("%.20q in Hello: %q, %v", name, heard[0].Name, ok)
+		}
+		if got := heardReport(&lockv1.LockReport{Address: "front", Status: s}).Name; got != want {
+			t.Errorf("%.20q in a report: %q", name, got)
+		}
+	}
+	if got := heardReport(&lockv1.LockReport{Address: "front"}).Name; got != "" {
+		t.Errorf("no status: %q", got)
+	}
+}
+
+func TestTheCauseWhyLocksAreOfflineIsAKnownWord(t *testing.T) {
+	for word, want := range map[string]string{"brokerUnreachable": "brokerUnreachable", "gatewayOffline": "gatewayOffline", "x": "", "": ""} {
+		if got := state(&lockv1.LockStatus{OfflineCause: word}).OfflineCause; got != want {
+			t.Errorf("%q is %q", word, got)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package lock_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/ent"
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// hear has the bridge report something of the lock "front", and returns the lock.
+func (s *site) hear(h lock.Heard) *ent.Lock {
+	s.t.Helper()
+	h.Address = "front"
+	var id string
+	s.change(func(tx *db.Tx) error {
+		locks, err := lock.Hear(tx, s.bridge.ID, s.epoch, []lock.Heard{h})
+		if err == nil {
+			id = locks[0].ID
+		}
+		return err
+	})
+	lk, err := lock.Get(s.t.Context(), s.db.Read(), s.house, id)
+	s.must(err)
+	return lk
+}
+
+func TestALockIsCalledWhatItsBridgeCallsItUntilStaffNameIt(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		if lk := s.door(); lk.Name != "front" {
+			t.Errorf("without a name from anybody: %q", lk.Name)
+		}
+		for _, name := range []string{"room 101", "room 102"} {
+			if lk := s.hear(lock.Heard{Name: name}); lk.Name != name {
+				t.Errorf("%q, want %q", lk.Name, name)
+			}
+		}
+		lk := s.hear(lock.Heard{Status: &lock.Status{Online: true}})
+		if lk.Name != "room 102" {
+			t.Errorf("after a report without a name: %q", lk.Name)
+		}
+		s.change(func(tx *db.Tx) error { _, err := lock.Rename(tx, s.house, lk.ID, "Suite"); return err })
+		if lk := s.hear(lock.Heard{Name: "room 103"}); lk.Name != "Suite" {
+			t.Errorf("the bridge replaced the name that staff gave with %q", lk.Name)
+		}
+	})
+}
+
+func TestANewLockHasTheNameThatItsBridgeCallsIt(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		hello := lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now(), Locks: []lock.Heard{{Address: "0x1", Name: "room 101", Capabilities: &s.caps}}}
+		open, err := s.greet(s.cert, hello)
+		s.must(err)
+		lk, err := lock.Get(t.Context(), s.db.Read(), s.house, open.Locks[0].ID)
+		s.must(err)
+		if lk.Name != "room 101" {
+			t.Errorf("%q", lk.Name)
+		}
+	})
+}
+
+// The locks behind a broker that is away are not the fault of their batteries, and staff hear of it once.
+func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+		for _, cause := range []string{slot.BrokerUnreachable, slot.GatewayOffline} {
+			s.connect("front")
+			lk = s.hear(lock.Heard{Status: &lock.Status{OfflineCause: cause}})
+			states, err := lock.States(t.Context(), s.db.Read(), s.clock.Now(), s.house, []*ent.Lock{lk})
+			s.must(err)
+			if st := states[lk.ID]; st.Online || st.Reason != cause {
+				t.Errorf("%s: %+v", cause, st)
+			}
+			s.clock.Advance(16 * time.Minute)
+			for range 2 {
+				s.change(func(tx *db.Tx) error { _, err := lock.LookAtLocks(tx, "", 10); return err })
+			}
+			if text := s.texts(cause); strings.Count(text, "\n") != 1 || !strings.Contains(text, `"cellar"`) || s.texts("lockUnreachable") != "" {
+				t.Errorf("%s: %q, and %q", cause, text, s.texts("lockUnreachable"))
+			}
+			s.hear(lock.Heard{Status: &lock.Status{Online: true}})
+			s.clock.Advance(10 * time.Minute)
+			s.change(func(tx *db.Tx) error { _, err := lock.LookAtLocks(tx, "", 10); return err })
+			open, err := s.db.Read().Notice.Query().Where(entnotice.Kind(cause), entnotice.OnceKeyNotNil()).Count(t.Context())
+			s.must(err)
+			if open != 0 {
+				t.Errorf("%s: the notice is still open", cause)
+			}
+		}
+	})
+}
