@@ -2,6 +2,7 @@
 package program
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,11 @@ var build = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	built.Store(&dir)
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "latchkey.dev/cmd/latchkey", "latchkey.dev/cmd/latchkey-bridge")
+	args := []string{"build", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
+	if checked {
+		args = append(args, "-race")
+	}
+	cmd := exec.Command("go", append(args, "latchkey.dev/cmd/latchkey", "latchkey.dev/cmd/latchkey-bridge")...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("build the programs: %w\n%s", err, out)
 	}
@@ -96,12 +101,28 @@ func New(t testing.TB, name, ready string, args ...string) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		all.Delete(p)
+		if race := p.race(); race != "" {
+			t.Errorf("%s: %s", name, race)
+		}
 		if t.Failed() {
 			t.Logf("the end of the log of %s:\n%s", name, p.Tail())
 		}
 		_ = log.Close()
 	})
 	return p
+}
+
+// race is the first report of the race detector, empty if there is none.
+func (p *Process) race() string {
+	raw, err := os.ReadFile(p.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	i := bytes.Index(raw, []byte("WARNING: DATA RACE"))
+	if i < 0 {
+		return ""
+	}
+	return string(raw[i:min(len(raw), i+4000)])
 }
 
 // Tail is the end of the log.
