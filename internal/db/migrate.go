@@ -231,6 +231,9 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 		if err := fn(tx); err != nil {
 			return err
 		}
+		if err := writeStatistics(ctx, tx); err != nil {
+			return err
+		}
 		var table string
 		err := tx.QueryRowContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
 		if errors.Is(err, sql.ErrNoRows) {

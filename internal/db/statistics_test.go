@@ -1,0 +1,87 @@
+package db_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"entgo.io/ent/dialect/sql/schema"
+
+	"latchkey.dev/ent/migrate/tables"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/db/dbtest"
+)
+
+// A statement that names the property and a column with an index of its own does not read all rows of the property.
+func TestSQLiteReadsFewRowsOfAProperty(t *testing.T) {
+	url := dbtest.Empty(t, "sqlite")
+	for _, when := range []string{"after the migration", "after a restart"} {
+		d, err := db.Open(t.Context(), db.Config{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Each pool has read the schema before it changes.
+		if err := d.Write(t.Context(), func(tx *db.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.View(t.Context()).ReadOne("SELECT count(*) FROM sqlite_schema", nil, new(int)); err != nil {
+			t.Fatal(err)
+		}
+		if err := d.EnsureSchema(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		checked := 0
+		for _, table := range tables.Tables {
+			if !slices.ContainsFunc(table.Columns, func(c *schema.Column) bool { return c.Name == "property_id" }) {
+				continue
+			}
+			columns := []string{"id"}
+			for _, i := range table.Indexes {
+				if i.Annotation == nil || i.Annotation.Where == "" {
+					columns = append(columns, i.Columns[0].Name)
+				}
+			}
+			for _, column := range columns {
+				if column == "property_id" {
+					continue
+				}
+				for _, condition := range []string{"= 'a'", "IN ('a', 'b', 'c', 'd')"} {
+					query := fmt.Sprintf("SELECT * FROM %s WHERE property_id = 'p' AND %s %s", table.Name, column, condition)
+					plan := planOf(t, d, query)
+					if !strings.Contains(plan, column+"=?") {
+						t.Errorf("%s: %s: %s", when, query, plan)
+					}
+					checked++
+				}
+			}
+		}
+		if checked < 50 {
+			t.Errorf("%d statements checked", checked)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// planOf is how the readers and the writer carry out a query.
+func planOf(t *testing.T, d *db.DB, query string) string {
+	t.Helper()
+	var id, parent, unused int
+	var read, write string
+	if _, err := d.View(t.Context()).ReadOne("EXPLAIN QUERY PLAN "+query, nil, &id, &parent, &unused, &read); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Write(t.Context(), func(tx *db.Tx) error {
+		_, err := tx.ReadOne("EXPLAIN QUERY PLAN "+query, nil, &id, &parent, &unused, &write)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read != write {
+		t.Errorf("%s: the readers %s, the writer %s", query, read, write)
+	}
+	return read
+}
