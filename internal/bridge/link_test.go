@@ -240,6 +240,9 @@ func TestTheServiceEndsASession(t *testing.T) {
 			k.welcome(1, 0)
 			k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 1}}})
 		},
+		"drain before it began": func(k *talk) {
+			k.send(0, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 1}}})
+		},
 		"superseded": func(k *talk) {
 			k.welcome(1, 0)
 			k.send(1, &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: "superseded"}}})
@@ -263,6 +266,17 @@ func TestTheServiceEndsASession(t *testing.T) {
 			k.snapshot(2, "front", r.desired("front", 1, 1, "048151"))
 			k.observedAs(1, 1, "verified")
 		})
+	}
+}
+
+// A server to which too many bridges connect at once says when to come back.
+func TestBridgeComesBackWhenTheServerSays(t *testing.T) {
+	crowded := &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: 15_500}}}
+	_, err := (&session{}).welcomed(t.Context(), crowded, 0)
+	for _, attempt := range []int{0, 7} {
+		if wait := usualPace.after(err, attempt); wait != 15_500*time.Millisecond {
+			t.Errorf("attempt %d: %v after %v", attempt, err, wait)
+		}
 	}
 }
 

@@ -110,6 +110,9 @@ func (s *session) welcomed(ctx context.Context, first *lockv1.ConnectResponse, t
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbye(g)
 	}
+	if d := first.GetDrain(); d != nil { // too many bridges connect at once
+		return 0, drainedBy(d)
+	}
 	w := first.GetWelcome()
 	if w == nil || w.GetEpoch() == 0 {
 		return 0, errors.New("the service did not begin with Welcome; it may speak another version of the protocol")
@@ -236,11 +239,15 @@ func (s *session) heard(ctx context.Context, m *lockv1.ConnectResponse) error {
 			return err
 		}
 		_ = s.stream.CloseSend()
-		return &drained{min(time.Duration(k.Drain.GetReconnectAfterMs())*time.Millisecond, mostDrainWait)}
+		return drainedBy(k.Drain)
 	case *lockv1.ConnectResponse_Goodbye:
 		return goodbye(k.Goodbye)
 	}
 	return nil
+}
+
+func drainedBy(d *lockv1.Drain) error {
+	return &drained{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, mostDrainWait)}
 }
 
 func goodbye(g *lockv1.Goodbye) error {

@@ -23,6 +23,7 @@ const (
 	disconnected cause = "disconnected"
 	storeFailed  cause = "storeFailed"
 	panicked     cause = "panicked"
+	crowded      cause = "crowded" // too many bridges connect at once
 )
 
 func (c cause) Error() string { return "the session ended: " + string(c) }

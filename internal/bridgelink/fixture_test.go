@@ -48,6 +48,8 @@ type site struct {
 	ca    *lock.Authority
 	house string
 	pace  pace
+	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
+	opening limits
 
 	learned chan lock.Learned
 }
@@ -101,7 +103,7 @@ func (s *site) node(name string) (*Node, string) {
 func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	s.t.Helper()
 	n := New(Config{
-		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, pace: s.pace, Logger: slog.New(slog.DiscardHandler),
+		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, pace: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
 		Learned: func(tx *db.Tx, learned []lock.Learned) error {
 			tx.After(func() {
 				for _, l := range learned {

@@ -51,8 +51,14 @@ type Config struct {
 	// Intervals replace some of the usual ones, where they are not zero. Tests set them.
 	Intervals Intervals
 
-	pace pace
+	pace    pace
+	opening limits // of the sessions that are opened in the database
 }
+
+// usualOpening bounds the sessions that are opened at once. As many share a commit as well as more would, and changes of the API
+// wait behind few of them. When thousands of bridges return, the others wait here rather than in the database's queue, which
+// would refuse them, and calls of the API as well.
+var usualOpening = limits{work: 32, wait: 10_000, time: 20 * time.Second}
 
 // Intervals are those of what a node does for the sessions that it holds.
 type Intervals struct {
@@ -113,6 +119,9 @@ func (c Config) withDefaults() Config {
 	if c.pace == (pace{}) {
 		c.pace = production.with(c.Intervals)
 	}
+	if c.opening == (limits{}) {
+		c.opening = usualOpening
+	}
 	return c
 }
 
@@ -142,7 +151,7 @@ func newCounters(r prometheus.Registerer) *counters {
 		ignored:  count("messages_ignored_total", "Messages of bridges that had no effect.", "cause"),
 	}
 	// They stand at 0 before the first, so that an alarm sees it come.
-	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed, panicked} {
+	for _, why := range []cause{superseded, revoked, outOfOrder, tooSlow, shuttingDown, noHeartbeat, disconnected, storeFailed, panicked, crowded} {
 		c.ended.WithLabelValues(string(why))
 	}
 	for _, why := range []string{offline, "busy", "queueFull", "notClaimed", "sessionEnded", leaving, unreachable, late} {

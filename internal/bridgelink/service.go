@@ -77,8 +77,11 @@ func refusal(err error) cause {
 			return outOfOrder
 		}
 	}
-	if errors.Is(err, lock.ErrSuperseded) {
+	switch {
+	case errors.Is(err, lock.ErrSuperseded):
 		return superseded
+	case errors.Is(err, errCrowded):
+		return crowded
 	}
 	return storeFailed
 }

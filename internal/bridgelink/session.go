@@ -183,6 +183,9 @@ func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) ca
 	n := s.node
 	open, err := n.openSession(s.stream.Context(), who, shown, hello)
 	if err != nil {
+		if s.stream.Context().Err() != nil {
+			return disconnected
+		}
 		s.log.Warn("a bridge was not let in", "error", err)
 		return refusal(err)
 	}
@@ -307,17 +310,25 @@ func (s *session) say(m *lockv1.ConnectResponse) {
 	s.out.put(letter{message: m})
 }
 
+// sayDrain asks the bridge to reconnect, at a random moment within d.
+func (s *session) sayDrain(d time.Duration) {
+	after := uint32(jitter(d) / time.Millisecond)
+	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
+}
+
 // farewell tells the bridge why, where it is still worth it, and returns why.
 func (s *session) farewell(why cause) cause {
 	switch why {
-	case superseded, revoked, outOfOrder, shuttingDown:
+	case superseded, revoked, outOfOrder, shuttingDown, crowded:
 	default:
 		return why
 	}
 	s.out.queue = nil
-	if why == shuttingDown && s.open != nil {
-		after := uint32(jitter(s.node.cfg.pace.retry) / time.Millisecond)
-		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
+	switch {
+	case why == shuttingDown && s.open != nil:
+		s.sayDrain(s.node.cfg.pace.retry)
+	case why == crowded:
+		s.sayDrain(s.node.cfg.opening.time)
 	}
 	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: string(why)}}})
 	timer := time.NewTimer(s.node.cfg.pace.retry)
