@@ -20,14 +20,19 @@ import (
 
 func TestMain(m *testing.M) {
 	bustest.Main()
+	serveNode()
 	goleak.VerifyTestMain(m)
 }
 
 // settings are those of a server with a database, on free ports.
 func settings(t *testing.T, database string) config.Config {
 	t.Helper()
+	return settingsIn(t.TempDir(), database)
+}
+
+func settingsIn(dir, database string) config.Config {
 	c := config.Default()
-	c.DataDir = filepath.Join(t.TempDir(), "data")
+	c.DataDir = filepath.Join(dir, "data")
 	c.Database = database
 	c.Listen = config.Listen{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0", Bridge: "127.0.0.1:0", Ops: "127.0.0.1:0"}
 	c.Drain = 10 * time.Millisecond
