@@ -129,6 +129,7 @@ type fleetBench struct {
 
 	Restart bool          `xor:"what" help:"Kill the server under all bridges, start it again, and see when they are back and how the API answers meanwhile. There is no floor."`
 	Away    time.Duration `default:"30s" help:"With --restart: how long nobody serves."`
+	Profile string        `type:"path" placeholder:"FILE" help:"With --restart: write a CPU profile of the server while the bridges return."`
 	Drain   bool          `xor:"what" help:"Tell one of two servers to stop while doors are opened, and see whether any is not, and when it has ended. Needs PostgreSQL's programs. There is no floor."`
 	Unlocks int           `default:"50" help:"With --drain: unlocks a second."`
 	Growth  bool          `xor:"what" help:"See what each bridge costs among 1,000 and among 5,000. There is no floor."`
@@ -158,7 +159,7 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 func (c *fleetBench) measure(ctx context.Context, l bench.Launch) (*bench.Result, error) {
 	switch {
 	case c.Restart:
-		return bench.Restart{Bridges: c.Bridges, Away: c.Away}.Run(ctx, l)
+		return bench.Restart{Bridges: c.Bridges, Away: c.Away, Profile: c.Profile}.Run(ctx, l)
 	case c.Drain:
 		return bench.Drain{Bridges: c.Bridges, Unlocks: c.Unlocks}.Run(ctx, l)
 	case c.Growth:

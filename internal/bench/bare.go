@@ -186,6 +186,10 @@ type Bare struct {
 	Tickets []ticket
 }
 
+func (p *barePart) methods() methods {
+	return p.process.methods().and(methods{"Start": method(p.Start)})
+}
+
 // Start starts it and makes tickets for so many streams.
 func (p *barePart) Start(streams int, out *Bare) (err error) {
 	if p.server, err = newBareServer(); err != nil {

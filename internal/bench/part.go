@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/rpc"
-	"net/rpc/jsonrpc"
 	"os"
 	"os/exec"
 	"runtime/debug"
@@ -25,13 +23,7 @@ type Launch []string
 // part is a process under measurement, as the measuring process sees it.
 type part struct {
 	command *exec.Cmd
-	rpc     *rpc.Client
-}
-
-// pipe is both directions of a process's standard streams.
-type pipe struct {
-	io.Reader
-	io.WriteCloser
+	caller  *caller
 }
 
 // start runs a part. It ends when its standard input does, so it cannot outlive this process.
@@ -52,16 +44,17 @@ func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	if err := c.Start(); err != nil {
 		return nil, fmt.Errorf("start the part %s: %w", role, err)
 	}
-	return &part{command: c, rpc: jsonrpc.NewClient(pipe{out, in})}, nil
+	return &part{command: c, caller: newCaller(in, out)}, nil
 }
 
-// call asks the part for something and waits.
+// call calls the part and waits. After a call that ctx cut short the part is of no use.
 func (p *part) call(ctx context.Context, method string, args, reply any) error {
-	c := p.rpc.Go("Part."+method, args, reply, make(chan *rpc.Call, 1))
+	done := make(chan error, 1)
+	go func() { done <- p.caller.call(method, args, reply) }()
 	select {
-	case <-c.Done:
-		if c.Error != nil {
-			return fmt.Errorf("%s in a part of the benchmark: %w", method, c.Error)
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("%s in a part of the benchmark: %w", method, err)
 		}
 		return nil
 	case <-ctx.Done():
@@ -74,36 +67,37 @@ func (p *part) stop() error {
 	if p == nil {
 		return nil
 	}
-	_ = p.rpc.Close()
+	_ = p.caller.close()
 	killed := time.AfterFunc(30*time.Second, func() { _ = p.command.Process.Kill() })
 	defer killed.Stop()
 	return p.command.Wait()
 }
 
 // RunPart is the other side: it serves one part until in ends.
-func RunPart(role string, in io.Reader, out io.WriteCloser) (err error) {
-	roles := map[string]func() io.Closer{
-		"world":  func() io.Closer { return &worldPart{} },
-		"server": func() io.Closer { return &serverPart{} },
-		"bare":   func() io.Closer { return &barePart{} },
+func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
+	roles := map[string]func() role{
+		"world":  func() role { return &worldPart{} },
+		"server": func() role { return &serverPart{} },
+		"bare":   func() role { return &barePart{} },
 	}
-	make, ok := roles[role]
+	make, ok := roles[name]
 	if !ok {
-		return fmt.Errorf("no part %q", role)
+		return fmt.Errorf("no part %q", name)
 	}
 	p := make()
 	defer func() { err = errors.Join(err, p.Close()) }()
-	if role != "bare" { // as serve does
+	if name != "bare" { // as serve does
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		go server.TuneGarbage(ctx)
 	}
-	s := rpc.NewServer()
-	if err := s.RegisterName("Part", p); err != nil {
-		return err
-	}
-	s.ServeCodec(jsonrpc.NewServerCodec(pipe{in, out}))
-	return nil
+	return p.methods().serve(in, out)
+}
+
+// role is what one part of a benchmark does.
+type role interface {
+	methods() methods
+	Close() error
 }
 
 // None is an empty argument or answer.
@@ -117,6 +111,10 @@ type Use struct {
 
 // process is what every part can tell of itself.
 type process struct{ profile *os.File }
+
+func (p *process) methods() methods {
+	return methods{"Usage": method(p.Usage), "Settle": method(p.Settle), "Profile": method(p.Profile)}
+}
 
 // Usage tells what the process has used.
 func (*process) Usage(_ None, u *Use) error {

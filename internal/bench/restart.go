@@ -19,7 +19,8 @@ import (
 // Restart says how to measure a server that is killed under many bridges and comes back.
 type Restart struct {
 	Bridges int
-	Away    time.Duration // how long nobody serves
+	Away    time.Duration // how long no server runs
+	Profile string        // if set, a file for a CPU profile of the server while the bridges return
 }
 
 // most is how long bridges are waited for, after the server is back.
@@ -109,7 +110,7 @@ func (s *served) start(ctx context.Context) (err error) {
 func (s *served) kill() {
 	_ = s.part.command.Process.Kill()
 	_ = s.part.command.Wait()
-	_ = s.part.rpc.Close()
+	_ = s.part.caller.close()
 	s.part = nil
 }
 
@@ -118,6 +119,40 @@ func (s *served) end() error {
 		_ = c.Close()
 	}
 	return s.part.stop()
+}
+
+// cost begins to measure the CPU time that the server and this process, which simulates the bridges, use. The returned function
+// ends the measurement, and the profile if profile names a file.
+func (s *served) cost(ctx context.Context, profile string) (func() (server, bridges time.Duration, err error), error) {
+	var before Use
+	if err := s.part.call(ctx, "Usage", None{}, &before); err != nil {
+		return nil, err
+	}
+	here := ownCPU()
+	if profile != "" {
+		if err := s.part.call(ctx, "Profile", profile, &None{}); err != nil {
+			return nil, err
+		}
+	}
+	return func() (server, bridges time.Duration, err error) {
+		if profile != "" {
+			if err := s.part.call(ctx, "Profile", "", &None{}); err != nil {
+				return 0, 0, err
+			}
+		}
+		var after Use
+		err = s.part.call(ctx, "Usage", None{}, &after)
+		return after.CPU - before.CPU, ownCPU() - here, err
+	}, nil
+}
+
+// ownCPU is the CPU time that this process has used.
+func ownCPU() time.Duration {
+	var r syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
+		return 0 // the arguments are constants
+	}
+	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
 // memory connects every bridge once and sees what each takes in the server.
@@ -154,6 +189,10 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 		return err
 	}
 	up := time.Now()
+	cost, err := s.cost(ctx, b.Profile)
+	if err != nil {
+		return err
+	}
 	asked := make(chan calls, 1)
 	asking, enough := context.WithCancel(ctx)
 	go func() { asked <- ask(asking, s, o) }()
@@ -163,6 +202,10 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	if err != nil {
 		return fmt.Errorf("after the server was back: %w", err)
 	}
+	server, bridges, err := cost()
+	if err != nil {
+		return err
+	}
 	sinceUp := make([]float64, len(back))
 	for i, at := range back {
 		sinceUp[i] = max(at.Sub(up).Seconds(), 0)
@@ -170,6 +213,8 @@ func (b Restart) restart(ctx context.Context, s *served, o *owner, r *Result) er
 	r.Value = quantile(sinceUp, 1)
 	r.P50, r.P99 = quantile(api.took, 0.5), quantile(api.took, 0.99)
 	r.note("calls of the API meanwhile", float64(len(api.took)), "")
+	r.note("the server's CPU for a bridge that returns", milliseconds(server)/float64(b.Bridges), "ms")
+	r.note("the simulated bridges' own", milliseconds(bridges)/float64(b.Bridges), "ms")
 	r.atMost("99 % of the bridges back in session, s", quantile(sinceUp, 0.99), 20)
 	r.atMost("all bridges back in session, s", r.Value, 30)
 	r.atMost("the API's p99 meanwhile, ms", r.P99, 500)
@@ -204,8 +249,12 @@ func (f *returning) live(ctx context.Context, n int, t ticket) {
 			wait = firstWait
 			ride(ctx, r)
 		}
+		pause := rand.N(wait)
+		if l := (*later)(nil); errors.As(err, &l) {
+			pause = l.after
+		}
 		select {
-		case <-time.After(rand.N(wait)):
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
 	}

@@ -91,11 +91,21 @@ func connect(ctx context.Context, t ticket) (_ *rider, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if d := first.GetDrain(); d != nil {
+		return nil, &later{time.Duration(d.GetReconnectAfterMs()) * time.Millisecond}
+	}
 	if r.epoch = first.GetWelcome().GetEpoch(); r.epoch == 0 {
 		return nil, fmt.Errorf("%s was not welcomed: %v", t.Boot, first)
 	}
 	go r.ride()
 	return r, nil
+}
+
+// later is a server's request to connect again after a while.
+type later struct{ after time.Duration }
+
+func (l *later) Error() string {
+	return fmt.Sprintf("the server asks to connect again after %v", l.after)
 }
 
 func (t ticket) hello() *lockv1.Hello {

@@ -24,6 +24,10 @@ type serverPart struct {
 	failed error
 }
 
+func (p *serverPart) methods() methods {
+	return p.process.methods().and(methods{"Start": method(p.Start), "StartNode": method(p.StartNode), "Stop": method(p.Stop)})
+}
+
 // Start starts it on a directory, which may hold data of an earlier one.
 func (p *serverPart) Start(dir string, out *Addresses) error { return p.start(dir, settings(dir), out) }
 

@@ -53,6 +53,10 @@ func options(dir string) (server.Options, *os.File, error) {
 	return server.Options{Logger: logger, Version: "bench"}, f, err
 }
 
+func (p *worldPart) methods() methods {
+	return p.process.methods().and(methods{"Start": method(p.Start), "Idle": method(p.Idle), "Fill": method(p.Fill)})
+}
+
 // Start builds the world in a directory.
 func (p *worldPart) Start(dir string, out *World) error {
 	p.dir = dir

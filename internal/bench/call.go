@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+)
+
+// A part answers one call after the other, each a line of JSON on its standard input and one on its standard output. net/rpc
+// would do the same, and link the HTML templates of its debug page and the unused methods of every type into the program.
+
+type request struct {
+	Method string
+	Args   json.RawMessage
+}
+
+type response struct {
+	Error string          `json:",omitempty"`
+	Reply json.RawMessage `json:",omitempty"`
+}
+
+// methods are what a part can be called for, by name.
+type methods map[string]func(args json.RawMessage) (reply any, err error)
+
+// method makes one of methods from a function.
+func method[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
+	return func(raw json.RawMessage) (any, error) {
+		var args Args
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return nil, err
+		}
+		reply := new(Reply)
+		return reply, f(args, reply)
+	}
+}
+
+// and is m with more methods.
+func (m methods) and(more methods) methods {
+	maps.Copy(m, more)
+	return m
+}
+
+// serve answers calls until in ends.
+func (m methods) serve(in io.Reader, out io.Writer) error {
+	calls, answers := json.NewDecoder(in), json.NewEncoder(out)
+	for {
+		var r request
+		if err := calls.Decode(&r); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read a call: %w", err)
+		}
+		if err := answers.Encode(m.answer(r)); err != nil {
+			return fmt.Errorf("answer %s: %w", r.Method, err)
+		}
+	}
+}
+
+func (m methods) answer(r request) response {
+	call := m[r.Method]
+	if call == nil {
+		return response{Error: "there is no such method"}
+	}
+	reply, err := call(r.Args)
+	if err != nil {
+		return response{Error: err.Error()}
+	}
+	raw, err := json.Marshal(reply)
+	if err != nil {
+		return response{Error: err.Error()}
+	}
+	return response{Reply: raw}
+}
+
+// caller is the other side. It makes one call at a time.
+type caller struct {
+	in    io.Closer
+	calls *json.Encoder
+	got   *json.Decoder
+}
+
+func newCaller(in io.WriteCloser, out io.Reader) *caller {
+	return &caller{in: in, calls: json.NewEncoder(in), got: json.NewDecoder(out)}
+}
+
+func (c *caller) call(method string, args, reply any) error {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	if err := c.calls.Encode(request{Method: method, Args: raw}); err != nil {
+		return err
+	}
+	var r response
+	if err := c.got.Decode(&r); err != nil {
+		return err
+	}
+	if r.Error != "" {
+		return errors.New(r.Error)
+	}
+	return json.Unmarshal(r.Reply, reply)
+}
+
+// close ends the part.
+func (c *caller) close() error { return c.in.Close() }
