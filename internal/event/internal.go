@@ -12,7 +12,8 @@ const (
 	LockBatteryOK      Kind = "lock.batteryOk"      // after a lock.batteryLow
 	LockClockUntrusted Kind = "lock.clockUntrusted" // so wrong that it keeps no windows
 	LockClockOK        Kind = "lock.clockOk"
-	LockMoved          Kind = "lock.moved" // it was put on a door, or taken off one
+	LockMoved          Kind = "lock.moved"      // it was put on a door, or taken off one
+	SlotReassigned     Kind = "slot.reassigned" // a slot of a lock was given to another grant
 	BridgeOffline      Kind = "bridge.offline"
 	BridgeOnline       Kind = "bridge.online"
 
@@ -26,7 +27,7 @@ const (
 )
 
 var internal = []Kind{
-	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, BridgeOffline, BridgeOnline,
+	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
 	GuessesAtLock, GuessesAtSite, CodeCreated, CodeUsed, CodeRead, CodeEnded,
 }
 

@@ -49,23 +49,32 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setDoor names the door of an event that happened at a lock at a time. By a clock that was compared with the server's, it is
-// the door that the lock was on then: a code that is still on a lock opens the door that the lock was moved to. By any other
-// clock, the slot knows best for which door its code was; but one whose code was placed anew since may have followed its lock.
+// setDoor names the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: none, or not
+// known.
 func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h Happened, at time.Time) error {
-	door, err := doorAt(tx, lk, at)
+	hung, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
 	}
-	known := row != nil && row.DoorID != "" && (row.Generation == h.Generation || !row.Present)
-	if compared := h.ClockQuality == "synchronized" || h.ClockQuality == "drifting"; known && (!compared || door == "") {
-		door = row.DoorID
+	code := ""
+	if row != nil && (row.Generation == h.Generation || !row.Present) { // else it may have followed its lock to another door since
+		code = row.DoorID
 	}
 	delete(e.Body, "doorId")
-	if door != "" {
+	if door := doorThen(hung, code, h.ClockQuality); door != "" {
 		e.Body["doorId"] = door
 	}
 	return nil
+}
+
+// doorThen is the door of an event, of two: the door that the lock was on at the event's time, and the door that the typed code
+// was for. A lock that was moved still opens to the codes on it, so the first counts; but only by a clock that was compared with
+// the server's. Empty: none, or not known.
+func doorThen(hung, code, clock string) string {
+	if compared := clock == "synchronized" || clock == "drifting"; code != "" && (!compared || hung == "") {
+		return code
+	}
+	return hung
 }
 
 // appendOpening records that an act opened a door, and of which access where it was a phone's.

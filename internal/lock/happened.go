@@ -7,7 +7,6 @@ import (
 	"latchkey.dev/ent"
 	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
-	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
@@ -70,8 +69,10 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 		if err != nil {
 			return 0, nil, err
 		}
-		again := func(before Learned) bool { return before.Slot.ID == l.Slot.ID && l.Before == l.After }
-		if l != nil && !slices.ContainsFunc(learned, again) {
+		repeats := func(before Learned) bool {
+			return before.Slot.LockID == l.Slot.LockID && before.Slot.Number == l.Slot.Number && before.Slot.GrantID == l.Slot.GrantID && l.Before == l.After
+		}
+		if l != nil && !slices.ContainsFunc(learned, repeats) {
 			learned = append(learned, *l)
 		}
 	}
@@ -155,28 +156,15 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	return opened(tx, row, h.Generation, at)
 }
 
-// slotAt is the slot whose code was typed, if its grant had it at that generation already: an older code was another's.
-func slotAt(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
-	if h.Slot == 0 || h.Generation == 0 {
-		return nil, nil
-	}
-	row, err := tx.Slot.Query().Where(entslot.LockID(lk.ID), entslot.PropertyID(lk.PropertyID),
-		entslot.Number(h.Slot), entslot.SinceLTE(h.Generation), entslot.GenerationGTE(h.Generation)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, nil
-	}
-	return row, err
-}
-
-// opened notes the first time that a code opened its door. Of a generation that another took the place of it says nothing
-// about the code that is wanted now, but its grant's code was used all the same.
+// opened records the first time that a code opened its door. An older generation says nothing about the code that is desired
+// now, but the code of its grant was used.
 func opened(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*Learned, error) {
 	if row.UsedAt != nil {
 		return nil, nil
 	}
 	before := slot.Evidence(row.Evidence)
 	learned := Learned{Slot: row, Before: before, After: before, UsedAt: at, Here: true}
-	if row.Present && generation != row.Generation {
+	if row.ID == "" || row.Present && generation != row.Generation {
 		return &learned, nil
 	}
 	update := tx.Slot.UpdateOne(row).SetUsedAt(at)

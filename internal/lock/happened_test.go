@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -23,8 +24,8 @@ func (s *site) opens(sequence int64, row *ent.Slot, address string, generation i
 	return learned, all[len(all)-1].Body["grantId"]
 }
 
-// A bridge that was away tells of openings when more hours have been handed on, or the code was taken back: it was the same
-// grant's all the time.
+// A bridge that was offline reports openings after the hours of the code have changed, after the code was taken back, or after
+// its slot was given to another grant. The opening belongs to the grant whose code was typed.
 func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.caps.Slots = 1
@@ -56,13 +57,59 @@ func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
 		if next.ID != row.ID {
 			t.Fatal("the lock has one slot")
 		}
-		for n, generation := range []int64{first, row.Generation, next.Generation + 1} {
-			if learned, grant := s.opens(int64(3+n), row, "front", generation); grant != nil || len(learned) != 0 {
-				t.Errorf("generation %d, another's by now: of %v, learned %+v", generation, grant, learned)
+		for n, generation := range []int64{first, row.Generation} {
+			learned, grant := s.opens(int64(3+n), row, "front", generation)
+			if grant != "cod_a" || len(learned) != 1 || learned[0].Slot.GrantID != "cod_a" || learned[0].Before != learned[0].After {
+				t.Errorf("generation %d, reported after the slot was given away: of %v, learned %+v", generation, grant, learned)
 			}
+		}
+		if now := s.row(row.ID); now.Evidence != string(slot.Queued) || now.UsedAt != nil {
+			t.Errorf("the code of the next is %s, used %v", now.Evidence, now.UsedAt)
+		}
+		if learned, grant := s.opens(5, row, "front", next.Generation+1); grant != nil || len(learned) != 0 {
+			t.Errorf("a generation that was never drawn: of %v, learned %+v", grant, learned)
 		}
 		if _, grant := s.opens(9, row, "front", next.Generation); grant != "cod_b" {
 			t.Errorf("its own: of %v", grant)
+		}
+	})
+}
+
+// A slot passes from grant to grant. Each generation belongs to the grant that had the slot at it, for as long as that is kept.
+func TestEachGenerationOfASlotIsOfTheGrantOfThen(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.caps.Slots = 1
+		lk := s.door()
+		var row *ent.Slot
+		at := map[string]int64{}
+		for _, grant := range []string{"gra_a", "gra_b", "gra_a", "gra_c"} {
+			s.clock.Advance(time.Hour)
+			row = s.mustPut(lk, grant, "123456")
+			at[grant] = row.Generation
+			if grant == "gra_c" {
+				break
+			}
+			row = s.clear(lk, row)
+			s.report(row, slot.Verified)
+		}
+		for n, tt := range []struct {
+			generation int64
+			want       any
+		}{{1, "gra_a"}, {2, "gra_a"}, {at["gra_b"], "gra_b"}, {at["gra_b"] + 1, "gra_b"}, {at["gra_a"], "gra_a"}, {at["gra_c"], "gra_c"}} {
+			if _, grant := s.opens(int64(1+n), row, "front", tt.generation); grant != tt.want {
+				t.Errorf("generation %d: of %v, want %v", tt.generation, grant, tt.want)
+			}
+		}
+		s.clock.Advance(time.Hour)
+		s.change(func(tx *db.Tx) error {
+			if err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(row.ID), Kind: event.SlotReassigned}); err != nil {
+				return err
+			}
+			_, err := event.Forget(tx, tx.Now(), 0, 1000)
+			return err
+		})
+		if learned, grant := s.opens(20, row, "front", 1); grant != nil || len(learned) != 0 {
+			t.Errorf("after it was forgotten: of %v, learned %+v", grant, learned)
 		}
 	})
 }

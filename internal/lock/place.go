@@ -173,7 +173,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	if s.ID == "" {
 		err = addSlot(tx, &row)
 	} else {
-		err = changeSlot(tx, s, &row)
+		err = errors.Join(changeSlot(tx, s, &row), recordTenure(tx, s, &row))
 	}
 	if err != nil {
 		return nil, err
