@@ -295,7 +295,7 @@ func (b *Bridge) keep(o occurrence) error {
 func (b *Bridge) occurred(e driver.Event) occurrence {
 	o := occurrence{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {
-		o.Generation = b.out.generation(e.Address, e.Slot)
+		o.Generation = b.out.generation(e.Address, e.Slot, e.At)
 	}
 	return o
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/lock/slot"
@@ -22,14 +23,41 @@ type outbox struct {
 	acts   map[string]actRecord
 	// others says of slots without a code of ours whether they hold one of somebody else's; unsaid is what to tell of it.
 	others, unsaid map[string]map[uint32]bool
-	wake           chan struct{} // holds one signal
+	codes          map[string]map[uint32]typed // by lock and slot
+	wake           chan struct{}               // holds one signal
+}
+
+// typed is the generation that an opening with the code in a slot belongs to, and the one before it.
+type typed struct {
+	now, before uint64
+	since       time.Time // of now
+}
+
+// next is what is known from a time on. What is not known hides no generation that is.
+func (t typed) next(generation uint64, at time.Time) typed {
+	if generation == t.now {
+		return t
+	}
+	if t.now != 0 {
+		t.before, t.since = t.now, at
+	}
+	t.now = generation
+	return t
+}
+
+// at is the generation at a time: a lock may report an opening when its slot has changed.
+func (t typed) at(at time.Time) uint64 {
+	if at.Before(t.since) {
+		return t.before
+	}
+	return t.now
 }
 
 func newOutbox() *outbox {
 	return &outbox{
 		rows: map[string][]slot.Row{}, status: map[string]driver.Status{},
 		seen: map[string]map[uint32]slot.Observed{}, stale: map[string]bool{}, acts: map[string]actRecord{},
-		others: map[string]map[uint32]bool{}, unsaid: map[string]map[uint32]bool{},
+		others: map[string]map[uint32]bool{}, unsaid: map[string]map[uint32]bool{}, codes: map[string]map[uint32]typed{},
 		wake: make(chan struct{}, 1),
 	}
 }
@@ -41,11 +69,17 @@ func signal(c chan struct{}) {
 	}
 }
 
-// learn publishes a lock's rows, and what a session has to be told of them.
-func (o *outbox) learn(address string, rows []slot.Row, tell map[uint32]slot.Observed) {
+// learn publishes what is known of a lock's slots from now on, and what a session has to be told of them.
+func (o *outbox) learn(address string, state slot.Lock, tell map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.rows[address] = rows
+	o.rows[address] = state.Rows()
+	if o.codes[address] == nil {
+		o.codes[address] = map[uint32]typed{}
+	}
+	for _, s := range state.Slots {
+		o.codes[address][s.Number] = o.codes[address][s.Number].next(state.Typed(s.Number), now)
+	}
 	for number := range o.others[address] {
 		if o.holds(address, number) { // what was there before says nothing of what will be there after it
 			delete(o.others[address], number)
@@ -160,16 +194,11 @@ func (o *outbox) all(address string) ([]slot.Row, driver.Status) {
 	return o.rows[address], o.status[address]
 }
 
-// generation is the desired generation whose code is known to sit in a slot, or 0.
-func (o *outbox) generation(address string, number uint32) uint64 {
+// generation is the generation whose code was in a slot at a time; 0: not known.
+func (o *outbox) generation(address string, number uint32, at time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, r := range o.rows[address] {
-		if o := r.Observed; r.Slot == number && o.Present && (o.Evidence.Settled() || o.Window > 0) { // else it may be an older one's
-			return o.Generation
-		}
-	}
-	return 0
+	return o.codes[address][number].at(at)
 }
 
 // word is one lock's news.

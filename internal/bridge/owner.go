@@ -79,7 +79,7 @@ func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 		}
 	}
 	o.state, o.saved, o.clock.seen, o.clock.applied = state, offset, offset, offset
-	b.out.learn(l.Address(), state.Rows(), nil)
+	b.out.learn(l.Address(), state, nil, b.clock.Now())
 	return o, nil
 }
 
@@ -181,7 +181,7 @@ func (o *owner) advance(ctx context.Context, events []slot.Event, happened ...oc
 		return err
 	}
 	o.state = p.state
-	o.bridge.out.learn(o.lock.Address(), p.state.Rows(), p.tell)
+	o.bridge.out.learn(o.lock.Address(), p.state, p.tell, o.bridge.clock.Now())
 	if len(p.happened) > 0 {
 		signal(o.bridge.events)
 	}

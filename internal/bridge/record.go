@@ -55,6 +55,7 @@ type storedSlot struct {
 	Looked   bool          `json:"looked,omitempty"`
 	Altered  bool          `json:"altered,omitempty"`
 	Alters   uint8         `json:"alters,omitempty"`
+	Oldest   uint64        `json:"oldest,omitempty"`
 }
 
 type storedDesired struct {
@@ -84,7 +85,7 @@ func storeSlot(s slot.Slot) storedSlot {
 		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
-		Altered: s.Altered, Alters: s.Alters,
+		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
 	}
 }
 
@@ -97,6 +98,6 @@ func (s storedSlot) slot() slot.Slot {
 		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
 		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
-		Altered: s.Altered, Alters: s.Alters,
+		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
 	}
 }

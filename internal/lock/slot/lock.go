@@ -46,6 +46,7 @@ type Slot struct {
 	Altered  bool      // somebody changed the slot while a write to it was in flight
 	Alters   uint8     // changes at the lock since Desired came, saturating
 	Passed   uint8     // operations on other slots that went first while this one was ready
+	Oldest   uint64    // the oldest generation of ours whose credential may be there; 0: none, or not known
 }
 
 // OpKind is a radio operation.
@@ -98,6 +99,21 @@ func (l Lock) Slot(number uint32) (Slot, bool) {
 		return Slot{}, false
 	}
 	return l.Slots[i], true
+}
+
+// Typed is the generation that a credential belongs to with which the door was opened from a slot; 0: not known. As long as
+// the slot is not known to hold the desired one, it is the oldest that may be there: it belongs to the grant of all of them,
+// since a slot is empty between two grants.
+func (l Lock) Typed(number uint32) uint64 {
+	s, _ := l.Slot(number)
+	writing := l.Op.Kind == OpSet && l.Op.Slot == number
+	switch o := s.Observed; {
+	case o.Present && (o.Evidence.Settled() || o.Window > 0):
+		return o.Generation
+	case s.Held.Is == Ours, s.Held.Is == Unsure, writing:
+		return s.Oldest
+	}
+	return 0
 }
 
 func (l Lock) find(number uint32) (int, bool) {

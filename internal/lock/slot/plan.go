@@ -186,6 +186,9 @@ func (m *machine) start() {
 	op.Seq, op.Slot, op.Generation = m.lock.Seq, best.Number, best.Desired.Generation
 	op.Until = m.ev.At.Add(m.lock.Caps.Lifetime())
 	m.lock.Op = op
+	if op.Kind == OpSet && best.Held.Is == Empty {
+		best.Oldest = op.Generation
+	}
 	m.actions = append(m.actions, Action{Kind: Start, Slot: op.Slot, Op: op})
 }
 

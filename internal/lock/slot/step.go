@@ -110,7 +110,7 @@ func (m *machine) altered() {
 
 // doubtAltered forgets what a slot holds after somebody changed it.
 func (m *machine) doubtAltered(s *Slot) {
-	s.Held = Held{Is: Unsure}
+	s.Held, s.Oldest = Held{Is: Unsure}, 0
 	if s.Alters > 0 {
 		s.RetryAt = m.ev.At.Add(m.rules.retry(OpSet, s.Alters-1))
 	}
@@ -223,8 +223,9 @@ func (m *machine) answered() {
 
 // landed takes the lock's word that the operation took effect.
 func (m *machine) landed(s *Slot, op Op) {
-	s.Held = Held{Is: Empty, Evidence: Accepted}
+	s.Held, s.Oldest = Held{Is: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
+		s.Oldest = op.Generation
 		s.Held = Held{Is: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
 	}
 	s.Code, s.Attempts, s.RetryAt, s.ReadAt = "", 0, time.Time{}, time.Time{}
@@ -246,7 +247,7 @@ func (m *machine) refused(s *Slot, op Op) {
 		s.Cured, s.Held = true, Held{Is: Unsure}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
-		s.Held = Held{Is: Foreign, Evidence: Accepted}
+		s.Held, s.Oldest = Held{Is: Foreign, Evidence: Accepted}, 0
 	}
 	if (op.Kind == OpSet || !m.rules.keeps(persistence)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.keeps(ownRefusal)) {
 		s.Refused, s.Rule = code, m.ev.Rule
@@ -277,6 +278,11 @@ func (m *machine) read(s *Slot) {
 	}
 	s.ReadAt, s.Looked = time.Time{}, true
 	was := s.Held
+	defer func() {
+		if s.Held.Is != was.Is {
+			s.Oldest = 0 // the lock holds something else than was put there
+		}
+	}()
 	switch {
 	case was.Is == Ours && !m.rules.keeps(seeing):
 		s.Held.Evidence = Verified
