@@ -319,3 +319,53 @@ func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
 		same(t, "after the move", want, told())
 	})
 }
+
+// The stay is over, its code is gone, and the slot is another's. Then the bridge reports that the door was opened before: by the
+// stay that had the code.
+func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
+		first := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		row := h.slotsAt("r1")[0]
+		code := row.Generation
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.put(state("A", "processed"))
+		h.verify("r1", "g1")
+		h.clock.Set(morning.Add(20 * time.Minute))
+		second := h.checkIn("B", "r1", "r1", "g1").Row.ID
+		if now := h.slotsAt("r1")[0]; now.ID != row.ID || now.GrantID == row.GrantID {
+			t.Fatalf("the slot is of %s, and was of %s", now.GrantID, row.GrantID)
+		}
+		h.clock.Set(morning.Add(30 * time.Minute))
+		h.typed(1, morning.Add(5*time.Minute), row, code)
+		same(t, "the stay that opened", []string{"5 doorOpened r1", "10 checkedOut "}, h.steps(first, "doorOpened", "checkedOut"))
+		same(t, "the stay that has the slot", []string(nil), h.steps(second, "doorOpened"))
+	})
+}
+
+// A lock is lost and is back while a stay has a code on it. The stay's history says so also when the slot was given to another stay
+// and the lock was put on another door.
+func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
+			h.clock.Set(morning.Add(time.Duration(5+n) * time.Minute))
+			h.write(func(tx *db.Tx) error {
+				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-r1"), Kind: kind,
+					Body: map[string]any{"lockId": h.at("lck-r1"), "doorId": h.at("r1"), "reason": "lockOffline"}})
+			})
+		}
+		want := []string{"5 lockOffline r1", "6 lockOnline r1"}
+		same(t, "during the stay", want, h.steps(rsv, "lockOffline", "lockOnline"))
+		h.clock.Set(morning.Add(10 * time.Minute))
+		h.put(state("A", "processed"))
+		h.verify("r1", "g1")
+		same(t, "after the stay", want, h.steps(rsv, "lockOffline", "lockOnline"))
+		h.clock.Set(morning.Add(20 * time.Minute))
+		h.checkIn("B", "r1", "r1", "g1")
+		h.moveLock("r3", "")
+		h.moveLock("r1", "r3")
+		same(t, "after the lock was moved", want, h.steps(rsv, "lockOffline", "lockOnline"))
+	})
+}

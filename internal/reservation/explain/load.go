@@ -87,7 +87,10 @@ type loader struct {
 
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(l.tx.Context())
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants + 1).All(l.tx.Context())
+	if len(l.grant) > mostGrants {
+		l.grant, l.f.More = l.grant[:mostGrants], true
+	}
 	l.f.Granted = map[string]time.Time{}
 	for _, g := range l.grant {
 		l.f.Granted[g.ID] = g.CreatedAt
@@ -160,11 +163,15 @@ func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
 	}
+	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grantIDs()...))
+}
+
+func (l *loader) grantIDs() []string {
 	ids := make([]string, len(l.grant))
 	for i, g := range l.grant {
 		ids[i] = g.ID
 	}
-	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(ids...))
+	return ids
 }
 
 // kept finds out whether older events of the stay were swept away: they are numbered from 1, and the last of a subject
@@ -217,75 +224,76 @@ var atLocks = [][]string{{string(event.LockOffline), string(event.LockOnline)}, 
 
 // locks loads what happened to the locks of the stay from its first code on, and while it had one.
 func (l *loader) locks() error {
-	from, to, ids := l.span()
-	ids, err := l.withLocksOfPlans(ids)
+	from, to := l.span()
+	ids, err := l.lockIDs()
 	if err != nil {
 		return err
 	}
-	more := l.f.More
+	l.f.More = l.f.More || len(ids) > mostLocks
 	for _, lockID := range ids[:min(len(ids), mostLocks)] {
 		for _, subject := range []string{lockID, event.Inside(lockID)} {
 			for _, kinds := range atLocks {
+				more := l.f.More
 				err := l.latest(mostOfLock, entevent.BySubjectSequence(sql.OrderDesc()),
-					entevent.Subject(subject), entevent.KindIn(kinds...), entevent.IDGTE(from), entevent.IDLTE(to))
+					entevent.Subject(subject), entevent.KindIn(kinds...), entevent.GrantIDIsNil(), entevent.IDGTE(from), entevent.IDLTE(to))
 				if err != nil {
 					return err
+				}
+				if slices.Contains(kinds, string(event.DoorOpened)) {
+					l.f.More = more // most of these have nothing to do with the stay
 				}
 			}
 		}
 	}
-	l.f.More = more // most of these are others' anyway
 	return nil
 }
 
-// span is from which to which event the stay had codes, and on which locks: those of its doors, and those it left.
-func (l *loader) span() (from, to int64, locks []string) {
+// span is from which to which event the stay had codes.
+func (l *loader) span() (from, to int64) {
 	to = math.MaxInt64
-	for _, lk := range l.lockAt {
-		locks = append(locks, lk.ID)
-	}
 	last, left := int64(0), l.f.Plan.Window == nil
 	for _, e := range l.rows {
-		if !l.own(e) && e.Subject != l.row.ID {
+		if !l.own(e) && e.Subject != l.row.ID || e.Kind == string(event.SlotReassigned) {
 			continue
 		}
 		if from == 0 || e.ID < from {
 			from = e.ID
 		}
 		last = max(last, e.ID)
-		if lockID := text(e, "lockId"); lockID != "" && !slices.Contains(locks, lockID) {
-			locks = append(locks, lockID)
-		}
 	}
 	switch {
 	case from == 0:
-		return 0, 0, nil
+		return 0, 0
 	case left && l.f.Plan.Status == access.StatusRemoved:
 		to = last
 	}
-	return from, to, locks
+	return from, to
 }
 
-// withLocksOfPlans adds the locks of doors that the stay was given and left again before anything was known of a code there.
-func (l *loader) withLocksOfPlans(locks []string) ([]string, error) {
-	var doors []string
-	for _, e := range l.rows {
-		for _, id := range plannedDoors(e) {
-			if !slices.Contains(doors, id) {
-				doors = append(doors, id)
-			}
+// lockIDs are the locks that the stay has or had a code on: those of its doors, those with a slot of one of its grants, and those
+// that its events name, since a slot may be another grant's by now.
+func (l *loader) lockIDs() (ids []string, err error) {
+	add := func(id string) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
-	at, err := lock.AtDoors(l.tx, l.row.PropertyID, doors)
+	for _, lk := range l.lockAt {
+		add(lk.ID)
+	}
+	slots, err := lock.SlotsOf(l.tx.Context(), l.tx.Client, l.row.PropertyID, l.grantIDs()...)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range doors {
-		if lk := at[id]; lk != nil && !slices.Contains(locks, lk.ID) {
-			locks = append(locks, lk.ID)
+	for _, s := range slots {
+		add(s.LockID)
+	}
+	for _, e := range l.rows {
+		if l.own(e) {
+			add(text(e, "lockId"))
 		}
 	}
-	return locks, nil
+	return ids, nil
 }
 
 // plannedDoors are the doors of an access plan that may open, by id; nil: the event is about no plan.
@@ -394,9 +402,13 @@ func (l *loader) read(e *ent.Event) Happening {
 	h.Planned = plannedDoors(e)
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
-		if d, ok := d.(map[string]any); ok && d["reason"] == string(fault.LockOffline) {
-			doorID, _ := d["doorId"].(string)
+		door, _ := d.(map[string]any)
+		doorID, _ := door["doorId"].(string)
+		if door["reason"] == string(fault.LockOffline) {
 			h.Waiting = append(h.Waiting, doorID)
+		}
+		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != string(fault.MovingOut) {
+			h.Has = append(h.Has, doorID)
 		}
 	}
 	if reasons, _ := e.Body["reasons"].([]any); len(reasons) > 0 {

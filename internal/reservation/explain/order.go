@@ -19,34 +19,39 @@ func (h Happening) typed() bool { return h.Ours && !h.Key && h.opening() }
 // opening says that somebody opened a door, or tried to.
 func (h Happening) opening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
 
-// settleTimes corrects the times that cannot be right, whatever the clocks on site show, and no others:
+// clocks corrects the times that cannot be right, whatever the clocks on site show, and no others:
 //   - nothing happened after the server stored it;
 //   - what is known of one code on one lock came in the order in which it was stored;
 //   - no door opened to an access of the stay before the server had made that access. Such a clock is wrong, so the opening
 //     goes after the first that was known of its code by then.
 //
 // An opening that is reported late keeps its own time: what became known after it, by it or since, moves it nowhere.
-func settleTimes(all []Happening, granted map[string]time.Time) []Happening {
-	all = slices.Clone(all)
-	first, last := map[place]time.Time{}, map[place]time.Time{}
-	for i := range all {
-		h := &all[i]
-		if !h.Stored.IsZero() && h.At.After(h.Stored) {
-			h.At = h.Stored
-		}
-		made, at := granted[h.GrantID], placeOf(*h)
-		switch {
-		case h.Ours && h.Kind == event.CredentialChanged:
-			h.At = latest(h.At, last[at])
-			last[at] = h.At
-			if first[at].IsZero() {
-				first[at] = h.At
-			}
-		case h.Ours && h.opening() && h.At.Before(made):
-			h.At = latest(made, first[at])
-		}
+type clocks struct {
+	granted     map[string]time.Time // when each access was made, by id
+	first, last map[place]time.Time  // what was known of each code
+}
+
+func newClocks(granted map[string]time.Time) clocks {
+	return clocks{granted, map[place]time.Time{}, map[place]time.Time{}}
+}
+
+// correct is the time of the next happening in stored order.
+func (c clocks) correct(h Happening) time.Time {
+	if !h.Stored.IsZero() && h.At.After(h.Stored) {
+		h.At = h.Stored
 	}
-	return all
+	made, at := c.granted[h.GrantID], placeOf(h)
+	switch {
+	case h.Ours && h.Kind == event.CredentialChanged:
+		h.At = latest(h.At, c.last[at])
+		c.last[at] = h.At
+		if c.first[at].IsZero() {
+			c.first[at] = h.At
+		}
+	case h.Ours && h.opening() && h.At.Before(made):
+		h.At = latest(made, c.first[at])
+	}
+	return h.At
 }
 
 func latest(a, b time.Time) time.Time {
@@ -56,7 +61,7 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// knownCodes are the codes that are known to be on their lock, as happenings pass in the order of their times.
+// knownCodes are the codes that are known to be on their lock, as happenings pass in stored order.
 type knownCodes map[place]bool
 
 // learnedByUse says whether the use of a code is the first proof that its lock has it.
@@ -77,23 +82,20 @@ func (k knownCodes) learnedByUse(h Happening) bool {
 	return false
 }
 
-// withoutRepeats has each step once that is told in the same words at the same time, as it was last. Two openings at one
-// time are two openings.
+// withoutRepeats keeps the first of the steps that say the same at the same time. Two openings at one time are two openings.
 func withoutRepeats(steps []Step) []Step {
 	type words struct {
 		at             time.Time
 		door, sentence string
 	}
-	told := map[words]int{}
+	seen := map[words]bool{}
 	out := steps[:0]
 	for _, s := range steps {
 		w := words{s.At.UTC().Round(0), s.DoorID, s.Sentence}
-		i, repeats := told[w]
-		if repeats && !s.opening {
-			out[i] = s
+		if seen[w] && !s.opening {
 			continue
 		}
-		told[w] = len(out)
+		seen[w] = true
 		out = append(out, s)
 	}
 	return out
@@ -110,35 +112,34 @@ func (s span) has(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
-// spans says from when to when a code of the stay was at each door.
-func (f Facts) spans() map[string]span {
-	out := map[string]span{}
-	for _, h := range f.Happenings {
-		for _, doorID := range h.Waiting {
-			if _, known := out[doorID]; !known {
-				out[doorID] = span{from: h.At, to: h.At, open: true, waits: true}
-			}
+// spans are from when to when a code of the stay was at each door, as far as it is known from the happenings so far.
+type spans map[string]span
+
+// learn takes in the next happening in stored order.
+func (all spans) learn(h Happening) {
+	for _, doorID := range h.Waiting {
+		if _, known := all[doorID]; !known {
+			all[doorID] = span{from: h.At, to: h.At, open: true, waits: true}
 		}
-		for doorID, s := range out {
-			if s.waits && h.Planned != nil && !slices.Contains(h.Planned, doorID) {
-				out[doorID] = span{from: s.from, to: h.At}
-			}
-		}
-		if !h.Ours || h.Key || h.DoorID == "" || h.FormerLock || h.FormerCode {
-			continue
-		}
-		s, known := out[h.DoorID]
-		s.waits = false
-		if !known || h.At.Before(s.from) {
-			s.from = h.At
-		}
-		if h.At.After(s.to) {
-			s.to = h.At
-		}
-		if h.Kind == event.CredentialChanged {
-			s.open = h.Evidence != slot.Removed
-		}
-		out[h.DoorID] = s
 	}
-	return out
+	for doorID, s := range all {
+		if s.waits && h.Planned != nil && !slices.Contains(h.Planned, doorID) {
+			all[doorID] = span{from: s.from, to: h.At}
+		}
+	}
+	if !h.Ours || h.Key || h.DoorID == "" || h.FormerLock || h.FormerCode {
+		return
+	}
+	s, known := all[h.DoorID]
+	s.waits = false
+	if !known || h.At.Before(s.from) {
+		s.from = h.At
+	}
+	if h.At.After(s.to) {
+		s.to = h.At
+	}
+	if h.Kind == event.CredentialChanged {
+		s.open = h.Evidence != slot.Removed
+	}
+	all[h.DoorID] = s
 }

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,5 +143,83 @@ func TestNoStepIsToldTwice(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, kinds(Tell(f))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What is stored later adds steps. It neither changes nor withdraws a step that was shown before.
+func TestHistoryIsNotRewritten(t *testing.T) {
+	link := func(minute int, kind event.Kind) Happening {
+		return Happening{At: at(minute), Kind: kind, DoorID: room, Reason: "lockOffline"}
+	}
+	plan := func(minute int, kind event.Kind, doors ...string) Happening {
+		return Happening{At: at(minute), Kind: kind, Planned: doors, Has: doors}
+	}
+	stranger := func(minute int) Happening { return Happening{At: at(minute), Kind: event.DoorDenied, DoorID: room} }
+	out := Happening{At: at(30), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
+	for name, tt := range map[string]struct {
+		stored []Happening
+		want   []string
+	}{
+		"a late report says that the code was gone before the lock was lost": {
+			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(10, event.LockOffline), link(12, event.LockOnline), evidence(9, room, slot.Removed)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "9 lock codeRemoved Room 1", "10 bridge lockOffline Room 1", "12 bridge lockOnline Room 1"},
+		},
+		"a late report says that the code was there before the lock was lost": {
+			[]Happening{plan(1, event.AccessIssued, room), link(3, event.LockOffline), link(5, event.LockOnline), evidence(2, room, slot.Verified), link(7, event.LockOffline)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "7 bridge lockOffline Room 1"},
+		},
+		"the stay moves out of the room in which others were seen": {
+			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), plan(10, event.AccessUpdated, gate), stranger(11)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock otherCodeDenied Room 1", "10 latchkey accessUpdated"},
+		},
+		"the stay is over, and others come": {
+			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), out, stranger(31)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock otherCodeDenied Room 1", "30 pms checkedOut"},
+		},
+		"a lock that came back while the stay had no code there is lost again": {
+			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(3, event.LockOffline), evidence(4, room, slot.Removed), link(5, event.LockOnline),
+				evidence(6, room, slot.Verified), link(7, event.LockOffline)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 bridge lockOffline Room 1", "4 lock codeRemoved Room 1", "6 lock codeVerified Room 1", "7 bridge lockOffline Room 1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := kinds(Tell(stay(tt.stored...)))
+			if diff := cmp.Diff(append([]string{"0 pms bookingReceived"}, tt.want...), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // to be repeated
+	one := func(minute int) Happening {
+		door, late := []string{room, gate}[rng.IntN(2)], minute-rng.IntN(min(minute, 20))
+		switch rng.IntN(7) {
+		case 0:
+			return with(plan(minute, event.AccessUpdated, [][]string{{room}, {gate}, {room, gate}}[rng.IntN(3)]...), func(h *Happening) { h.Waiting = h.Has[:rng.IntN(2)] })
+		case 1, 2:
+			return with(link(minute, []event.Kind{event.LockOffline, event.LockOnline}[rng.IntN(2)]), func(h *Happening) { h.DoorID = door })
+		case 3:
+			return with(evidence(late, door, []slot.Evidence{slot.Sent, slot.Verified, slot.Removed}[rng.IntN(3)]), func(h *Happening) { h.FormerCode = rng.IntN(4) == 0 })
+		case 4:
+			return opened(late, door)
+		case 5:
+			return stranger(late)
+		}
+		return with(out, func(h *Happening) {
+			h.At, h.State = at(minute), []access.State{access.Started, access.Processed}[rng.IntN(2)]
+		})
+	}
+	for range 200 {
+		var stored []Happening
+		var before []Step
+		for minute := 1; minute < 60; minute++ {
+			stored = append(stored, with(one(minute), func(h *Happening) { h.Stored = at(minute) }))
+			after := Tell(stay(stored...)).Steps
+			for _, s := range before {
+				if !slices.Contains(after, s) {
+					t.Fatalf("%+v is gone after %+v", s, stored[len(stored)-1])
+				}
+			}
+			before = after
+		}
 	}
 }

@@ -66,6 +66,7 @@ type Happening struct {
 	FormerLock, FormerCode bool
 	Reason                 string
 	Planned                []string // of a plan: its doors
+	Has                    []string // of a plan: the doors that the stay has a right to, and is not leaving
 	Waiting                []string // of a plan: the doors whose lock could not be reached then
 
 	proves bool // of an opening: it is the first proof that the lock has the code
@@ -134,18 +135,14 @@ func (f Facts) steps() []Step {
 	if !f.Since.IsZero() {
 		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "What happened before this is no longer kept."})
 	}
-	told := f.Created
-	f.Happenings = settleTimes(f.Happenings, f.Granted)
-	spans, cut, known := f.spans(), map[string]bool{}, knownCodes{}
-	slices.SortStableFunc(f.Happenings, func(a, b Happening) int { return a.At.Compare(b.At) })
+	changed, t := f.Created, newTeller(f)
 	for _, h := range f.Happenings {
-		if h.Kind == event.ReservationChanged && h.At.After(told) {
-			told = h.At
+		if h.Kind == event.ReservationChanged && h.At.After(changed) {
+			changed = h.At
 		}
-		h.proves = known.learnedByUse(h) && f.whole()
-		out = append(out, f.step(h, spans[h.DoorID], cut)...)
+		out = append(out, t.next(h)...)
 	}
-	if f.Updated.After(told) {
+	if f.Updated.After(changed) {
 		last := Step{At: f.Updated, Actor: PMS, Kind: "bookingChanged", Sentence: "The hotel's system last changed the booking."}
 		if f.ByDays {
 			last.Actor, last.Sentence = Latchkey, "The booking was last changed, by the hotel's system or with the hotel's hours."
@@ -159,22 +156,43 @@ func (f Facts) steps() []Step {
 // whole says that no older happening is missing.
 func (f Facts) whole() bool { return !f.More && f.Since.IsZero() }
 
-// step is what a happening is told as. had is from when to when the stay had a code at its door; cut are the doors of which
-// it was told that their lock cannot be reached.
-func (f Facts) step(h Happening, had span, cut map[string]bool) []Step {
+// teller turns happenings into steps, one after the other in stored order. The steps of a happening depend only on what was
+// stored before it. So whatever is stored later adds steps, and neither changes nor withdraws any.
+type teller struct {
+	f      Facts
+	clocks clocks
+	codes  knownCodes
+	spans  spans
+	lost   map[string]bool // doors whose lock is said to be out of reach
+	mine   []string        // the doors that the stay has, by its last plan, and is not leaving
+}
+
+func newTeller(f Facts) *teller {
+	return &teller{f: f, clocks: newClocks(f.Granted), codes: knownCodes{}, spans: spans{}, lost: map[string]bool{}}
+}
+
+// next are the steps of the next happening.
+func (t *teller) next(h Happening) []Step {
+	h.At = t.clocks.correct(h)
+	h.proves = t.codes.learnedByUse(h) && t.f.whole()
+	t.spans.learn(h)
 	switch h.Kind {
 	case event.ReservationChanged:
+		if h.State != access.Started {
+			t.mine = nil
+		}
 		return changes(h)
 	case event.PINGenerated:
 		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Sentence: "A code was made for your stay."}}
 	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:
-		return append([]Step{planned(h)}, f.waiting(h, cut)...)
+		t.mine = h.Has
+		return append([]Step{planned(h)}, t.waiting(h)...)
 	case event.CredentialChanged:
-		return f.evidence(h)
+		return t.f.evidence(h)
 	case event.LockOffline, event.LockOnline:
-		return f.link(h, had, cut)
+		return t.link(h)
 	case event.DoorOpened, event.DoorDenied:
-		if s, ok := f.atDoor(h, had); ok {
+		if s, ok := t.atDoor(h); ok {
 			s.opening = true
 			return []Step{s}
 		}
@@ -218,15 +236,15 @@ func planned(h Happening) Step {
 }
 
 // waiting are the steps of doors whose lock could not be reached when a plan was made.
-func (f Facts) waiting(h Happening, cut map[string]bool) []Step {
+func (t *teller) waiting(h Happening) []Step {
 	var out []Step
 	for _, doorID := range h.Waiting {
-		if cut[doorID] {
+		if t.lost[doorID] {
 			continue
 		}
-		cut[doorID] = true
+		t.lost[doorID] = true
 		at := Happening{At: h.At, DoorID: doorID, Reason: string(fault.LockOffline)}
-		out = append(out, f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
+		out = append(out, t.f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
 	}
 	return out
 }
@@ -250,24 +268,29 @@ func (f Facts) at(h Happening, who Actor, kind, sentence string) Step {
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
 }
 
-// link is the step of a lock that was lost or found again, while the stay had a code on it: each once, and the finding only
-// after a loss.
-func (f Facts) link(h Happening, had span, cut map[string]bool) []Step {
-	off := h.Kind == event.LockOffline
-	if !had.has(h.At) || cut[h.DoorID] == off {
+// link is the step of a lock that was lost or is back, while the stay had a code on it: each once, and a return only after a
+// loss.
+func (t *teller) link(h Happening) []Step {
+	lost := h.Kind == event.LockOffline
+	switch had := t.spans[h.DoorID].has(h.At); {
+	case !had && !lost:
+		t.lost[h.DoorID] = false // nobody needs to know, and the next loss is news again
+		return nil
+	case !had, t.lost[h.DoorID] == lost:
 		return nil
 	}
-	cut[h.DoorID] = off
-	if off {
-		return []Step{f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached.")}
+	t.lost[h.DoorID] = lost
+	if lost {
+		return []Step{t.f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached.")}
 	}
-	return []Step{f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
+	return []Step{t.f.at(h, Bridge, "lockOnline", "The lock of % can be reached again.")}
 }
 
 // atDoor is the step of what happened at a door. Of what has nothing to do with the stay's code or phones only that is told
 // which happened at a door that the stay has for itself, and while it had it.
-func (f Facts) atDoor(h Happening, had span) (Step, bool) {
-	near := had.has(h.At) && f.mine(h.DoorID) && f.Doors[h.DoorID].Private
+func (t *teller) atDoor(h Happening) (Step, bool) {
+	f := t.f
+	near := t.spans[h.DoorID].has(h.At) && slices.Contains(t.mine, h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
 	case h.Kind == event.DoorOpened && h.Ours && h.Key:
 		return f.at(h, Guest, "doorOpenedByPhone", "% was opened with a phone of your stay."), true
@@ -292,13 +315,6 @@ func (f Facts) atDoor(h Happening, had span) (Step, bool) {
 		return f.at(h, Lock, "otherCodeDenied", "A code that is not yours was typed at %, and refused."), true
 	}
 	return Step{}, false
-}
-
-// mine says whether the stay has a door now, and not only on its way out.
-func (f Facts) mine(doorID string) bool {
-	return f.Plan.Window != nil && slices.ContainsFunc(f.Plan.Doors, func(d access.PlannedDoor) bool {
-		return d.ID == doorID && d.SmartKey != slot.Removed && d.SmartKey != slot.Removing && d.Reason != fault.MovingOut
-	})
 }
 
 // linkActor is who said that a lock cannot be reached: the bridge of its lock, or we of the bridge.

@@ -66,7 +66,7 @@ func kinds(e Explanation) []string {
 
 func TestSteps(t *testing.T) {
 	checkIn := Happening{At: at(1), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Started, StateBefore: access.Confirmed}
-	issued := Happening{At: at(1), Kind: event.AccessIssued}
+	issued := Happening{At: at(1), Kind: event.AccessIssued, Has: []string{room, gate}}
 	for _, tt := range []struct {
 		name  string
 		facts Facts
