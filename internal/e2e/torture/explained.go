@@ -29,7 +29,7 @@ type opening struct {
 	Lock   string
 	Door   string // that the lock hung on then; empty: none, and then the service may name the door it hung on before
 	Before []string
-	Owed   bool // the service said that this PIN opens this door: it has to tell of the opening
+	Owed   bool // the service said that this PIN opens this door, or the bridge knew whose it is: explain must show the opening
 	Lost   bool // the bridge was killed right after, perhaps before it had stored what the lock told
 }
 
@@ -55,9 +55,8 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 	return append(broken, e.last()...)
 }
 
-// passing are the steps that are told as long as the stay is known to have the door, or a code on its lock, which a late report
-// may end in hindsight; and the last change that is told of nowhere else.
-var passing = []string{"otherCodeDenied", "otherPhoneDenied", "doorOpenedByStaff", "lockOffline", "lockOnline", "bookingChanged"}
+// lastOnly is the step that says when the booking was last changed: the next change takes its place.
+const lastOnly = "bookingChanged"
 
 // rewritten lists the steps that were told before and are gone.
 func (e explanation) rewritten(before explanation) (broken []string) {
@@ -68,7 +67,7 @@ func (e explanation) rewritten(before explanation) (broken []string) {
 		same := func(o step) bool {
 			return o.At.Equal(s.At) && o.Kind == s.Kind && o.Door == s.Door && o.Evidence == s.Evidence
 		}
-		if !slices.Contains(passing, s.Kind) && !slices.ContainsFunc(e.Steps, same) {
+		if s.Kind != lastOnly && !slices.ContainsFunc(e.Steps, same) {
 			text := fmt.Sprintf("told before and not any more: %v\n  what is told of the door now:", s)
 			for _, o := range e.Steps {
 				if o.Door == s.Door {

@@ -128,6 +128,12 @@ func (c *code) read(ctx context.Context, w *world) (statement, error) {
 		}
 		out.Claims = append(out.Claims, claim{Door: text(p, "doorId"), Lock: lock.address, Name: text(p, "doorName"), Evidence: text(p, "evidence"), Reason: reasonOf(text(p, "result"))})
 	}
+	for _, door := range list(o.Data(), "doorIds") {
+		id, _ := door.(string)
+		if w.lockOn(id) != nil && !slices.ContainsFunc(out.Claims, func(c claim) bool { return c.Door == id }) {
+			out.Unplaced = append(out.Unplaced, w.doorName(id))
+		}
+	}
 	if out.Status != "issued" {
 		return out, nil
 	}

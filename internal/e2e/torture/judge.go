@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,6 +25,7 @@ type statement struct {
 	From, To time.Time         // the window; zero: none
 	PINs     map[string]string // by door; "" is that of every other door
 	Missing  bool              // the service does not know the holder yet
+	Unplaced []string          // of a code: its doors that have a lock, and no place for the code on it yet
 }
 
 // pin is the PIN that the holder is shown for a door.
@@ -160,6 +162,9 @@ func settled(s statement, access bool) string {
 		if !slices.Contains(done, c.Evidence) && (c.Lock == "" || c.Evidence != "removed") {
 			return c.Name + " is " + c.Evidence + " " + c.Reason
 		}
+	}
+	if access && len(s.Unplaced) > 0 {
+		return fmt.Sprintf("no code is on its way to %v", s.Unplaced)
 	}
 	want := []string{"none", "removed"}
 	if access {

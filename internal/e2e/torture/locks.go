@@ -25,6 +25,8 @@ type lockState struct {
 	mu        sync.Mutex
 	hung      []string             // doors, the present one last; "" is none
 	displaced map[string]time.Time // PINs that were taken off or overwritten by hand, and when
+	known     map[uint32]written   // slots whose code the bridge knows, and since when
+	handled   time.Time            // when somebody last changed a slot by hand
 	opened    []time.Time          // from afar
 	orders    []unlock
 	story     story
@@ -57,6 +59,35 @@ func (l *lockState) doors() []string {
 	return out
 }
 
+// written is an operation on a slot: when it began and when it was answered.
+type written struct{ began, ended time.Time }
+
+// set notes that the lock answered ok to a code in a slot. A bridge that learns meanwhile that somebody changed the lock by hand
+// does not know which came first.
+func (l *lockState) set(number uint32, op written) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if op.began.Sub(l.handled) > storing {
+		l.known[number] = op
+	}
+}
+
+// cleared notes that the lock answered ok to the removal of a code.
+func (l *lockState) cleared(number uint32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, number)
+}
+
+// bridgeKnows reports whether the bridge knows whose code is in a slot: its own operation put one there, it lived long enough
+// to store that, and nobody has changed the lock by hand since.
+func (l *lockState) bridgeKnows(number uint32) bool {
+	l.mu.Lock()
+	op, known := l.known[number]
+	l.mu.Unlock()
+	return known && !l.site.killedBetween(op.began, op.ended.Add(storing))
+}
+
 // byHand notes which PINs a deed took off the lock.
 func (l *lockState) byHand(deed func() error) error {
 	before := l.site.house.Slots(l.address)
@@ -66,6 +97,8 @@ func (l *lockState) byHand(deed func() error) error {
 	after := l.site.house.Slots(l.address)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.handled = time.Now()
+	clear(l.known)
 	for _, b := range before {
 		if !slices.ContainsFunc(after, func(a sim.Occupant) bool { return a.Slot == b.Slot && a.PIN == b.PIN }) {
 			l.displaced[string(b.PIN)] = time.Now()
@@ -120,11 +153,20 @@ func (l watchedLock) wrote(what string, a driver.Answer) driver.Answer {
 }
 
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
-	return l.wrote(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
+	began := time.Now()
+	a := l.wrote(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), stamp(s.NotAfter)), l.Lock.Set(ctx, s))
+	if a.Result == slot.OK {
+		l.w.byAddress[l.Address()].set(s.Slot, written{began, time.Now()})
+	}
+	return a
 }
 
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
-	return l.wrote(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
+	a := l.wrote(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
+	if a.Result == slot.OK {
+		l.w.byAddress[l.Address()].cleared(number)
+	}
+	return a
 }
 
 func (l watchedLock) Unlock(ctx context.Context) driver.Answer {

@@ -181,7 +181,7 @@ func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 	openings := slices.Clone(s.typed)
 	for i, p := range openings {
 		for _, site := range w.sites {
-			openings[i].Lost = openings[i].Lost || site.lostBy(p.At)
+			openings[i].Lost = openings[i].Lost || site.lost(p.At)
 		}
 	}
 	w.count.add("explain steps", len(e.Steps))

@@ -51,12 +51,20 @@ func (s *site) killedAt(t time.Time) {
 	s.kills = append(s.kills, t)
 }
 
-// lostBy reports whether what a lock told at that time may have been lost with the bridge.
-func (s *site) lostBy(t time.Time) bool {
+// lost reports whether what a lock reported at that time may have been lost with the bridge: it was killed before it had stored
+// the report, or so shortly before it that the report went to the dead process.
+func (s *site) lost(t time.Time) bool {
+	return s.killedBetween(t.Add(-noticing), t.Add(storing))
+}
+
+func (s *site) killedBetween(from, to time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(t) && k.Sub(t) < storing })
+	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(from) && k.Before(to) })
 }
+
+// noticing is how long the virtual locks may take to notice that the bridge was killed.
+const noticing = 200 * time.Millisecond
 
 // storing is how long a bridge may take to store what a lock told.
 const storing = 2 * time.Second
@@ -180,7 +188,7 @@ func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
 		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency})
-		st := &lockState{site: s, address: l.address, native: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}}
+		st := &lockState{site: s, address: l.address, native: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}, known: map[uint32]written{}}
 		w.locks = append(w.locks, st)
 		w.byAddress[l.address] = st
 	}
