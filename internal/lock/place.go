@@ -172,8 +172,8 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
 	if s.ID == "" {
 		err = addSlot(tx, &row)
-	} else {
-		err = errors.Join(changeSlot(tx, s, &row), recordTenure(tx, s, &row))
+	} else if err = changeSlot(tx, s, &row); err == nil {
+		err = recordTenure(tx, s, &row)
 	}
 	if err != nil {
 		return nil, err
