@@ -73,6 +73,19 @@ func (h *house) moveLock(name, door string) {
 	})
 }
 
+// linked records that a lock at a door was lost, or is back.
+func (h *house) linked(name, door string, kind event.Kind) {
+	h.t.Helper()
+	subject := h.at("lck-" + name)
+	if kind.Internal() {
+		subject = event.Inside(subject)
+	}
+	h.write(func(tx *db.Tx) error {
+		return event.Append(tx, event.Event{PropertyID: h.id, Subject: subject, Kind: kind,
+			Body: map[string]any{"lockId": h.at("lck-" + name), "doorId": h.at(door), "reason": "lockOffline"}})
+	})
+}
+
 // The bridge got the code and its answers were lost: what it reports of the openings, and later of the removal, moves none.
 func TestOpeningsKeepTheirTimes(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
@@ -118,10 +131,7 @@ func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
 		lost := []string{"10 lockOffline g1", "11 lockOnline g1"}
 		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
 			h.clock.Set(morning.Add(time.Duration(10+n) * time.Minute))
-			h.write(func(tx *db.Tx) error {
-				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-g1"), Kind: kind,
-					Body: map[string]any{"lockId": h.at("lck-g1"), "doorId": h.at("g1"), "reason": "lockOffline"}})
-			})
+			h.linked("g1", "g1", kind)
 		}
 		same(t, "at first", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 		for n := range 120 {
@@ -299,9 +309,7 @@ func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		link := func(minute int, kind event.Kind) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
-			h.write(func(tx *db.Tx) error {
-				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-r2"), Kind: kind, Body: map[string]any{"doorId": h.at("r2"), "lockId": h.at("lck-r2")}})
-			})
+			h.linked("r2", "r2", kind)
 		}
 		h.online(false)
 		h.clock.Set(morning.Add(time.Minute))
@@ -351,10 +359,7 @@ func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
 			h.clock.Set(morning.Add(time.Duration(5+n) * time.Minute))
-			h.write(func(tx *db.Tx) error {
-				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-r1"), Kind: kind,
-					Body: map[string]any{"lockId": h.at("lck-r1"), "doorId": h.at("r1"), "reason": "lockOffline"}})
-			})
+			h.linked("r1", "r1", kind)
 		}
 		want := []string{"5 lockOffline r1", "6 lockOnline r1"}
 		same(t, "during the stay", want, h.steps(rsv, "lockOffline", "lockOnline"))
@@ -367,5 +372,48 @@ func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
 		h.moveLock("r3", "")
 		h.moveLock("r1", "r3")
 		same(t, "after the lock was moved", want, h.steps(rsv, "lockOffline", "lockOnline"))
+	})
+}
+
+// Staff and strangers at the door of a room are told, those at a gate are not, however many.
+func TestVisitorsOfARoomAreTold(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		at := func(minute int, kind event.Kind, name string, body map[string]any) {
+			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
+			body["doorId"], body["lockId"] = h.at(name), h.at("lck-"+name)
+			h.write(func(tx *db.Tx) error {
+				return event.Append(tx, event.Event{PropertyID: h.id, Subject: h.at("lck-" + name), Kind: kind, Body: body})
+			})
+		}
+		at(5, event.DoorDenied, "r1", map[string]any{"reason": "wrongPin"})
+		at(6, event.DoorOpened, "r1", map[string]any{"actId": "act_1", "actor": "tok_1"})
+		for n := range 250 {
+			at(7+n, event.DoorDenied, "g1", map[string]any{"reason": "wrongPin"})
+			at(7+n, event.DoorOpened, "r1", map[string]any{}) // by hand
+		}
+		same(t, "the story", []string{"5 otherCodeDenied r1", "6 doorOpenedByStaff r1"}, h.steps(rsv, "otherCodeDenied", "doorOpenedByStaff"))
+		if h.explained(rsv).Truncated {
+			t.Error("nothing was left out")
+		}
+		h.clock.Set(morning.Add(300 * time.Minute))
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		h.verify("r2", "r1")
+		at(310, event.DoorDenied, "r1", map[string]any{"reason": "wrongPin"})
+		same(t, "after a move", []string{"5 otherCodeDenied r1", "6 doorOpenedByStaff r1"}, h.steps(rsv, "otherCodeDenied", "doorOpenedByStaff"))
+	})
+}
+
+// A lock that never had a code of the stay says nothing about the stay, although it is on a door of the stay for a while.
+func TestALockWithoutACodeOfTheStayIsNotTold(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
+		link := func(minute int, name string, kind event.Kind) {
+			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
+			h.linked(name, "r1", kind)
+		}
+		link(5, "r1", event.LockOffline)
+		link(6, "r3", event.LockOnline) // it hangs on r1 for a while
+		same(t, "the story", []string{"5 lockOffline r1"}, h.steps(rsv, "lockOffline", "lockOnline"))
 	})
 }

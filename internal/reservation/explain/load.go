@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +33,8 @@ const (
 	mostGrants = 20
 	mostLocks  = 12 // whose own events are looked at
 	mostPhones = 100
-	mostOfLock = 100 // events of each, while the stay had a code on it
+	mostOfLock = 100       // losses of each, and returns, while the stay had a code on it
+	mostOthers = MostSteps // of what others do at each, while the stay had a code on it
 )
 
 // Of explains a reservation.
@@ -62,7 +62,7 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
 		return Facts{}, err
 	}
-	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.kept, l.locks, l.names} {
+	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.kept, l.names, l.locks} {
 		if err := step(); err != nil {
 			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
 		}
@@ -216,84 +216,6 @@ func (l *loader) number(subject string, order entevent.OrderOption) (int64, erro
 		return 0, fmt.Errorf("look whether events were forgotten: %w", err)
 	}
 	return e.SubjectSequence, nil
-}
-
-// atLocks are the kinds of events of a lock that a stay may be told of although they are not about its code. Each group is
-// bounded by itself: what many people do at a gate must not crowd out that its lock could not be reached.
-var atLocks = [][]string{{string(event.LockOffline), string(event.LockOnline)}, {string(event.DoorOpened), string(event.DoorDenied)}}
-
-// locks loads what happened to the locks of the stay from its first code on, and while it had one.
-func (l *loader) locks() error {
-	from, to := l.span()
-	ids, err := l.lockIDs()
-	if err != nil {
-		return err
-	}
-	l.f.More = l.f.More || len(ids) > mostLocks
-	for _, lockID := range ids[:min(len(ids), mostLocks)] {
-		for _, subject := range []string{lockID, event.Inside(lockID)} {
-			for _, kinds := range atLocks {
-				more := l.f.More
-				err := l.latest(mostOfLock, entevent.BySubjectSequence(sql.OrderDesc()),
-					entevent.Subject(subject), entevent.KindIn(kinds...), entevent.GrantIDIsNil(), entevent.IDGTE(from), entevent.IDLTE(to))
-				if err != nil {
-					return err
-				}
-				if slices.Contains(kinds, string(event.DoorOpened)) {
-					l.f.More = more // most of these have nothing to do with the stay
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// span is from which to which event the stay had codes.
-func (l *loader) span() (from, to int64) {
-	to = math.MaxInt64
-	last, left := int64(0), l.f.Plan.Window == nil
-	for _, e := range l.rows {
-		if !l.own(e) && e.Subject != l.row.ID || e.Kind == string(event.SlotReassigned) {
-			continue
-		}
-		if from == 0 || e.ID < from {
-			from = e.ID
-		}
-		last = max(last, e.ID)
-	}
-	switch {
-	case from == 0:
-		return 0, 0
-	case left && l.f.Plan.Status == access.StatusRemoved:
-		to = last
-	}
-	return from, to
-}
-
-// lockIDs are the locks that the stay has or had a code on: those of its doors, those with a slot of one of its grants, and those
-// that its events name, since a slot may be another grant's by now.
-func (l *loader) lockIDs() (ids []string, err error) {
-	add := func(id string) {
-		if id != "" && !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	for _, lk := range l.lockAt {
-		add(lk.ID)
-	}
-	slots, err := lock.SlotsOf(l.tx.Context(), l.tx.Client, l.row.PropertyID, l.grantIDs()...)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range slots {
-		add(s.LockID)
-	}
-	for _, e := range l.rows {
-		if l.own(e) {
-			add(text(e, "lockId"))
-		}
-	}
-	return ids, nil
 }
 
 // plannedDoors are the doors of an access plan that may open, by id; nil: the event is about no plan.

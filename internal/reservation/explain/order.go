@@ -105,33 +105,42 @@ func withoutRepeats(steps []Step) []Step {
 type span struct {
 	from, to time.Time
 	open     bool // it is there still
-	waits    bool // nothing is known of it yet
 }
 
 func (s span) has(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
-// spans are from when to when a code of the stay was at each door, as far as it is known from the happenings so far.
-type spans map[string]span
+// spans are from when to when a code of the stay was on a lock at a door, as far as it is known from the happenings so far. A plan
+// names no lock: while nothing is known of the code, any lock at the door counts.
+type spans map[spot]span
 
-// learn takes in the next happening in stored order.
-func (all spans) learn(h Happening) {
+// spot is a lock at a door.
+type spot struct{ lockID, doorID string }
+
+// has reports whether a code of the stay was where something happened, when it happened.
+func (all spans) has(h Happening) bool {
+	return all[spot{h.LockID, h.DoorID}].has(h.At) || all[spot{"", h.DoorID}].has(h.At)
+}
+
+// learn takes in the next happening in stored order. It reports whether a code of the stay is new at a spot.
+func (all spans) learn(h Happening) (begins bool) {
 	for _, doorID := range h.Waiting {
-		if _, known := all[doorID]; !known {
-			all[doorID] = span{from: h.At, to: h.At, open: true, waits: true}
+		if at := (spot{"", doorID}); !all.knows(doorID) {
+			all[at] = span{from: h.At, to: h.At, open: true}
 		}
 	}
-	for doorID, s := range all {
-		if s.waits && h.Planned != nil && !slices.Contains(h.Planned, doorID) {
-			all[doorID] = span{from: s.from, to: h.At}
+	for at, s := range all {
+		if at.lockID == "" && s.open && (h.Planned != nil && !slices.Contains(h.Planned, at.doorID) || h.ofCode() && h.DoorID == at.doorID) {
+			all[at] = span{from: s.from, to: h.At}
 		}
 	}
-	if !h.Ours || h.Key || h.DoorID == "" || h.FormerLock || h.FormerCode {
-		return
+	if !h.ofCode() {
+		return false
 	}
-	s, known := all[h.DoorID]
-	s.waits = false
+	at := spot{h.LockID, h.DoorID}
+	s, known := all[at]
+	begins = !known || !s.open && h.Kind == event.CredentialChanged && h.Evidence != slot.Removed
 	if !known || h.At.Before(s.from) {
 		s.from = h.At
 	}
@@ -141,5 +150,21 @@ func (all spans) learn(h Happening) {
 	if h.Kind == event.CredentialChanged {
 		s.open = h.Evidence != slot.Removed
 	}
-	all[h.DoorID] = s
+	all[at] = s
+	return begins
+}
+
+// knows reports whether anything is known of a code at a door.
+func (all spans) knows(doorID string) bool {
+	for at := range all {
+		if at.doorID == doorID {
+			return true
+		}
+	}
+	return false
+}
+
+// ofCode reports whether a happening says something of the stay's present code at a door.
+func (h Happening) ofCode() bool {
+	return h.Ours && !h.Key && h.DoorID != "" && !h.FormerLock && !h.FormerCode
 }

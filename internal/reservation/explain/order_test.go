@@ -46,7 +46,7 @@ func TestTimesOfOpenings(t *testing.T) {
 		{
 			"a clock on site that is ahead: nothing happens after it was stored",
 			stay(issued, evidence(2, room, slot.Verified), with(opened(14, room), func(h *Happening) { h.Stored = at(10) }),
-				Happening{At: at(12), Kind: event.LockOffline, DoorID: room, Reason: "disconnected"}),
+				Happening{At: at(12), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "12 latchkey lockOffline Room 1"},
 		},
 		{
@@ -126,7 +126,7 @@ func TestFormerLocksAndAccess(t *testing.T) {
 	}
 	// What happens at the door is still told: the code of the present access is there.
 	x := stay(evidence(2, room, slot.Verified), with(gone, func(h *Happening) { h.FormerCode = true }),
-		Happening{At: at(20), Kind: event.LockOffline, DoorID: room, Reason: "lockOffline"})
+		Happening{At: at(20), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"})
 	if all := kinds(Tell(x)); all[len(all)-1] != "20 bridge lockOffline Room 1" {
 		t.Errorf("after an earlier code is gone: %v", all)
 	}
@@ -149,12 +149,14 @@ func TestNoStepIsToldTwice(t *testing.T) {
 // What is stored later adds steps. It neither changes nor withdraws a step that was shown before.
 func TestHistoryIsNotRewritten(t *testing.T) {
 	link := func(minute int, kind event.Kind) Happening {
-		return Happening{At: at(minute), Kind: kind, DoorID: room, Reason: "lockOffline"}
+		return Happening{At: at(minute), Kind: kind, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"}
 	}
 	plan := func(minute int, kind event.Kind, doors ...string) Happening {
 		return Happening{At: at(minute), Kind: kind, Planned: doors, Has: doors}
 	}
-	stranger := func(minute int) Happening { return Happening{At: at(minute), Kind: event.DoorDenied, DoorID: room} }
+	stranger := func(minute int) Happening {
+		return Happening{At: at(minute), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}
+	}
 	out := Happening{At: at(30), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
 	for name, tt := range map[string]struct {
 		stored []Happening
@@ -196,7 +198,7 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 		case 0:
 			return with(plan(minute, event.AccessUpdated, [][]string{{room}, {gate}, {room, gate}}[rng.IntN(3)]...), func(h *Happening) { h.Waiting = h.Has[:rng.IntN(2)] })
 		case 1, 2:
-			return with(link(minute, []event.Kind{event.LockOffline, event.LockOnline}[rng.IntN(2)]), func(h *Happening) { h.DoorID = door })
+			return with(link(minute, []event.Kind{event.LockOffline, event.LockOnline}[rng.IntN(2)]), func(h *Happening) { h.DoorID, h.LockID = door, "lck_of_"+door })
 		case 3:
 			return with(evidence(late, door, []slot.Evidence{slot.Sent, slot.Verified, slot.Removed}[rng.IntN(3)]), func(h *Happening) { h.FormerCode = rng.IntN(4) == 0 })
 		case 4:

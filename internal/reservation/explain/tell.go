@@ -175,7 +175,9 @@ func newTeller(f Facts) *teller {
 func (t *teller) next(h Happening) []Step {
 	h.At = t.clocks.correct(h)
 	h.proves = t.codes.learnedByUse(h) && t.f.whole()
-	t.spans.learn(h)
+	if t.spans.learn(h) && h.Kind == event.CredentialChanged {
+		t.lost[h.DoorID] = t.lost[h.DoorID] && h.Evidence != slot.Accepted && h.Evidence != slot.Verified
+	}
 	switch h.Kind {
 	case event.ReservationChanged:
 		if h.State != access.Started {
@@ -272,11 +274,7 @@ func (f Facts) at(h Happening, who Actor, kind, sentence string) Step {
 // loss.
 func (t *teller) link(h Happening) []Step {
 	lost := h.Kind == event.LockOffline
-	switch had := t.spans[h.DoorID].has(h.At); {
-	case !had && !lost:
-		t.lost[h.DoorID] = false // nobody needs to know, and the next loss is news again
-		return nil
-	case !had, t.lost[h.DoorID] == lost:
+	if !t.spans.has(h) || t.lost[h.DoorID] == lost {
 		return nil
 	}
 	t.lost[h.DoorID] = lost
@@ -290,7 +288,7 @@ func (t *teller) link(h Happening) []Step {
 // which happened at a door that the stay has for itself, and while it had it.
 func (t *teller) atDoor(h Happening) (Step, bool) {
 	f := t.f
-	near := t.spans[h.DoorID].has(h.At) && slices.Contains(t.mine, h.DoorID) && f.Doors[h.DoorID].Private
+	near := t.spans.has(h) && slices.Contains(t.mine, h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
 	case h.Kind == event.DoorOpened && h.Ours && h.Key:
 		return f.at(h, Guest, "doorOpenedByPhone", "% was opened with a phone of your stay."), true

@@ -1,0 +1,112 @@
+package explain
+
+import (
+	"math"
+	"slices"
+
+	"entgo.io/ent/dialect/sql"
+	"entgo.io/ent/dialect/sql/sqljson"
+
+	entevent "latchkey.dev/ent/event"
+	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock"
+)
+
+// locks loads what happened to the locks that the stay had a code on, from its first code on and while it had one, although it is
+// not about its codes: losses of the lock, and what others did at the doors that the stay has for itself. Each kind has its own
+// limit: visitors must not crowd out that a lock could not be reached.
+func (l *loader) locks() error {
+	ids, err := l.lockIDs()
+	if err != nil {
+		return err
+	}
+	l.f.More = l.f.More || len(ids) > mostLocks
+	from, to := l.span()
+	for _, lockID := range ids[:min(len(ids), mostLocks)] {
+		for _, q := range []struct {
+			subject string
+			most    int
+			kind    event.Kind
+			where   predicate.Event
+		}{
+			{lockID, mostOfLock, event.LockOffline, entevent.GrantIDIsNil()},
+			{event.Inside(lockID), mostOfLock, event.LockOnline, entevent.GrantIDIsNil()},
+			{lockID, mostOthers, event.DoorDenied, l.byOthers()},
+			{lockID, mostOthers, event.DoorOpened, entevent.And(l.byOthers(), byStaff)},
+		} {
+			err := l.latest(q.most, entevent.BySubjectSequence(sql.OrderDesc()),
+				entevent.Subject(q.subject), entevent.Kind(string(q.kind)), q.where, entevent.IDGTE(from), entevent.IDLTE(to))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// byOthers are events of no known access, at the doors that the stay has or had for itself.
+func (l *loader) byOthers() predicate.Event {
+	var private []any
+	for doorID, d := range l.f.Doors {
+		if d.Private {
+			private = append(private, doorID)
+		}
+	}
+	return entevent.And(entevent.GrantIDIsNil(), func(s *sql.Selector) {
+		if len(private) == 0 {
+			s.Where(sql.False())
+			return
+		}
+		s.Where(sqljson.ValueIn(entevent.FieldBody, private, sqljson.Path("doorId")))
+	})
+}
+
+// byStaff are openings from afar.
+func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
+
+// span is from which to which event the stay had codes.
+func (l *loader) span() (from, to int64) {
+	to = math.MaxInt64
+	last, left := int64(0), l.f.Plan.Window == nil
+	for _, e := range l.rows {
+		if !l.own(e) && e.Subject != l.row.ID || e.Kind == string(event.SlotReassigned) {
+			continue
+		}
+		if from == 0 || e.ID < from {
+			from = e.ID
+		}
+		last = max(last, e.ID)
+	}
+	switch {
+	case from == 0:
+		return 0, 0
+	case left && l.f.Plan.Status == access.StatusRemoved:
+		to = last
+	}
+	return from, to
+}
+
+// lockIDs are the locks that the stay has or had a code on: those with a slot of one of its grants, and those that its events name,
+// since a slot may be another grant's by now.
+func (l *loader) lockIDs() (ids []string, err error) {
+	add := func(id string) {
+		if id != "" && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slots, err := lock.SlotsOf(l.tx.Context(), l.tx.Client, l.row.PropertyID, l.grantIDs()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range slots {
+		add(s.LockID)
+	}
+	for _, e := range l.rows {
+		if l.own(e) {
+			add(text(e, "lockId"))
+		}
+	}
+	return ids, nil
+}
