@@ -123,7 +123,7 @@ func (all spans) has(h Happening) bool {
 	return all[spot{h.LockID, h.DoorID}].has(h.At) || all[spot{"", h.DoorID}].has(h.At)
 }
 
-// learn takes in the next happening in stored order. It reports whether a code of the stay is new at a spot.
+// learn takes in the next happening in stored order. It reports whether a code of the stay is new at a door.
 func (all spans) learn(h Happening) (begins bool) {
 	for _, doorID := range h.Waiting {
 		if at := (spot{"", doorID}); !all.knows(doorID) {
@@ -131,7 +131,7 @@ func (all spans) learn(h Happening) (begins bool) {
 		}
 	}
 	for at, s := range all {
-		if at.lockID == "" && s.open && (h.Planned != nil && !slices.Contains(h.Planned, at.doorID) || h.ofCode() && h.DoorID == at.doorID) {
+		if at.lockID == "" && s.open && (h.Planned != nil && !slices.Contains(h.Planned, at.doorID) || h.ofCode() && !h.FormerLock && h.DoorID == at.doorID) {
 			all[at] = span{from: s.from, to: h.At}
 		}
 	}
@@ -140,7 +140,7 @@ func (all spans) learn(h Happening) (begins bool) {
 	}
 	at := spot{h.LockID, h.DoorID}
 	s, known := all[at]
-	begins = !known || !s.open && h.Kind == event.CredentialChanged && h.Evidence != slot.Removed
+	begins = !h.FormerLock && (!known || !s.open && h.Kind == event.CredentialChanged && h.Evidence != slot.Removed)
 	if !known || h.At.Before(s.from) {
 		s.from = h.At
 	}
@@ -164,7 +164,7 @@ func (all spans) knows(doorID string) bool {
 	return false
 }
 
-// ofCode reports whether a happening says something of the stay's present code at a door.
+// ofCode reports whether a happening says something of the stay's present code for a door, on any lock.
 func (h Happening) ofCode() bool {
-	return h.Ours && !h.Key && h.DoorID != "" && !h.FormerLock && !h.FormerCode
+	return h.Ours && !h.Key && h.DoorID != "" && !h.FormerCode
 }

@@ -178,6 +178,11 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), out, stranger(31)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock otherCodeDenied Room 1", "30 pms checkedOut"},
 		},
+		"the code is gone from a lock that has left the door and is back": {
+			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), with(evidence(5, room, slot.Removed), func(h *Happening) { h.FormerLock = true }),
+				link(7, event.LockOffline)},
+			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock formerCodeRemoved Room 1"},
+		},
 		"a lock that came back while the stay had no code there is lost again": {
 			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(3, event.LockOffline), evidence(4, room, slot.Removed), link(5, event.LockOnline),
 				evidence(6, room, slot.Verified), link(7, event.LockOffline)},
