@@ -65,8 +65,8 @@ func TestColumns(t *testing.T) {
 	rows := [][]string{{"A", "B", "C"}, {"1", "", "one two three four five six seven"}, {"", "22"}, {"ü", "3", "indivisible-words-are-left-whole now"}}
 	for width, want := range map[int]string{
 		0:  "A  B   C\n1      one two three four five six seven\n   22\nü  3   indivisible-words-are-left-whole now",
-		30: "A  B   C\n1      one two three four five\n       six seven\n   22\nü  3   indivisible-words-are-left-whole\n       now",
-		20: "A  B   C\n1      one two three four five six seven\n   22\nü  3   indivisible-words-are-left-whole now",
+		32: "A  B   C\n1      one two three four five\n       six seven\n   22\nü  3   indivisible-words-are-left-whole\n       now",
+		26: "A  B   C\n1\n    one two three four\n    five six seven\n   22\nü  3\n    indivisible-words-are-left-whole\n    now",
 	} {
 		if got := strings.Join(columnsOf(rows, width), "\n"); got != want {
 			t.Errorf("at width %d:\n%s\nwant:\n%s", width, got, want)

@@ -13,8 +13,9 @@ import (
 
 const (
 	columnGap = 2
-	// leastWrapped is the least width of a last column that is wrapped. With less room its lines run over the edge.
-	leastWrapped = 20
+	// leastWrapped is the least width of a last column beside the others. With less room it goes below them.
+	leastWrapped = 24
+	belowIndent  = 4
 )
 
 // widthOf is the width of the terminal that a stream writes to, or 0.
@@ -30,8 +31,8 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// columnsOf aligns the cells of rows, whichever of them are empty or missing, and escapes what controls a terminal. Where the
-// width is known, the last column is wrapped between words.
+// columnsOf aligns the cells of rows, of which the first is the header, and escapes what controls a terminal. Cells may be empty or
+// missing. Where the width is known, the last column is wrapped between words.
 func columnsOf(rows [][]string, width int) []string {
 	var widths []int
 	escaped := make([][]string, len(rows))
@@ -50,28 +51,30 @@ func columnsOf(rows [][]string, width int) []string {
 	for _, w := range widths[:last] {
 		before += w + columnGap
 	}
-	room := 0
-	if width-before >= leastWrapped {
-		room = width - before
+	at, below := before, false // where the last column begins
+	if width > 0 && before+widths[last] > width && width-before < leastWrapped {
+		at, below = belowIndent, true
 	}
 	var lines []string
-	for _, row := range escaped {
+	for i, row := range escaped {
 		var b strings.Builder
-		for j, cell := range row {
-			if j < last {
-				b.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+columnGap))
-				continue
+		for j, cell := range row[:min(len(row), last)] {
+			b.WriteString(cell + strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell)+columnGap))
+		}
+		line := b.String()
+		if len(row) > last {
+			parts := wrap(row[last], max(width-at, 0))
+			if !below || i == 0 {
+				line, parts = line+parts[0], parts[1:]
 			}
-			for k, part := range wrap(cell, room) {
-				if k > 0 {
-					lines = append(lines, strings.TrimRight(b.String(), " "))
-					b.Reset()
-					b.WriteString(strings.Repeat(" ", before))
+			for _, part := range parts {
+				if strings.TrimSpace(line) != "" {
+					lines = append(lines, strings.TrimRight(line, " "))
 				}
-				b.WriteString(part)
+				line = strings.Repeat(" ", at) + part
 			}
 		}
-		lines = append(lines, strings.TrimRight(b.String(), " "))
+		lines = append(lines, strings.TrimRight(line, " "))
 	}
 	return lines
 }

@@ -20,6 +20,7 @@ type commands struct {
 	Demo    demoCommand    `cmd:"" group:"server" help:"A whole property to play with: server, PMS, bridge and virtual locks."`
 	Migrate migrateCommand `cmd:"" group:"server" help:"Bring a database to the schema of this version."`
 	Backup  backupCommand  `cmd:"" group:"server" help:"Copy the embedded database, also while the server runs."`
+	Restore restoreCommand `cmd:"" group:"server" help:"Put a copy that backup made in the place of the embedded database."`
 	Health  healthCommand  `cmd:"" group:"server" help:"Whether the server on this machine is ready, and why not."`
 	Key     keyCommands    `cmd:"" group:"server" help:"The key that everything secret is sealed under."`
 	Bench   benchCommands  `cmd:"" group:"server" help:"Measure this program on this machine."`
@@ -29,7 +30,7 @@ type commands struct {
 	Gate        gateCommands        `cmd:"" group:"house" help:"Doors of common areas."`
 	Bridge      bridgeCommands      `cmd:"" group:"house" help:"Agents on site that drive locks."`
 	Lock        lockCommands        `cmd:"" group:"house" help:"Locks, their doors and their state."`
-	Reservation reservationCommands `cmd:"" aliases:"reservations" group:"house" help:"Stays, and why their doors open or do not."`
+	Reservation reservationCommands `cmd:"" aliases:"reservations" group:"house" help:"Reservations, and why their doors open or do not."`
 	Code        codeCommands        `cmd:"" group:"house" help:"Codes of staff and housekeeping, for one use, and backup codes."`
 	Arrivals    arrivalsCommand     `cmd:"" group:"house" help:"Who arrives, and what to fix before."`
 	Notice      noticeCommands      `cmd:"" group:"house" help:"What needs a person's attention."`

@@ -40,7 +40,7 @@ type backupCommand struct {
 func (*backupCommand) Help() string {
 	return `The copy is of one moment and complete, also while the server runs: changes do not wait for it.
 
-To restore, stop the server and put the copy in the place of latchkey.db in the data directory, without the files latchkey.db-wal and latchkey.db-shm.`
+To bring a copy back: latchkey restore FILE.`
 }
 
 // Run makes the copy.

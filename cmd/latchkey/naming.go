@@ -36,7 +36,7 @@ var typedAs = map[string]string{
 	"parentName": "dorm", "parentSpaceId": "dorm", "spaceIds": "space", "spaces.ids": "space", "scopes": "scope",
 	"appId": "app", "bridgeId": "bridge", "doorId": "door", "externalId": "partners-id", "integrationId": "integration",
 	"lockId": "lock", "propertyId": "property", "spaceId": "space", "ids": "notice",
-	"ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
+	"date": "day", "query": "text", "ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
 }
 
 var index = regexp.MustCompile(`\[\d+\]`)

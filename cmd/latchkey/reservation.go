@@ -2,28 +2,227 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
 )
 
 type reservationCommands struct {
 	remote `embed:""`
 
-	Explain reservationExplain `cmd:"" help:"Why the doors of a stay open, or do not, and what led there."`
+	List    reservationList    `cmd:"" help:"List reservations, the latest arrival first."`
+	Find    reservationFind    `cmd:"" help:"Find reservations by guest, number, PMS's id or room."`
+	Show    reservationShow    `cmd:"" help:"Show a reservation and whether its doors open."`
+	Explain reservationExplain `cmd:"" help:"Explain why the doors of a stay open or do not, and what led there."`
+}
+
+type reservationList struct {
+	Day   string `placeholder:"YYYY-MM-DD" help:"Only stays that include this day; also today, yesterday or tomorrow."`
+	State string `enum:",enquired,requested,optional,confirmed,started,processed,canceled" default:"" help:"Only those in this state; started: guests who are in the house."`
+	Space string `placeholder:"SPACE" help:"Only stays in this room, dorm or bed, by name or id."`
+	Limit int    `default:"50" help:"At most this many."`
+}
+
+func (reservationList) Help() string {
+	return `Examples:
+  latchkey reservation list --day today
+  latchkey reservation list --space 204 --state started
+  latchkey reservation list --day 2026-07-01 --state confirmed`
+}
+
+func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit must be at least 1")
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aSpace, &c.Space); err != nil {
+			return err
+		}
+		zone, err := s.zone()
+		if err != nil {
+			return err
+		}
+		return s.showReservations(zone, "No reservation matches.", c.Limit, &propertyv1.ListReservationsRequest{State: c.State, SpaceId: c.Space, Date: dayOf(c.Day, zone)})
+	})
+}
+
+// dayOf is a day as the service reads it.
+func dayOf(word string, zone *time.Location) string {
+	days, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
+	if !ok {
+		return word
+	}
+	return time.Now().In(zone).AddDate(0, 0, days).Format(time.DateOnly)
+}
+
+type reservationFind struct {
+	Text  string `arg:"" help:"The number, the PMS's id, beginnings of the guest's names, or a room."`
+	Limit int    `default:"50" help:"At most this many."`
+}
+
+func (reservationFind) Help() string {
+	return `Finds the reservation with this number or id, else those of guests with such a name, else the guests who are in that room now. Examples:
+  latchkey reservation find 4711
+  latchkey reservation find "ada lov"
+  latchkey reservation find 204`
+}
+
+func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Limit < 1 {
+		return fmt.Errorf("--limit must be at least 1")
+	}
+	return r.asStaff(ctx, io, func(s *session) error {
+		zone, err := s.zone()
+		if err != nil {
+			return err
+		}
+		req := &propertyv1.ListReservationsRequest{Query: c.Text}
+		found, _, err := s.reservations(req, 1)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 && strings.TrimSpace(c.Text) != "" {
+			space := c.Text
+			if err := s.resolve(aSpace, &space); err == nil {
+				return s.showReservations(zone, "Nobody is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
+			}
+		}
+		return s.showReservations(zone, "No guest, number or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
+	})
+}
+
+// reservations lists reservations page by page, at most a number of them, and says whether there are more.
+func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
+	for {
+		req.PageSize = int32(min(limit-len(all), 200)) //nolint:gosec // at most 200
+		answer, err := propertyv1.NewReservationServiceClient(s.conn).ListReservations(s, req)
+		if err != nil {
+			return nil, false, err
+		}
+		all = append(all, answer.GetData().GetList()...)
+		req.PageToken = answer.GetData().GetNextPageToken()
+		if req.PageToken == "" || len(all) >= limit {
+			return all, req.PageToken != "", nil
+		}
+	}
+}
+
+func (s *session) showReservations(zone *time.Location, none string, limit int, req *propertyv1.ListReservationsRequest) error {
+	all, more, err := s.reservations(req, limit)
+	if err != nil {
+		return err
+	}
+	list := &propertyv1.ReservationList{List: all, NextPageToken: req.GetPageToken()}
+	return s.answer(&propertyv1.ListReservationsResponse{Data: list}, func() {
+		s.reservationTable(zone, none, all)
+		if more {
+			s.say("\nThere are more: --limit %d", 2*limit)
+		}
+	})
+}
+
+func (s *session) reservationTable(zone *time.Location, none string, list []*propertyv1.Reservation) {
+	var rows [][]string
+	for _, x := range list {
+		rows = append(rows, []string{x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), shortTime(zone, x.GetTo().AsTime()), x.GetState()})
+	}
+	s.table(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
+}
+
+func guestOf(x *propertyv1.Reservation) string {
+	return strings.TrimSpace(x.GetFirstName() + " " + x.GetLastName())
+}
+
+// shortTime writes a time of a stay in the property's zone.
+func shortTime(zone *time.Location, t time.Time) string {
+	return t.In(zone).Format("2006-01-02 15:04")
+}
+
+// reservation finds the one reservation that a word names: the number, an id, or the beginning of the guest's name.
+func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
+	const most = 10
+	found, more, err := s.reservations(&propertyv1.ListReservationsRequest{Query: word}, most)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) == 0 || strings.TrimSpace(word) == "":
+		return nil, s.saidAgain(fault.New(fault.NotFound, fault.ReservationNotFound, "no reservation %s here; search with: latchkey reservation find TEXT", word))
+	}
+	zone, err := s.zone()
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("%q names more than one reservation; give the id of one:", word)
+	for _, x := range found {
+		text += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
+	}
+	if more {
+		text += "\n  and more"
+	}
+	return nil, fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
+}
+
+type reservationShow struct {
+	ID string `arg:"" name:"reservation" help:"By number, PMS's id, guest or id (rsv_...)."`
+}
+
+func (reservationShow) Help() string {
+	return `Who and where, and each door now, with what to do about it. Never a PIN. Examples:
+  latchkey reservation show 4711
+  latchkey reservation show Lovelace`
+}
+
+func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		x, err := s.reservation(c.ID)
+		if err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: x.GetId()})
+		if err != nil {
+			return err
+		}
+		zone, err := s.zone()
+		if err != nil {
+			return err
+		}
+		e := answer.GetData()
+		e.Steps = nil
+		return s.answer(&propertyv1.ListReservationsResponse{Data: &propertyv1.ReservationList{List: []*propertyv1.Reservation{x}}}, func() {
+			s.facts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
+				"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
+			s.say("")
+			s.explainedDoors(e)
+			s.next("latchkey reservation explain " + x.GetId() + "    tells what led there")
+		})
+	})
 }
 
 type reservationExplain struct {
-	ID string `arg:"" name:"reservation" help:"rsv_..."`
+	ID string `arg:"" name:"reservation" help:"By number, PMS's id, guest or id (rsv_...)."`
 }
 
 func (reservationExplain) Help() string {
-	return `Each door now, with what to do about it, and step by step what led there, from the PMS's update to the keypad. Never a PIN or a name. Example:
+	return `Each door now, with what to do about it, and step by step what led there, from the PMS's update to the keypad. Never a PIN or a name. Examples:
+  latchkey reservation explain 4711
   latchkey reservation explain rsv_...`
 }
 
 func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
+		if !strings.HasPrefix(c.ID, "rsv_") {
+			x, err := s.reservation(c.ID)
+			if err != nil {
+				return err
+			}
+			c.ID = x.GetId()
+		}
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: c.ID})
 		if err != nil {
 			return err
@@ -35,15 +234,7 @@ func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) er
 func (s *session) explanation(e *partnerv1.Explanation) {
 	s.facts("reservation", e.GetReservationId(), "state", e.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice())
 	s.say("")
-	var doors [][]string
-	for _, d := range e.GetDoors() {
-		opens := ""
-		if d.GetOpensAt() != nil {
-			opens = " " + when(d.GetOpensAt())
-		}
-		doors = append(doors, []string{d.GetName(), d.GetVerdict() + opens, d.GetEvidence(), dash(d.GetReason()), d.GetAdvice()})
-	}
-	s.table("No door belongs to this stay.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
+	s.explainedDoors(e)
 	s.say("")
 	if e.GetForgotten() {
 		s.say("Older steps are no longer kept.")
@@ -51,9 +242,31 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	if e.GetTruncated() {
 		s.say("There were earlier steps, which are left out.")
 	}
+	s.steps("Nothing has happened yet.", e.GetSteps())
+}
+
+// verdictWords are the verdicts on a door in words.
+var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
+
+func (s *session) explainedDoors(e *partnerv1.Explanation) {
+	var doors [][]string
+	for _, d := range e.GetDoors() {
+		verdict := d.GetVerdict()
+		if w := verdictWords[verdict]; w != "" {
+			verdict = w
+		}
+		if d.GetOpensAt() != nil {
+			verdict += " " + when(d.GetOpensAt())
+		}
+		doors = append(doors, []string{d.GetName(), verdict, dash(d.GetEvidence()), dash(d.GetReason()), d.GetAdvice()})
+	}
+	s.table("No door belongs to this stay.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
+}
+
+func (s *session) steps(none string, list []*partnerv1.ExplainedStep) {
 	var steps [][]string
-	for _, x := range e.GetSteps() {
+	for _, x := range list {
 		steps = append(steps, []string{when(x.GetAt()), x.GetActor(), dash(x.GetEvidence()), dash(x.GetReason()), x.GetSentence()})
 	}
-	s.table("Nothing has happened yet.", []string{"when", "who", "pin", "reason", "what"}, steps)
+	s.table(none, []string{"when", "who", "pin", "reason", "what"}, steps)
 }

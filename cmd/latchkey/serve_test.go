@@ -42,7 +42,12 @@ type process struct {
 // serve starts a server on free ports and waits until it has said where it listens.
 func serve(t *testing.T, environment []string, args ...string) *process {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "d")
+	return serveAt(t, filepath.Join(t.TempDir(), "d"), "create", environment, args...)
+}
+
+// serveAt is serve on a data directory, until the server has printed a word.
+func serveAt(t *testing.T, dir, until string, environment []string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, dir: dir}
 	p.Cmd = exec.Command(os.Args[0], append([]string{"serve", "--data-dir", dir}, args...)...)
 	p.Env = append(append(os.Environ(), "LATCHKEY_TEST_AS_PROGRAM=1", "LATCHKEY_LISTEN_HTTP=127.0.0.1:0", "LATCHKEY_LISTEN_GRPC=127.0.0.1:0",
@@ -65,7 +70,7 @@ func serve(t *testing.T, environment []string, args ...string) *process {
 		if err != nil {
 			t.Fatalf("the server ended: %v\n%s", err, p.welcome)
 		}
-		if p.welcome += line; strings.Contains(line, "create") {
+		if p.welcome += line; strings.Contains(line, until) {
 			return p
 		}
 	}

@@ -14,6 +14,7 @@ type spaceCommands struct {
 	Create spaceCreate `cmd:"" help:"Create a room, a dorm, or beds in a dorm."`
 	Import spaceImport `cmd:"" help:"Create many spaces from a CSV file, all or none."`
 	List   spaceList   `cmd:"" help:"List rooms, dorms and beds."`
+	Show   spaceShow   `cmd:"" help:"Show a space, who is in it, and who opened its door."`
 	Set    spaceSet    `cmd:"" help:"Change a space."`
 	Delete spaceDelete `cmd:"" help:"Delete a space that nothing hangs on."`
 }

@@ -56,6 +56,7 @@ func (Reservation) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("integration_id", "pms_id").Unique(),
 		index.Fields("from_at", "property_id"),
+		index.Fields("property_id", "pms_number"),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}
 }

@@ -31,14 +31,19 @@ const macKey = "mac"
 // Store keeps sealed keys by property id; besides properties there are the names
 // [System] and "mac".
 type Store interface {
-	// LoadKey returns the sealed key, or nil if there is none.
-	LoadKey(ctx context.Context, id string) ([]byte, error)
+	Reader
 	// CreateKey stores sealed unless there is a key, and returns the one that is stored.
 	CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error)
-	// KeyIDs lists what is stored.
-	KeyIDs(ctx context.Context) ([]string, error)
 	// ReplaceKey stores sealed in place of old; it is an error if old is not what is stored.
 	ReplaceKey(ctx context.Context, id string, old, sealed []byte) error
+}
+
+// Reader reads sealed keys.
+type Reader interface {
+	// LoadKey returns the sealed key, or nil if there is none.
+	LoadKey(ctx context.Context, id string) ([]byte, error)
+	// KeyIDs lists what is stored.
+	KeyIDs(ctx context.Context) ([]string, error)
 }
 
 // Ring seals and opens. It is safe for concurrent use.
@@ -77,7 +82,33 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 	return r, r.warm(ctx)
 }
 
-func (s Source) keys(ctx context.Context, store Store) (KEKs, error) {
+// Verify checks that the key-encryption key opens every key in a store. It makes nothing.
+func Verify(ctx context.Context, src Source, store Reader) error {
+	ids, err := store.KeyIDs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		return errors.New("the database holds no sealed key, which every database of a server does")
+	}
+	keks, err := src.keys(ctx, store)
+	if err != nil {
+		return err
+	}
+	r := &Ring{keks: keks}
+	for _, id := range ids {
+		sealed, err := store.LoadKey(ctx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := r.unwrap(ctx, id, sealed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s Source) keys(ctx context.Context, store Reader) (KEKs, error) {
 	switch {
 	case len(s.Keys) > 0:
 		return s.Keys, nil

@@ -7,8 +7,26 @@ import (
 	"latchkey.dev/ent"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 )
+
+// Day is from when to when a day lasts at a property: YYYY-MM-DD in its time zone, or today.
+func Day(house *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
+	zone, err := clock.Zone(house.TimeZone)
+	if err != nil {
+		return begins, ends, fmt.Errorf("property %s: %w", house.ID, err)
+	}
+	on := now.In(zone)
+	if text != "" {
+		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil || on.Year() < 1970 || on.Year() > 9000 {
+			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
+		}
+	}
+	y, m, d := on.Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
+}
 
 // alive is for how long after its end a stay is still completed anew: another time zone and another hour of departure
 // move an end by two days at most.

@@ -1,7 +1,6 @@
 package reservation
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,42 +9,48 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
+	entintegration "latchkey.dev/ent/integration"
+	entmapping "latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	entname "latchkey.dev/ent/reservationname"
+	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/text"
+	"latchkey.dev/internal/space"
+	texts "latchkey.dev/internal/text"
 )
 
 // Search narrows a list of the reservations of a property.
 type Search struct {
-	Text  string // words, each the beginning of a word of the booker's name; empty: all reservations
-	Size  int
-	Token string
+	Text    string // the number or an id of a reservation, or words that each begin a word of the booker's name; empty: any
+	State   string // empty: any
+	SpaceID string // only stays in this space, or in a bed of it
+	Day     string // only stays that include this day, YYYY-MM-DD at the property
+	Size    int
+	Token   string
 }
 
-// Found is a reservation with who booked it.
+// Found is a reservation with the booker and the space of the stay.
 type Found struct {
 	Row    *ent.Reservation
 	Booker Booker
+	Space  *ent.Space // nil: the stay leads to none of the property's
 }
 
 const (
 	searchBatch = 200
-	// mostSearched bounds the reservations that one call opens. It then answers with what it found, and a token to go on.
+	// mostSearched bounds the reservations that one call opens. The call then returns what it found, and a token to go on.
 	mostSearched = 2000
+	// mostNumbered bounds the reservations that share a number.
+	mostNumbered = 500
 )
 
-// Search lists the reservations of a property that match, those that arrive last first, and gives the token of the next
+// Search lists the reservations of a property that match, the latest arrival first, and gives the token of the next
 // page. A page may hold fewer than Size and still not be the last.
 func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
-	words := text.Words(s.Text)
-	if strings.TrimSpace(s.Text) != "" && len(words) == 0 {
-		return nil, "", nil // nothing but punctuation
-	}
-	where := []predicate.Reservation{entreservation.PropertyID(propertyID)}
-	for _, w := range words[:min(len(words), mostWords)] {
-		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(token(k.Keys, propertyID, beginning(w)))))
+	where, words, err := k.conditions(view, propertyID, s)
+	if err != nil || where == nil {
+		return nil, "", err
 	}
 	var at time.Time
 	var id string
@@ -69,12 +74,12 @@ func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found,
 				return found, PageToken(at, id), nil
 			}
 			at, id = row.FromAt, row.ID
-			b, err := k.matching(view.Context(), row, words)
+			f, err := k.matching(view, row, words, s.SpaceID)
 			if err != nil {
 				return nil, "", err
 			}
-			if b != nil {
-				found = append(found, Found{row, *b})
+			if f != nil {
+				found = append(found, *f)
 			}
 		}
 		if len(rows) < searchBatch {
@@ -85,14 +90,97 @@ func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found,
 	return found, PageToken(at, id), nil
 }
 
+// conditions are what the database decides of a search, and the words that the booker's name must hold. No condition: nothing
+// matches.
+func (k Keeper) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
+	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
+	if s.State != "" {
+		where = append(where, entreservation.State(s.State))
+	}
+	if s.Day != "" {
+		house, err := view.Property.Get(view.Context(), propertyID)
+		if err != nil {
+			return nil, nil, fmt.Errorf("load the property: %w", err)
+		}
+		begins, ends, err := Day(house, s.Day, view.Now())
+		if err != nil {
+			return nil, nil, err
+		}
+		where = append(where, entreservation.FromAtLT(ends), entreservation.ToAtGT(begins))
+	}
+	if s.SpaceID != "" {
+		in, err := leadingTo(view, propertyID, s.SpaceID)
+		if err != nil {
+			return nil, nil, err
+		}
+		where = append(where, in)
+	}
+	text := strings.TrimSpace(s.Text)
+	if text == "" {
+		return where, nil, nil
+	}
+	ids, err := numbered(view, propertyID, text)
+	if err != nil || len(ids) > 0 {
+		return append(where, entreservation.IDIn(ids...)), nil, err
+	}
+	if words = texts.Words(text); len(words) == 0 {
+		return nil, nil, nil // nothing but punctuation
+	}
+	for _, w := range words[:min(len(words), mostWords)] {
+		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(token(k.Keys, propertyID, beginning(w)))))
+	}
+	return where, words, nil
+}
+
+// numbered lists the reservations with a number, a PMS's id or an id of the service.
+func numbered(view *db.Tx, propertyID, number string) ([]string, error) {
+	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list integrations: %w", err)
+	}
+	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.Or(entreservation.PmsNumber(number),
+		entreservation.ID(number), entreservation.And(entreservation.IntegrationIDIn(integrations...), entreservation.PmsID(number)))).
+		Limit(mostNumbered).IDs(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find reservations by number: %w", err)
+	}
+	return ids, nil
+}
+
+// leadingTo picks the stays that may be in a space, or in a bed of it, by the mapping as it is now. Which of them are is decided
+// for each stay: a bed counts before its room.
+func leadingTo(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
+	if _, err := space.Get(view.Context(), view.Client, propertyID, spaceID); err != nil {
+		return nil, err
+	}
+	ids, err := view.Space.Query().Where(entspace.PropertyID(propertyID), entspace.Or(entspace.ID(spaceID), entspace.ParentID(spaceID))).IDs(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the beds of a space: %w", err)
+	}
+	mapped, err := view.Mapping.Query().Where(entmapping.PropertyID(propertyID), entmapping.SpaceIDIn(ids...)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the mappings of a space: %w", err)
+	}
+	externals := map[string][]string{} // by integration
+	for _, m := range mapped {
+		externals[m.IntegrationID] = append(externals[m.IntegrationID], m.ExternalID)
+	}
+	either := []predicate.Reservation{entreservation.OwnSpaceIDIn(ids...)}
+	for integrationID, ids := range externals {
+		either = append(either, entreservation.And(entreservation.IntegrationID(integrationID),
+			entreservation.Or(entreservation.PmsSpaceIDIn(ids...), entreservation.PmsParentSpaceIDIn(ids...))))
+	}
+	return entreservation.Or(either...), nil
+}
+
 // before picks what comes after a place in a list by time of arrival, latest first.
 func before(at time.Time, id string) predicate.Reservation {
 	return entreservation.Or(entreservation.FromAtLT(at), entreservation.And(entreservation.FromAt(at), entreservation.IDLT(id)))
 }
 
-// matching opens the booker of a reservation; nil: the name does not match.
-func (k Keeper) matching(ctx context.Context, row *ent.Reservation, words []string) (*Booker, error) {
-	b, err := k.Booker(ctx, row)
+// matching opens a reservation; nil: the booker's name does not match, or the stay is in another space.
+func (k Keeper) matching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
+	b, err := k.Booker(view.Context(), row)
 	if err != nil {
 		return nil, err
 	}
@@ -102,5 +190,12 @@ func (k Keeper) matching(ctx context.Context, row *ent.Reservation, words []stri
 			return nil, nil
 		}
 	}
-	return &b, nil
+	place, err := PlaceOf(view, row)
+	if err != nil {
+		return nil, err
+	}
+	if spaceID != "" && (place.Space == nil || place.Space.ID != spaceID && place.Space.ParentID != spaceID) {
+		return nil, nil
+	}
+	return &Found{row, b, place.Space}, nil
 }

@@ -25,10 +25,14 @@ func (h *house) booker(id string) reservation.Booker {
 // search gives the PMS's ids of what is found, page by page.
 func (h *house) search(text string, size int) []string {
 	h.t.Helper()
+	return h.searched(reservation.Search{Text: text}, size)
+}
+
+func (h *house) searched(s reservation.Search, size int) []string {
+	h.t.Helper()
 	var ids []string
-	token := ""
-	for {
-		found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, reservation.Search{Text: text, Size: size, Token: token})
+	for s.Size = size; ; {
+		found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, s)
 		h.must(err)
 		if len(found) > size {
 			h.t.Errorf("a page of %d", len(found))
@@ -39,7 +43,7 @@ func (h *house) search(text string, size int) []string {
 		if next == "" {
 			return ids
 		}
-		token = next
+		s.Token = next
 	}
 }
 
@@ -96,6 +100,74 @@ func TestSearch(t *testing.T) {
 			}
 		}
 		same(t, "another property", []string{"X"}, other.search("mulligan", 10))
+	})
+}
+
+// A number or an id finds its reservation, and no name is looked for then.
+func TestSearchByNumber(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *house) {
+		a := h.put(named("A", "Ada", "Lovelace", "01")).Row.ID
+		h.put(with(named("B", "Bo", "Lovelace", "02"), reservation.Number, "4711"))
+		h.put(with(named("C", "Cy", "Lovelace", "03"), reservation.Number, "4711"))
+		h.put(with(named("D", "Di", "A", "04"), reservation.Number, "Lovelace 5"))
+		x := other.put(with(named("X", "Bo", "Lovelace", "02"), reservation.Number, "4711")).Row.ID
+		for text, want := range map[string]string{
+			"A": "A", "4711": "C B", " 4711 ": "C B", "N-A": "A", a: "A", x: "", "X": "", "Lovelace 5": "D", "lovelace": "C B A", "471": "", "n-a": "",
+		} {
+			for _, size := range []int{1, 50} {
+				if got := strings.Join(h.search(text, size), " "); got != want {
+					t.Errorf("%q in pages of %d: %q, want %q", text, size, got, want)
+				}
+			}
+		}
+		same(t, "a number in another state", []string(nil), h.searched(reservation.Search{Text: "4711", State: "started"}, 10))
+	})
+}
+
+// Stays are found by state, day and the space that they lead to, as the mapping is now.
+func TestSearchNarrows(t *testing.T) {
+	neighbours(t, func(t *testing.T, h, other *house) {
+		stay := func(id, space, state, from, to string) reservation.Patch {
+			p := with(booking(id, space), reservation.State, state, reservation.From, from+"T15:00:00+01:00", reservation.To, to+"T11:00:00+01:00")
+			return p
+		}
+		h.put(stay("A", "r1", "started", "2026-11-20", "2026-11-24"))
+		h.put(stay("B", "r1", "confirmed", "2026-11-24", "2026-11-26"))
+		h.put(stay("C", "b1", "started", "2026-11-20", "2026-11-22"))
+		h.put(with(stay("D", "b2", "started", "2026-11-21", "2026-11-22"), reservation.ParentID, theirs("d1")))
+		h.put(stay("E", "d1", "confirmed", "2026-11-21", "2026-11-23"))
+		h.put(stay("F", "NEW", "confirmed", "2026-11-21", "2026-11-23"))
+		h.put(with(stay("G", "", "started", "2026-11-21", "2026-11-23"), reservation.OwnSpaceID, h.at("r2")))
+		other.put(stay("X", "r1", "started", "2026-11-20", "2026-11-24"))
+		for _, c := range []struct {
+			what string
+			s    reservation.Search
+			want string
+		}{
+			{"all", reservation.Search{}, "B G F E D C A"},
+			{"a state", reservation.Search{State: "started"}, "G D C A"},
+			{"a room", reservation.Search{SpaceID: h.at("r1")}, "B A"},
+			{"who is in a room", reservation.Search{SpaceID: h.at("r1"), State: "started"}, "A"},
+			{"a room by the property's own id", reservation.Search{SpaceID: h.at("r2")}, "G"},
+			{"a bed", reservation.Search{SpaceID: h.at("b2")}, "D"},
+			{"a dorm with its beds", reservation.Search{SpaceID: h.at("d1")}, "E D C"},
+			{"an empty room", reservation.Search{SpaceID: h.at("r3")}, ""},
+			{"a day", reservation.Search{Day: "2026-11-24"}, "B A"},
+			{"the first day", reservation.Search{Day: "2026-11-20"}, "C A"},
+			{"a day and a name", reservation.Search{Day: "2026-11-22", Text: "lovel", State: "confirmed"}, "F E"},
+			{"an empty day", reservation.Search{Day: "2026-11-27"}, ""},
+		} {
+			for _, size := range []int{1, 50} {
+				if got := strings.Join(h.searched(c.s, size), " "); got != c.want {
+					t.Errorf("%s, in pages of %d: %q, want %q", c.what, size, got, c.want)
+				}
+			}
+		}
+		for what, s := range map[string]reservation.Search{"an unknown space": {SpaceID: "spc_none"}, "another's space": {SpaceID: other.at("r1")}, "no day": {Day: "tomorrow"}} {
+			if _, _, err := h.keeper().Search(h.db.View(h.ctx()), h.id, s); err == nil {
+				t.Errorf("%s is taken", what)
+			}
+		}
 	})
 }
 

@@ -170,6 +170,8 @@ CREATE TABLE "reservations" ("id" character varying NOT NULL, "property_id" char
 CREATE INDEX "reservation_from_at_property_id" ON "reservations" ("from_at", "property_id");
 -- create index "reservation_integration_id_pms_id" to table: "reservations"
 CREATE UNIQUE INDEX "reservation_integration_id_pms_id" ON "reservations" ("integration_id", "pms_id");
+-- create index "reservation_property_id_pms_number" to table: "reservations"
+CREATE INDEX "reservation_property_id_pms_number" ON "reservations" ("property_id", "pms_number");
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX "reservation_property_id_state" ON "reservations" ("property_id", "state") WHERE ((state)::text = 'started'::text);
 -- create "reservation_changes" table

@@ -909,6 +909,11 @@ var (
 				Columns: []*schema.Column{ReservationsColumns[14], ReservationsColumns[1]},
 			},
 			{
+				Name:    "reservation_property_id_pms_number",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[9]},
+			},
+			{
 				Name:    "reservation_property_id_state",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[11]},

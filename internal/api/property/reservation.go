@@ -35,13 +35,15 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	return &propertyv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
 }
 
-// ListReservations lists reservations, or finds them by the name of who booked.
+// ListReservations lists reservations, or finds them by number, id or the booker's name.
 func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListReservationsRequest) (*propertyv1.ListReservationsResponse, error) {
 	propertyID, err := tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	q := reservation.Search{Text: r.GetQuery(), Size: int(r.GetPageSize()), Token: r.GetPageToken()}
+	q := reservation.Search{
+		Text: r.GetQuery(), State: r.GetState(), SpaceID: r.GetSpaceId(), Day: r.GetDate(), Size: int(r.GetPageSize()), Token: r.GetPageToken(),
+	}
 	if q.Size == 0 {
 		q.Size = defaultPage
 	}
@@ -51,15 +53,20 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	}
 	list := &propertyv1.ReservationList{NextPageToken: next}
 	for _, f := range found {
+		name := f.Row.SpaceKey
+		var spaceID string
+		if f.Space != nil {
+			spaceID, name = f.Space.ID, f.Space.Name
+		}
 		list.List = append(list.List, &propertyv1.Reservation{
-			Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+			SpaceId: optional.Text(spaceID), SpaceName: optional.Text(name), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
 			FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt),
 		})
 	}
 	return &propertyv1.ListReservationsResponse{Data: list}, nil
 }
 
-// ListArrivals judges each arrival of the page as it is now.
+// ListArrivals judges each arrival of the page by the present state of its doors.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := tenant(ctx)
 	if err != nil {

@@ -2,16 +2,13 @@ package readiness
 
 import (
 	"fmt"
-	"time"
 
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entarrival "latchkey.dev/ent/arrival"
 	entreservation "latchkey.dev/ent/reservation"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -79,7 +76,7 @@ func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []A
 
 // onDay is a page of the reservations that begin on a day, and one more where there is another page.
 func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
-	begins, ends, err := day(house, q.Day, tx.Now())
+	begins, ends, err := reservation.Day(house, q.Day, tx.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +94,4 @@ func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) 
 		return nil, fmt.Errorf("list arrivals: %w", err)
 	}
 	return rows, nil
-}
-
-// day is from when to when a day lasts at a property.
-func day(house *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
-	zone, err := clock.Zone(house.TimeZone)
-	if err != nil {
-		return begins, ends, fmt.Errorf("property %s: %w", house.ID, err)
-	}
-	on := now.In(zone)
-	if text != "" {
-		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil || on.Year() < 1970 || on.Year() > 9000 {
-			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
-		}
-	}
-	y, m, d := on.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
 }

@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ExplainReservationRequest names one by the service's id.
+// ExplainReservationRequest names a reservation by the service's id.
 type ExplainReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -118,16 +118,23 @@ func (x *ExplainReservationResponse) GetData() *v1.Explanation {
 	return nil
 }
 
-// ListReservationsRequest says whom to look for.
+// ListReservationsRequest narrows and pages.
 type ListReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Words, each the beginning of a word of the booker's name, in any case and without accents: "mul" finds Müller and Mulligan. A
-	// word of one or two letters finds only a word that is no longer. Left out: all reservations.
+	// The number, the PMS's id or the service's id of a reservation, exactly. If no reservation has it: words, each the beginning of a
+	// word of the booker's name, in any case and without accents, so "mul" finds Müller and Mulligan. A word of one or two letters finds
+	// only a word of that length. Left out: all reservations.
 	Query string `protobuf:"bytes,1,opt,name=query,proto3" json:"query,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only those in this state. With started, the guests who are in the house.
+	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
+	// Only stays in this space of the property, or in a bed of it. 404 if there is no such space.
+	SpaceId string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
+	// Only stays that include this day, YYYY-MM-DD in the property's time zone.
+	Date          string `protobuf:"bytes,6,opt,name=date,proto3" json:"date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -183,6 +190,27 @@ func (x *ListReservationsRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListReservationsRequest) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *ListReservationsRequest) GetSpaceId() string {
+	if x != nil {
+		return x.SpaceId
+	}
+	return ""
+}
+
+func (x *ListReservationsRequest) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
 // ListReservationsResponse answers with one page.
 type ListReservationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -232,7 +260,7 @@ func (x *ListReservationsResponse) GetData() *ReservationList {
 // ReservationList is one page of reservations.
 type ReservationList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By the beginning of the stay, the last first. It may hold fewer entries than asked for, or none, and not be the last page.
+	// Ordered by the beginning of the stay, the latest first. A page may hold fewer entries than asked for, even none, and not be the last.
 	List []*Reservation `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -295,16 +323,20 @@ type Reservation struct {
 	PmsId string `protobuf:"bytes,3,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
 	// The number people use.
 	PmsNumber string `protobuf:"bytes,4,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
-	// Of who booked.
+	// The first name of the guest who booked.
 	FirstName *string `protobuf:"bytes,5,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
-	// Of who booked.
+	// The last name of the guest who booked.
 	LastName string `protobuf:"bytes,6,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	// enquired, requested, optional, confirmed, started, processed or canceled.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
 	// When the stay begins.
 	From *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from,proto3" json:"from,omitempty"`
 	// When the stay ends.
-	To            *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
+	To *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
+	// The space of the stay. Absent where the PMS's room leads to none.
+	SpaceId *string `protobuf:"bytes,10,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
+	// What people call that space. Where the PMS's room leads to none: the PMS's id of the room.
+	SpaceName     *string `protobuf:"bytes,11,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -400,6 +432,20 @@ func (x *Reservation) GetTo() *timestamppb.Timestamp {
 		return x.To
 	}
 	return nil
+}
+
+func (x *Reservation) GetSpaceId() string {
+	if x != nil && x.SpaceId != nil {
+		return *x.SpaceId
+	}
+	return ""
+}
+
+func (x *Reservation) GetSpaceName() string {
+	if x != nil && x.SpaceName != nil {
+		return *x.SpaceName
+	}
+	return ""
 }
 
 // ListArrivalsRequest names the day and pages.
@@ -515,7 +561,8 @@ func (x *ListArrivalsResponse) GetData() *ArrivalList {
 // ArrivalList is one page of arrivals.
 type ArrivalList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Pages are by the beginning of the stay; within a page the worst come first.
+	// Pages are ordered by the beginning of the stay. Within a page, arrivals with the worst problems come first; for the order of a
+	// whole day, sort all its pages by verdict.
 	List []*Arrival `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -584,11 +631,11 @@ type Arrival struct {
 	Verdict string `protobuf:"bytes,6,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	// What to fix, the worst first.
 	Fixes []*ArrivalFix `protobuf:"bytes,7,rep,name=fixes,proto3" json:"fixes,omitempty"`
-	// Minutes before the beginning at which this stay was last looked at by itself: 1440, 120 or 15.
+	// The last automatic check of this arrival, in minutes before the beginning: 1440, 120 or 15.
 	LookedAtMinutes *int32 `protobuf:"varint,8,opt,name=looked_at_minutes,json=lookedAtMinutes,proto3,oneof" json:"looked_at_minutes,omitempty"`
 	// The guest who booked.
 	GuestName string `protobuf:"bytes,9,opt,name=guest_name,json=guestName,proto3" json:"guest_name,omitempty"`
-	// The space of the stay, as people at the property call it; where the PMS's leads to none, the PMS's id.
+	// What people call the space of the stay. Where the PMS's room leads to none: the PMS's id of the room.
 	SpaceName     *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -694,14 +741,14 @@ func (x *Arrival) GetSpaceName() string {
 	return ""
 }
 
-// ArrivalFix is one thing that stands, or may stand, in the way.
+// ArrivalFix is one problem with an arrival.
 type ArrivalFix struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it is: a camelCase word, such as batteryLow. New ones may come.
+	// The problem: a camelCase word, such as batteryLow. New ones may be added.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// blocks, risks or note.
 	Severity string `protobuf:"bytes,2,opt,name=severity,proto3" json:"severity,omitempty"`
-	// The door it is about.
+	// The door with the problem.
 	DoorId *string `protobuf:"bytes,3,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
 	// What people call that door.
 	DoorName *string `protobuf:"bytes,4,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
@@ -784,18 +831,22 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\x19ExplainReservationRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"R\n" +
 	"\x1aExplainReservationResponse\x124\n" +
-	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\x8b\x01\n" +
+	"\x04data\x18\x01 \x01(\v2 .latchkey.partner.v1.ExplanationR\x04data\"\xb3\x02\n" +
 	"\x17ListReservationsRequest\x12\x1e\n" +
 	"\x05query\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x05query\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"U\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\x12e\n" +
+	"\x05state\x18\x04 \x01(\tBO\xbaHLrJR\x00R\benquiredR\trequestedR\boptionalR\tconfirmedR\astartedR\tprocessedR\bcanceledR\x05state\x12\"\n" +
+	"\bspace_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@R\aspaceId\x12\x1b\n" +
+	"\x04date\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"R\x04date\"U\n" +
 	"\x18ListReservationsResponse\x129\n" +
 	"\x04data\x18\x01 \x01(\v2%.latchkey.property.v1.ReservationListR\x04data\"p\n" +
 	"\x0fReservationList\x125\n" +
 	"\x04list\x18\x01 \x03(\v2!.latchkey.property.v1.ReservationR\x04list\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xbc\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9c\x03\n" +
 	"\vReservation\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x15\n" +
@@ -807,8 +858,14 @@ const file_latchkey_property_v1_reservation_proto_rawDesc = "" +
 	"\tlast_name\x18\x06 \x01(\tR\blastName\x12\x14\n" +
 	"\x05state\x18\a \x01(\tR\x05state\x12.\n" +
 	"\x04from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x12*\n" +
-	"\x02to\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02toB\r\n" +
-	"\v_first_name\"\x83\x01\n" +
+	"\x02to\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x02to\x12\x1e\n" +
+	"\bspace_id\x18\n" +
+	" \x01(\tH\x01R\aspaceId\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"space_name\x18\v \x01(\tH\x02R\tspaceName\x88\x01\x01B\r\n" +
+	"\v_first_nameB\v\n" +
+	"\t_space_idB\r\n" +
+	"\v_space_name\"\x83\x01\n" +
 	"\x13ListArrivalsRequest\x12\x1b\n" +
 	"\x04date\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\x04date\x12&\n" +

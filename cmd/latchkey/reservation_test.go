@@ -1,0 +1,111 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/sandbox"
+)
+
+// push has the PMS send a booking for today.
+func push(t *testing.T, w *sandbox.World, id, number, first, last, state, room string, nights int) {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := time.Now().In(zone)
+	fields := map[string]any{
+		"pmsNumber": number, "booker": map[string]any{"firstName": first, "lastName": last}, "state": state,
+		"fromDate": today.Format(time.DateOnly), "toDate": today.AddDate(0, 0, nights).Format(time.DateOnly),
+	}
+	if room != "" {
+		fields["roomId"] = room
+	}
+	answer, err := w.PMS.Push(t.Context(), id, fields)
+	if err != nil || answer.Status != http.StatusOK {
+		t.Fatalf("push %s: %v, %v", id, answer, err)
+	}
+}
+
+// Staff find stays by what they know: a name, a number, the PMS's id, a room.
+func TestReservationsByName(t *testing.T) {
+	s, w := newWorld(t)
+	s.ok("reservation list", "No reservation matches")
+	push(t, w, "B-1", "4711", "Ada", "Lovelace", "started", "R101", 2)
+	push(t, w, "B-2", "4712", "Charles", "Babbage", "confirmed", "R102", 3)
+	push(t, w, "B-3", "4713", "Grace", "Lovett", "confirmed", "R999", 3)
+	push(t, w, "B-4", "4714", "", "Turing", "confirmed", "", 1)
+	has := func(command string, wanted ...string) {
+		t.Helper()
+		out := s.ok(command)
+		for _, number := range []string{"4711", "4712", "4713", "4714"} {
+			want := false
+			for _, w := range wanted {
+				want = want || w == number
+			}
+			if strings.Contains(out, number) != want {
+				t.Errorf("%s: %s must be there: %v\n%s", command, number, want, out)
+			}
+		}
+	}
+	has("reservation list", "4711", "4712", "4713", "4714")
+	has("reservations list --day today --state started", "4711")
+	has("reservation list --day yesterday")
+	has("reservation list --space 'room 102'", "4712")
+	has("reservation list --limit 2 --state confirmed --space 'Room 102'", "4712")
+	has("reservation find ada", "4711")
+	has("reservation find LOV", "4711", "4713")
+	has("reservation find 4712", "4712")
+	has("reservation find B-4", "4714")
+	has("reservation find 'Room 101'", "4711")
+	s.ok("reservation list --limit 1", "There are more: --limit 2")
+	s.ok("reservation find 'Room 102'", "Nobody is in Room 102 now")
+	s.ok("reservation find nobody", "No guest, number or room matches")
+	s.ok("reservation show 4711", "Ada Lovelace", "Room 101", "started", "B-1", "rsv_", "Front door")
+	s.ok("reservation show turing", "No room has been assigned")
+	s.ok("reservation explain B-1", "You were checked in")
+	s.ok("reservations explain 4713", "not known to the lock system")
+	s.fails(1, "reservation explain lov", "names more than one reservation", "rsv_", "4711, Ada Lovelace, Room 101", "4713, Grace Lovett, R999")
+	s.fails(1, "reservation show nobody", "no reservation nobody here", "latchkey reservation find")
+	s.fails(1, "reservation list --space 999", "no space 999 here")
+	s.fails(1, "reservation list --day someday", "--day must be a day")
+	s.fails(1, "reservation list --limit 0", "--limit")
+	s.ok("arrivals", "Grace Lovett", "not ready", "R999", "Charles Babbage", "Room 102", "15:00", "latchkey reservation explain")
+	has("arrivals --bad", "4713", "4714")
+	s.ok("arrivals --date 2020-01-01", "Nobody arrives")
+}
+
+// Who is in a room now, and who opened its door since yesterday.
+func TestSpaceShow(t *testing.T) {
+	s, w := newWorld(t)
+	s.ok("space show 'Room 101'", "Room 101", "Nobody is checked in here", "Nothing is known to have happened")
+	push(t, w, "B-1", "4711", "Ada", "Lovelace", "started", "R101", 2)
+	deadline := time.Now().Add(time.Minute)
+	for !strings.Contains(s.ok("reservation show 4711"), "verified") {
+		if time.Now().After(deadline) {
+			t.Fatal("the code does not become verified")
+		}
+	}
+	answer, err := w.PMS.Do(t.Context(), http.MethodGet, "/v1/reservations/find?pmsId=B-1&extend=pin", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pin, _ := answer.Data()["pin"].(string)
+	press, err := w.Type(t.Context(), w.Spaces["Room 101"], pin)
+	if err != nil || !press.Opened {
+		t.Fatalf("%q does not open: %+v, %v", pin, press, err)
+	}
+	for !strings.Contains(s.ok("space show 'Room 101'"), "Room 101 was opened with your code") {
+		if time.Now().After(deadline) {
+			t.Fatal("the opening is not shown")
+		}
+	}
+	out := s.ok("space show 'Room 101'", "4711", "Ada Lovelace", "guest")
+	if strings.Contains(out, pin) {
+		t.Error("the PIN is shown")
+	}
+	s.ok("space show 'Room 102'", "Nobody is checked in here")
+}

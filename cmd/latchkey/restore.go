@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/server"
+)
+
+// restoreCommand is the counterpart of backup.
+type restoreCommand struct {
+	File string `arg:"" type:"path" help:"A copy that latchkey backup made."`
+	stored
+	KeyFile    string   `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
+	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"The key-encryption key itself, as for serve."`
+	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"A program that prints the key, as for serve."`
+	Force      bool     `help:"Replace the database that is there. It is kept beside, under another name."`
+}
+
+// Help is shown below the flags' own.
+func (*restoreCommand) Help() string {
+	return `Stop the server first. The file is checked before anything changes: that it is whole, that this version can use it, and that the key opens it. An interrupted restore leaves the former database or the restored one, never half of each.
+
+Examples:
+  latchkey restore /backups/latchkey-2026-07-01.db
+  latchkey restore /backups/latchkey-2026-07-01.db --force`
+}
+
+// Run checks and restores.
+func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
+	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
+	path, ok := db.SQLitePath(cfg.DatabaseURL())
+	if !ok {
+		return errors.New("this restores an embedded database; for PostgreSQL use pg_restore, or its recovery from an archive")
+	}
+	if _, err := os.Stat(c.File); err != nil {
+		return err
+	}
+	release, err := server.Own(cfg.DatabaseURL())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	if _, err := os.Stat(path); err == nil && !c.Force {
+		return fmt.Errorf("there is a database at %s. To replace it: --force, which keeps it beside under another name", path)
+	}
+	staged, err := db.Stage(ctx, c.File, filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, staged.Discard()) }()
+	lacks, err := staged.Check(ctx)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	key := keyring.Source{Text: c.Key, Command: c.KeyCommand, File: cfg.KeyPath(), DataDir: c.DataDir}
+	if err := keyring.Verify(ctx, key, staged); err != nil {
+		return fmt.Errorf("the key does not open %s: %w\nName the key file of the time of the copy with --key-file", c.File, err)
+	}
+	former, err := staged.Install(ctx, path, time.Now())
+	if err != nil {
+		return err
+	}
+	c.report(io, path, former, len(lacks))
+	return nil
+}
+
+// report says what was done, and what comes next.
+func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
+	fmt.Fprintf(io.out, "Restored %s to %s.\n", c.File, path)
+	if former != "" {
+		fmt.Fprintf(io.out, "The former database is kept as %s. Delete it when you no longer need it.\n", former)
+	}
+	serve := "latchkey serve"
+	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
+		serve += fmt.Sprintf(" --data-dir %q", c.DataDir)
+	}
+	if lacks > 0 {
+		serve += "    brings the copy to the schema of this version"
+	}
+	fmt.Fprintf(io.out, `
+Everything is as it was when the copy was made:
+- Tokens, bridges and codes that were revoked since are valid again. Revoke them again.
+- Reservations changed since are missing or old. Have the PMS send all current ones.
+
+Next:
+  %s
+  latchkey bridge list       shows which bridges are back
+  latchkey arrivals          shows whether today's doors are ready
+`, serve)
+}

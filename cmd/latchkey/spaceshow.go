@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
+
+type spaceShow struct {
+	ID string `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
+}
+
+func (spaceShow) Help() string {
+	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by its guests and by staff from afar, and refused codes. Use of staff codes: latchkey code list. Example:
+  latchkey space show 204`
+}
+
+// mostShown bounds the stays of which the openings are looked up.
+const mostShown = 20
+
+func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
+	return r.asStaff(ctx, io, func(s *session) error {
+		if err := s.resolve(aSpace, &c.ID); err != nil {
+			return err
+		}
+		answer, err := propertyv1.NewSpaceServiceClient(s.conn).GetSpace(s, &propertyv1.GetSpaceRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		if s.JSON {
+			return s.answer(answer, nil)
+		}
+		zone, err := s.zone()
+		if err != nil {
+			return err
+		}
+		present, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: c.ID, State: "started"}, mostShown)
+		if err != nil {
+			return err
+		}
+		steps, err := s.openings(c.ID, zone)
+		if err != nil {
+			return err
+		}
+		s.spaces([]*propertyv1.Space{answer.GetData()})
+		s.say("\nHere now:")
+		s.reservationTable(zone, "Nobody is checked in here.", present)
+		s.say("\nAt the door since yesterday:")
+		var rows [][]string
+		for _, x := range steps {
+			rows = append(rows, []string{shortTime(zone, x.step.GetAt().AsTime()), x.step.GetActor(), x.number, x.step.GetSentence()})
+		}
+		s.table("Nothing is known to have happened.", []string{"when", "who", "number", "what"}, rows)
+		return nil
+	})
+}
+
+// opening is a step at a door, and the number of the stay that it is a step of.
+type opening struct {
+	number string
+	step   *partnerv1.ExplainedStep
+}
+
+// openings are what happened at a door since the beginning of yesterday, as far as the stays there tell, the latest first.
+func (s *session) openings(door string, zone *time.Location) ([]opening, error) {
+	var stays []*propertyv1.Reservation
+	for _, day := range []string{"today", "yesterday"} {
+		found, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: door, Date: dayOf(day, zone)}, mostShown)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range found {
+			if !slices.ContainsFunc(stays, func(o *propertyv1.Reservation) bool { return o.GetId() == x.GetId() }) {
+				stays = append(stays, x)
+			}
+		}
+	}
+	y, m, d := time.Now().In(zone).AddDate(0, 0, -1).Date()
+	since := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	var all []opening
+	for _, x := range stays {
+		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: x.GetId()})
+		if err != nil {
+			return nil, err
+		}
+		for _, step := range answer.GetData().GetSteps() {
+			if step.GetDoorId() == door && atDoor(step.GetKind()) && !step.GetAt().AsTime().Before(since) {
+				all = append(all, opening{x.GetPmsNumber(), step})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b opening) int {
+		return cmp.Or(b.step.GetAt().AsTime().Compare(a.step.GetAt().AsTime()), cmp.Compare(a.number, b.number))
+	})
+	return all, nil
+}
+
+// atDoor tells whether a step is an opening or a refusal.
+func atDoor(kind string) bool {
+	return strings.HasPrefix(kind, "doorOpened") || strings.HasSuffix(kind, "Denied")
+}

@@ -1,0 +1,202 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"entgo.io/ent/dialect"
+
+	"latchkey.dev/ent/migrate"
+)
+
+// Copy is a copy of an embedded database, opened for reading alone.
+type Copy struct {
+	path string
+	conn *sql.DB
+}
+
+// SQLitePath is the file of an embedded database, behind the links that lead to it.
+func SQLitePath(databaseURL string) (path string, ok bool) {
+	if path, ok = strings.CutPrefix(databaseURL, "sqlite:"); !ok {
+		return "", false
+	}
+	path = strings.TrimPrefix(path, "//")
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path, true
+}
+
+// Stage copies a file that Backup made into a directory, under a name of its own, and opens the copy. The disk has it when Stage
+// returns. Discard removes it.
+func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
+	from, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	magic := make([]byte, len(sqliteMagic))
+	if _, err := io.ReadFull(from, magic); err != nil || string(magic) != sqliteMagic {
+		return nil, fmt.Errorf("%s is not an SQLite database", file)
+	}
+	if st, err := os.Stat(file + "-wal"); err == nil && st.Size() > 0 {
+		return nil, fmt.Errorf("%s-wal holds changes that %s lacks: copy the database with latchkey backup instead", file, file)
+	}
+	if _, err := from.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	to, err := os.CreateTemp(dir, ".restore-*") // readable by its owner alone
+	if err != nil {
+		return nil, err
+	}
+	c := &Copy{path: to.Name()}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+		c.conn, err = sql.Open("sqlite3", "file:"+(&url.URL{Path: c.path}).EscapedPath()+"?mode=ro&immutable=1")
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("copy %s: %w", file, err), c.Discard())
+	}
+	return c, nil
+}
+
+const sqliteMagic = "SQLite format 3\x00"
+
+// Discard closes and removes the copy, unless Install gave it its place.
+func (c *Copy) Discard() error {
+	var err error
+	if c.conn != nil {
+		err = c.conn.Close()
+	}
+	if gone := os.Remove(c.path); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// Check reads the whole copy, and names the migrations that it lacks. A copy that is damaged, or that this program cannot use, is
+// an error.
+func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
+	var result string
+	if err := c.conn.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
+		return nil, fmt.Errorf("the file is damaged or cut short: %w", err)
+	}
+	if result != "ok" {
+		return nil, fmt.Errorf("the file is damaged or cut short: %s", strings.ReplaceAll(result, "\n", " "))
+	}
+	wanted, err := migrations(migrate.Files, folder(dialect.SQLite))
+	if err != nil {
+		return nil, err
+	}
+	applied, err := ledger(ctx, c.conn)
+	if err != nil || len(applied) == 0 {
+		return nil, errors.New("the file is an SQLite database, but not of Latchkey")
+	}
+	todo, err := pending(wanted, applied)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range todo {
+		lacks = append(lacks, m.name)
+	}
+	return lacks, nil
+}
+
+// KeyIDs implements keyring.Reader.
+func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
+	rows, err := c.conn.QueryContext(ctx, "SELECT id FROM property_keys ORDER BY id")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
+
+// LoadKey implements keyring.Reader.
+func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
+	err = c.conn.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return sealed, err
+}
+
+// Install makes the copy the database at a path of the same directory, in one step: a crash leaves the former database or the copy.
+// The former database goes to the name that Install returns; empty: there was none. No process may have either open.
+func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former string, err error) {
+	if err := c.conn.Close(); err != nil {
+		return "", err
+	}
+	c.conn = nil
+	if err := ownAs(c.path, filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	mergeLog(ctx, path)
+	aside := path + ".before-restore-" + now.UTC().Format("20060102T150405.000Z")
+	for _, suffix := range []string{"", "-wal"} {
+		err := os.Link(path+suffix, aside+suffix)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return "", fmt.Errorf("keep the former database, for which the file system needs hard links: %w", err)
+		case suffix == "":
+			former = aside
+		}
+	}
+	if err := syncDirectory(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	// A log of the former database must not meet the new one.
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return "", err
+		}
+	}
+	if err := os.Rename(c.path, path); err != nil {
+		return "", err
+	}
+	return former, syncDirectory(filepath.Dir(path))
+}
+
+// mergeLog moves the log of a database into its file, so that the file alone is the whole database. One that is too damaged
+// for that keeps its log.
+func mergeLog(ctx context.Context, path string) {
+	if _, err := os.Stat(path); err != nil {
+		return
+	}
+	if pool, err := openPool(ctx, path, 1, nil, nil); err == nil {
+		_, _ = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		_ = pool.Close()
+	}
+}
+
+// ownAs gives a file the owner of another, where root does the work of a server of another user.
+func ownAs(path, like string) error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	st, err := os.Stat(like)
+	if err != nil {
+		return err
+	}
+	if owner, ok := st.Sys().(*syscall.Stat_t); ok {
+		return os.Chown(path, int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
