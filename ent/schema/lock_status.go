@@ -15,4 +15,7 @@ type LockStatus struct {
 	ClockOffsetMS     *int64     `json:"clockOffsetMs,omitempty"`
 	ClockObservedAt   *time.Time `json:"clockObservedAt,omitempty"`
 	Firmware          string     `json:"firmware,omitempty"`
+	LockoutAttempts   int        `json:"lockoutAttempts,omitempty"` // as last read back from the lock; 0: it was not
+	LockoutSeconds    int        `json:"lockoutSeconds,omitempty"`
+	KeypadPausedUntil *time.Time `json:"keypadPausedUntil,omitempty"`
 }

@@ -171,6 +171,7 @@ func (b *Bridge) work(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.owners {
 		g.Go(func() error { return o.run(ctx) })
+		g.Go(func() error { return o.guard.run(ctx) })
 	}
 	g.Go(func() error { return b.watch(ctx) })
 	g.Go(func() error { return b.changed(ctx) })
@@ -254,6 +255,9 @@ func (b *Bridge) take(ctx context.Context, e driver.Event) error {
 		return nil
 	case e.Kind == driver.Opened && e.Slot != 0 && o != nil:
 		return b.entered(ctx, o, e)
+	}
+	if e.Kind == driver.Denied && e.Reason == driver.WrongPIN && o != nil {
+		o.guard.struck(e.At)
 	}
 	if e.Kind == driver.Jammed {
 		b.jammed(e.Address)

@@ -25,6 +25,7 @@ type occurrence struct {
 	At         time.Time `json:"at"`
 	Quality    string    `json:"quality"`
 	Phone      string    `json:"phone,omitempty"` // of a SmartKey: its phone's key id
+	Until      time.Time `json:"until,omitzero"`  // of a pause: its end
 }
 
 func sequenceKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

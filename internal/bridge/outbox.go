@@ -19,7 +19,8 @@ type outbox struct {
 	rows   map[string][]slot.Row // what the bridge knows of each lock, for Hello
 	seen   map[string]map[uint32]slot.Observed
 	status map[string]driver.Status
-	stale  map[string]bool // locks whose status changed
+	guards map[string]guardRecord
+	stale  map[string]bool // locks whose status or guard changed
 	acts   map[string]actRecord
 	// others says of slots without a code of ours whether they hold one of somebody else's; unsaid is what to tell of it.
 	others, unsaid map[string]map[uint32]bool
@@ -55,7 +56,7 @@ func (t typed) at(at time.Time) uint64 {
 
 func newOutbox() *outbox {
 	return &outbox{
-		rows: map[string][]slot.Row{}, status: map[string]driver.Status{},
+		rows: map[string][]slot.Row{}, status: map[string]driver.Status{}, guards: map[string]guardRecord{},
 		seen: map[string]map[uint32]slot.Observed{}, stale: map[string]bool{}, acts: map[string]actRecord{},
 		others: map[string]map[uint32]bool{}, unsaid: map[string]map[uint32]bool{}, codes: map[string]map[uint32]typed{},
 		wake: make(chan struct{}, 1),
@@ -105,6 +106,31 @@ func (o *outbox) look(address string, s driver.Status, changed bool) {
 		o.stale[address] = true
 		signal(o.wake)
 	}
+}
+
+// lockStatus is how a lock does, and what the bridge knows of wrong PINs at it.
+type lockStatus struct {
+	driver.Status
+	guard guardRecord
+}
+
+// guarded notes what is known of wrong PINs at a lock. Of the count alone the service is not told.
+func (o *outbox) guarded(address string, rec guardRecord) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	was := o.guards[address]
+	o.guards[address] = rec
+	if o.open && (was.Lockout != rec.Lockout || !was.PausedUntil.Equal(rec.PausedUntil)) {
+		o.stale[address] = true
+		signal(o.wake)
+	}
+}
+
+// stateOf is what Hello says of a lock.
+func (o *outbox) stateOf(address string) (slot.Digest, lockStatus) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slot.LockDigest(o.rows[address]), lockStatus{o.status[address], o.guards[address]}
 }
 
 // ours says whether a slot holds, or may hold, a code of the service's.
@@ -180,7 +206,7 @@ func (o *outbox) end() {
 	o.open = false
 }
 
-// known is what Hello says of a lock.
+// known is what is known of a lock's slots and status.
 func (o *outbox) known(address string) (slot.Digest, driver.Status) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -205,7 +231,7 @@ func (o *outbox) generation(address string, number uint32, at time.Time) uint64 
 type word struct {
 	address string
 	seen    map[uint32]slot.Observed
-	status  *driver.Status
+	status  *lockStatus
 	others  map[uint32]bool // by slot: it holds somebody else's code
 }
 
@@ -228,8 +254,7 @@ func (o *outbox) take() (words []word, acts []actRecord) {
 	for _, a := range slices.Sorted(maps.Keys(addresses)) {
 		w := word{address: a, seen: o.seen[a], others: o.unsaid[a]}
 		if o.stale[a] {
-			s := o.status[a]
-			w.status = &s
+			w.status = &lockStatus{o.status[a], o.guards[a]}
 		}
 		words = append(words, w)
 	}

@@ -55,6 +55,7 @@ type owner struct {
 	looking   sync.Mutex // held while the lock's status is read and stored
 	offlineAt time.Time  // when the lock was last found offline; guarded by looking
 	clock     *lockClock
+	guard     *guard
 	saved     time.Duration // the applied offset of the lock's clock as it is stored
 }
 
@@ -80,7 +81,8 @@ func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 	}
 	o.state, o.saved, o.clock.seen, o.clock.applied = state, offset, offset, offset
 	b.out.learn(l.Address(), state, nil, b.clock.Now())
-	return o, nil
+	o.guard, err = newGuard(o)
+	return o, err
 }
 
 // run ends with ctx, after the call under way has ended, or with the store's failure.

@@ -33,6 +33,7 @@ var (
 	slotsBucket   = []byte("slots")
 	journalBucket = []byte("journal")
 	actsBucket    = []byte("acts")
+	guardsBucket  = []byte("guards")
 	identityKey   = []byte("identity")
 )
 
@@ -71,7 +72,7 @@ func openStore(dir string) (*store, error) {
 	}
 	s := &store{db: db, aead: aead, maxJournal: journalSize, writes: writes{db: db}}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket} {
+		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -204,7 +205,7 @@ func (s *store) identity() (id identity, err error) {
 // its slots as another bridge's. Sequences start at 1 again, as the service expects.
 func (s *store) enrolled(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket} {
+		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock/slot"
 
@@ -41,14 +40,17 @@ func capabilitiesOf(c slot.Capabilities) *lockv1.LockCapabilities {
 		ScheduleTimeBase: string(c.TimeBase), OneTimeCodes: c.OneTime, RemoteUnlock: c.RemoteUnlock,
 		DoorSensor: c.DoorSensor, EventLog: c.EventLog, CredentialKinds: kinds,
 		OperationLifetimeMs: uint32(c.Lifetime() / time.Millisecond),
+		Lockout:             string(c.Lockout), KeypadPause: c.KeypadPause,
 	}
 }
 
-func statusOf(s driver.Status) *lockv1.LockStatus {
+func statusOf(s lockStatus) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: stamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: stamp(s.LastSeenAt), ClockObservedAt: stamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
+		LockoutAttempts: uint32(s.guard.Lockout.Attempts), //nolint:gosec // a driver read it from one byte
+		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: stamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
 		ms := s.ClockOffset.Milliseconds()
@@ -107,7 +109,7 @@ func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slo
 func eventOf(o occurrence) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
-		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone,
+		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: stamp(o.Until),
 	}
 }
 
@@ -142,7 +144,7 @@ func (b *Bridge) hello() *lockv1.Hello {
 	}
 	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
 	for _, l := range b.locks {
-		digest, status := b.out.known(l.Address())
+		digest, status := b.out.stateOf(l.Address())
 		h.Locks = append(h.Locks, &lockv1.LockHello{
 			Address: l.Address(), Digest: digest[:], Model: l.Model(),
 			Capabilities: capabilitiesOf(l.Capabilities()), Status: statusOf(status),

@@ -107,6 +107,7 @@ func happenings(b *lockv1.EventBatch) []lock.Happened {
 			Sequence: int64(e.Sequence), Address: printable(e.Address, 255), Kind: printable(e.Kind, 64), Slot: int(min(e.Slot, math.MaxInt32)),
 			Generation: int64(e.Generation), Reason: printable(e.Reason, 64), OccurredAt: when(e.OccurredAt),
 			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"), Phone: printable(e.SmartkeyPhone, 16),
+			Until: when(e.Until),
 		})
 	}
 	return out
@@ -154,6 +155,7 @@ func capabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 		Schedule: one(c.NativeSchedule, slot.ScheduleNone, slot.ScheduleWindow, slot.ScheduleWeekly),
 		TimeBase: one(c.ScheduleTimeBase, slot.TimeUTC, slot.TimeLocal),
 		OneTime:  c.OneTimeCodes, RemoteUnlock: c.RemoteUnlock, DoorSensor: c.DoorSensor, EventLog: c.EventLog, ReadBack: c.ReadBack,
+		Lockout: one(c.Lockout, slot.LockoutNone, slot.LockoutFixed, slot.LockoutSettable), KeypadPause: c.KeypadPause,
 		ForbiddenPatterns: c.PinForbiddenPatterns, // the lock package accepts or refuses each as it is
 		Granularity:       time.Duration(c.ScheduleGranularitySeconds) * time.Second,
 		OpLifetime:        time.Duration(c.OperationLifetimeMs) * time.Millisecond,
@@ -177,6 +179,8 @@ func state(s *lockv1.LockStatus) *lock.Status {
 		OfflineCause:      one(s.OfflineCause, "", slot.BrokerUnreachable, slot.GatewayOffline),
 		BatteryObservedAt: maybeWhen(s.BatteryObservedAt), LastSeenAt: maybeWhen(s.LastSeenAt),
 		ClockOffsetMS: s.ClockOffsetMs, ClockObservedAt: maybeWhen(s.ClockObservedAt),
+		LockoutAttempts: int(min(s.LockoutAttempts, 1<<16)), LockoutSeconds: int(min(s.LockoutSeconds, 1<<16)),
+		KeypadPausedUntil: maybeWhen(s.KeypadPausedUntil),
 	}
 	if s.BatteryPercent != nil {
 		percent := int(min(*s.BatteryPercent, 100))

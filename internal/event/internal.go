@@ -19,6 +19,7 @@ const (
 
 	GuessesAtLock Kind = "lock.guessBudgetSpent" // wrong PINs at one keypad
 	GuessesAtSite Kind = "site.guessBudgetSpent" // and at all of a property
+	KeypadPaused  Kind = "lock.keypadPaused"     // after wrong PINs, by its bridge
 
 	CodeCreated Kind = "code.created" // a code of staff, for one use, or a backup
 	CodeUsed    Kind = "code.used"    // it opened a door, the first time
@@ -28,7 +29,7 @@ const (
 
 var internal = []Kind{
 	ReservationChanged, CredentialChanged, LockOnline, LockBatteryOK, LockClockUntrusted, LockClockOK, LockMoved, SlotReassigned, BridgeOffline, BridgeOnline,
-	GuessesAtLock, GuessesAtSite, CodeCreated, CodeUsed, CodeRead, CodeEnded,
+	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded,
 }
 
 // Internal says that the kind is not for webhooks: its events count as delivered from the beginning.

@@ -111,8 +111,13 @@ func guessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) erro
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + toldLate(at, tx.Now()),
-		OnceKey: subject + "/guessing/" + at.UTC().Format("2006-01-02T15"),
+		OnceKey: guessingKey(subject, at),
 	})
+}
+
+// guessingKey names the notices about guessing at a lock or property within one hour.
+func guessingKey(subject string, at time.Time) string {
+	return subject + "/guessing/" + at.UTC().Format("2006-01-02T15")
 }
 
 // count adds a guess to what is counted under an id, and says whether that spends the budget.

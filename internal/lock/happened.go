@@ -22,6 +22,7 @@ type Happened struct {
 	Reason       string
 	OccurredAt   time.Time
 	ClockQuality string
+	Until        time.Time // of keypadPaused: when the lock ends the pause, by the bridge's clock
 	// Of a SmartKey: the key id of the phone, as the bridge verified it; who that is, see [PhoneActor], and the access it is
 	// of. Empty: not known.
 	Phone, Actor, GrantID string
@@ -41,7 +42,7 @@ const ahead = 5 * time.Minute
 // lockEvents are the kinds that partners and staff hear of; others are counted and let go.
 var lockEvents = map[string]event.Kind{
 	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
-	"tampered": event.LockTampered, "jammed": event.LockJammed,
+	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
 // Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
@@ -108,6 +109,9 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*en
 }
 
 func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
+	if kind == event.KeypadPaused {
+		return nil, keypadPaused(tx, lk, h)
+	}
 	row, err := slotAt(tx, lk, h)
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func TestThreeDaysOffline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var specs []sim.Spec
 		for name := range sim.Profiles() {
-			specs = append(specs, sim.Spec{Address: name, Profile: name, Latency: 100 * time.Millisecond})
+			specs = append(specs, sim.Spec{Address: name, Profile: name, Latency: 100 * time.Millisecond, Patient: true}) // many wrong PINs are typed
 		}
 		s := newSite(t, specs)
 		cut := time.Now().Add(2 * time.Hour).Truncate(time.Hour)

@@ -49,6 +49,18 @@ func Notify(tx *db.Tx, n Notice) error {
 	return nil
 }
 
+// Renew is Notify for a condition whose text changes while it stands: a notice that staff have already gets the new text.
+func Renew(tx *db.Tx, n Notice) error {
+	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetText(cut(n.Text, maxText)).Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("renew a notice: %w", err)
+	}
+	if changed > 0 {
+		return nil
+	}
+	return Notify(tx, n)
+}
+
 // Notified reports whether staff were notified of a condition that has not been settled since.
 func Notified(tx *db.Tx, onceKey string) (bool, error) {
 	told, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())

@@ -206,7 +206,7 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 	for _, row := range rows {
 		m := &propertyv1.Lock{
 			Id: row.ID, Name: row.Name, Kind: row.Kind, BridgeId: row.BridgeID, Address: row.Address, Model: row.Model,
-			DoorId: row.DoorID, Status: healthMessage(row, states[row.ID]), Abilities: abilitiesMessage(row),
+			DoorId: row.DoorID, Status: healthMessage(row, states[row.ID], view.Now()), Abilities: abilitiesMessage(row),
 			CreatedAt: timestamppb.New(row.CreatedAt),
 		}
 		if row.DoorID != nil {
@@ -219,8 +219,13 @@ func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*
 
 func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {
 	c := row.Capabilities
-	return &propertyv1.LockAbilities{
+	m := &propertyv1.LockAbilities{
 		PinMinLength: int32(c.PINMin), PinMaxLength: int32(c.PINMax), SlotsTotal: int32(c.Slots),
 		RemoteUnlock: c.RemoteUnlock, ReadBack: c.ReadBack, NativeSchedule: string(c.Schedule),
+		KeypadPause: c.KeypadPause, Guessable: lock.Guessable(c, row.Status), Lockout: string(lock.LockoutOf(c, row.Status)),
 	}
+	if m.Lockout == string(lock.LockoutVerified) {
+		m.LockoutAttempts, m.LockoutSeconds = int32(row.Status.LockoutAttempts), int32(row.Status.LockoutSeconds) //nolint:gosec // bounded where they are reported
+	}
+	return m
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // healthMessage is how a lock does: what it said last, and what follows from that now.
-func healthMessage(row *lockRow, now lock.State) *propertyv1.LockStatus {
+func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
-		Online: now.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
-		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware,
-		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(now.Free), //nolint:gosec // at most 1000
+		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: optional.At(lock.KeypadPausedUntil(s, now)),
+		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.Free), //nolint:gosec // at most 1000
 	}
-	if !now.Online {
-		m.OfflineReason = optional.Text(now.Reason)
+	if !state.Online {
+		m.OfflineReason = optional.Text(state.Reason)
 	}
 	if s.BatteryPercent != nil {
 		v := int32(*s.BatteryPercent) //nolint:gosec // 0 to 100

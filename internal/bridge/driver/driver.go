@@ -65,6 +65,15 @@ type Lock interface {
 	Read(ctx context.Context, number uint32) (Content, Answer)
 	// Unlock opens the door once, or not at all after the context's deadline.
 	Unlock(ctx context.Context) Answer
+	// SetLockout has the lock refuse every PIN for a while after wrong ones, and returns what the lock
+	// shows of it when read back. A lock that keeps it already is only read. Unsupported, unless
+	// Capabilities().Lockout is settable.
+	SetLockout(ctx context.Context, l slot.Lockout) (slot.Lockout, Answer)
+	// PauseKeypad has the keypad refuse every PIN for a time. The lock itself ends the pause, also when
+	// the bridge has died: a driver whose lock cannot do that answers Unsupported and does not claim
+	// Capabilities().KeypadPause. Slots are not written. The door still opens from inside, by Unlock, and
+	// by anything but the keypad.
+	PauseKeypad(ctx context.Context, d time.Duration) Answer
 	// Status tells how the lock does, without waking it if it sleeps.
 	Status(ctx context.Context) (Status, error)
 }
@@ -123,8 +132,12 @@ const (
 	DoorClosed     = "doorClosed"
 	BatteryLow     = "batteryLow"
 	Tampered       = "tampered"
+	KeypadPaused   = "keypadPaused"
 	SlotChanged    = "slotChanged" // somebody changed a slot at the lock, any if Slot is 0; stays on the bridge
 )
+
+// WrongPIN is the reason of a denial for a PIN that no slot holds.
+const WrongPIN = "wrongPin"
 
 // Event happened at a lock.
 type Event struct {

@@ -187,7 +187,7 @@ func (w *world) openSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	s := &site{name: string(rune('A' + i)), link: e2etest.NewProxy(w.t), aired: make(chan string, 16)}
 	c := sim.Config{Seed: w.seed + uint64(i), Odds: calmOdds}
 	for _, l := range plot {
-		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency})
+		c.Locks = append(c.Locks, sim.Spec{Address: l.address, Profile: l.profile, Latency: latency, Patient: true})
 		st := &lockState{site: s, address: l.address, native: sim.Profiles()[l.profile].Capabilities.Schedule == slot.ScheduleWindow, displaced: map[string]time.Time{}, known: map[uint32]written{}}
 		w.locks = append(w.locks, st)
 		w.byAddress[l.address] = st

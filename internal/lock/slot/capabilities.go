@@ -46,6 +46,37 @@ const (
 	KindSmartKey    CredentialKind = "smartKey"
 )
 
+// LockoutControl says what a bridge can do about a lock's own lockout after wrong PINs.
+type LockoutControl string
+
+// The controls.
+const (
+	LockoutNone     LockoutControl = "none"     // the lock has no lockout
+	LockoutFixed    LockoutControl = "fixed"    // it has one, which can be neither set nor read
+	LockoutSettable LockoutControl = "settable" // it can be set and read back
+)
+
+// Lockout is a lock's own limit on wrong PINs: after Attempts of them in a row the keypad refuses every PIN for Pause. The zero
+// Lockout is none.
+type Lockout struct {
+	Attempts int
+	Pause    time.Duration
+}
+
+// WantedLockout is the lockout that bridges set. 255 s is the longest pause that Matter and Zigbee know.
+var WantedLockout = Lockout{Attempts: 5, Pause: 255 * time.Second}
+
+// The weakest lockout that counts as one.
+const (
+	mostLockoutAttempts = 10
+	leastLockoutPause   = 30 * time.Second
+)
+
+// Effective reports whether a lockout slows guessing enough to count.
+func (l Lockout) Effective() bool {
+	return l.Attempts >= 1 && l.Attempts <= mostLockoutAttempts && l.Pause >= leastLockoutPause
+}
+
 // DefaultOpLifetime fences locks whose driver does not know better.
 const DefaultOpLifetime = 30 * time.Second
 
@@ -65,7 +96,9 @@ type Capabilities struct {
 	RemoteUnlock      bool
 	DoorSensor        bool
 	EventLog          bool
-	ReadBack          bool // a slot can be read after writing
+	ReadBack          bool           // a slot can be read after writing
+	Lockout           LockoutControl // empty: none
+	KeypadPause       bool           // the keypad can be paused for a time that the lock itself ends
 	Kinds             []CredentialKind
 	// OpLifetime is the longest time after its start at which an operation can still take effect
 	// on the lock: the fence.

@@ -49,6 +49,7 @@ const (
 	CodeNotVerified = "codeNotVerified"
 	EndpointFailing = "endpointFailing"
 	MappingConflict = "mappingConflict"
+	Guessable       = "guessable"
 )
 
 // Facts are what an arrival is judged by.
@@ -75,6 +76,7 @@ type Lock struct {
 	Free         int           // slots that a new code may take
 	Jammed       bool
 	OfflineCause string // why its bridge reaches no lock, as lock.Status says; empty: the lock itself is offline
+	Guessable    bool   // nothing slows the guessing of PINs at it
 }
 
 // Fix is one thing that stands, or may stand, in the way.
@@ -249,6 +251,9 @@ func (j *judge) code(d access.PlannedDoor, l Lock, there bool, add func(string, 
 
 // condition looks at what a lock shows of itself.
 func (j *judge) condition(l Lock, add func(string, Severity)) {
+	if l.Guessable { // a property of the lock, on each of its arrivals: it does not keep this door from opening
+		add(Guessable, Note)
+	}
 	switch {
 	case l.Battery == nil:
 	case *l.Battery <= emptyBattery:

@@ -104,6 +104,7 @@ func TestJudge(t *testing.T) {
 		{"its lock taken off during the stay", expected(hour, checkedIn(slot.Removed), func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = fault.NoLock }), NotReady, "blocks noLock"},
 		{"a check-in that was taken back, the code on its way out", expected(hour, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN = slot.Removing }), Ready, ""},
 		{"jammed during the stay", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, l *Lock) { d.Reason, l.Jammed = fault.LockJammed, true }), NotReady, "blocks lockJammed"},
+		{"nothing slows guessing at its lock", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Guessable = true }), Ready, "note guessable"},
 		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []fault.Reason{fault.FormerCode} }), Ready, "note formerCode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -104,7 +104,8 @@ func (l *loader) locks(doors []string) error {
 func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
 		Online: st.Online, Free: st.Free, Battery: lk.Status.BatteryPercent, Jammed: lock.Jammed(lk), OfflineCause: lk.Status.OfflineCause,
-		ReadBack: lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
+		Guessable: lock.Guessable(lk.Capabilities, lk.Status),
+		ReadBack:  lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
 	}
 	if ms := lk.Status.ClockOffsetMS; ms != nil {
 		out.Clock = time.Duration(*ms) * time.Millisecond

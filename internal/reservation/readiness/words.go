@@ -34,6 +34,7 @@ var texts = map[string]string{
 	BatteryLow:                    "The battery of the lock is low. Change it before the guest comes.",
 	LockClockOff:                  "The clock of the lock is off by more than two minutes. Its bridge corrects for it; set it when you are there.",
 	BridgeClockOff:                "The clock of the bridge is off by more than two minutes: codes open early or late. Look at its time service.",
+	Guessable:                     "Nothing slows the guessing of PINs at this lock: it has no verified lockout, and its keypad cannot be paused. Use PINs of 8 digits, or another lock.",
 	LockJammed:                    "The lock reports that it is jammed. Somebody has to go and look.",
 	CodeNotVerified:               "The code is not known to be on the lock yet. If that takes minutes, look at the lock.",
 	EndpointFailing:               "The PMS does not answer %s as agreed: rooms and guests may be out of date. Ask its vendor, then test the endpoint.",

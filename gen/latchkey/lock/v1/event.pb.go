@@ -30,7 +30,7 @@ type Event struct {
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The lock.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered.
+	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered, keypadPaused.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The slot whose code was used; 0: none of ours, or not known.
 	Slot uint32 `protobuf:"varint,4,opt,name=slot,proto3" json:"slot,omitempty"`
@@ -44,6 +44,8 @@ type Event struct {
 	ClockQuality string `protobuf:"bytes,8,opt,name=clock_quality,json=clockQuality,proto3" json:"clock_quality,omitempty"`
 	// Of a SmartKey: the key id of the phone, in hexadecimal, where the signatures of token and proof hold.
 	SmartkeyPhone string `protobuf:"bytes,20,opt,name=smartkey_phone,json=smartkeyPhone,proto3" json:"smartkey_phone,omitempty"`
+	// Of keypadPaused: when the lock ends the pause, by the bridge's clock.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -139,6 +141,13 @@ func (x *Event) GetSmartkeyPhone() string {
 		return x.SmartkeyPhone
 	}
 	return ""
+}
+
+func (x *Event) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
 }
 
 // EventBatch is delivered in order, again until acknowledged.
@@ -237,7 +246,7 @@ var File_latchkey_lock_v1_event_proto protoreflect.FileDescriptor
 
 const file_latchkey_lock_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\x1clatchkey/lock/v1/event.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa6\x02\n" +
+	"\x1clatchkey/lock/v1/event.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd8\x02\n" +
 	"\x05Event\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -250,7 +259,8 @@ const file_latchkey_lock_v1_event_proto_rawDesc = "" +
 	"\voccurred_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"occurredAt\x12#\n" +
 	"\rclock_quality\x18\b \x01(\tR\fclockQuality\x12%\n" +
-	"\x0esmartkey_phone\x18\x14 \x01(\tR\rsmartkeyPhone\"H\n" +
+	"\x0esmartkey_phone\x18\x14 \x01(\tR\rsmartkeyPhone\x120\n" +
+	"\x05until\x18\x15 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"H\n" +
 	"\n" +
 	"EventBatch\x12:\n" +
 	"\x06events\x18\x01 \x03(\v2\x17.latchkey.lock.v1.EventB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x06events\"&\n" +
@@ -278,12 +288,13 @@ var file_latchkey_lock_v1_event_proto_goTypes = []any{
 }
 var file_latchkey_lock_v1_event_proto_depIdxs = []int32{
 	3, // 0: latchkey.lock.v1.Event.occurred_at:type_name -> google.protobuf.Timestamp
-	0, // 1: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	3, // 1: latchkey.lock.v1.Event.until:type_name -> google.protobuf.Timestamp
+	0, // 2: latchkey.lock.v1.EventBatch.events:type_name -> latchkey.lock.v1.Event
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_event_proto_init() }

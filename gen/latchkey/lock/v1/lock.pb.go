@@ -141,8 +141,13 @@ type LockCapabilities struct {
 	CredentialKinds []string `protobuf:"bytes,16,rep,name=credential_kinds,json=credentialKinds,proto3" json:"credential_kinds,omitempty"`
 	// After this many milliseconds a sent operation can no longer take effect: the fence.
 	OperationLifetimeMs uint32 `protobuf:"varint,17,opt,name=operation_lifetime_ms,json=operationLifetimeMs,proto3" json:"operation_lifetime_ms,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// What the lock itself does after wrong PINs: none; fixed (it refuses every PIN for a while, by limits that can be neither set
+	// nor read); settable (the bridge sets these limits and reads them back). Empty: none.
+	Lockout string `protobuf:"bytes,18,opt,name=lockout,proto3" json:"lockout,omitempty"`
+	// The bridge can pause the keypad for a time that the lock itself ends.
+	KeypadPause   bool `protobuf:"varint,19,opt,name=keypad_pause,json=keypadPause,proto3" json:"keypad_pause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LockCapabilities) Reset() {
@@ -294,6 +299,20 @@ func (x *LockCapabilities) GetOperationLifetimeMs() uint32 {
 	return 0
 }
 
+func (x *LockCapabilities) GetLockout() string {
+	if x != nil {
+		return x.Lockout
+	}
+	return ""
+}
+
+func (x *LockCapabilities) GetKeypadPause() bool {
+	if x != nil {
+		return x.KeypadPause
+	}
+	return false
+}
+
 // LockStatus is how a lock does.
 type LockStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -322,9 +341,16 @@ type LockStatus struct {
 	Name string `protobuf:"bytes,11,opt,name=name,proto3" json:"name,omitempty"`
 	// With online false: why the bridge reaches none of its locks. brokerUnreachable (it has no connection to its MQTT broker) or
 	// gatewayOffline (the program between the broker and the radio does not run); empty: the lock itself is offline.
-	OfflineCause  string `protobuf:"bytes,12,opt,name=offline_cause,json=offlineCause,proto3" json:"offline_cause,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OfflineCause string `protobuf:"bytes,12,opt,name=offline_cause,json=offlineCause,proto3" json:"offline_cause,omitempty"`
+	// Of a settable lockout, as last read back from the lock: after this many wrong PINs in a row it refuses every PIN. 0: it was
+	// not read back.
+	LockoutAttempts uint32 `protobuf:"varint,13,opt,name=lockout_attempts,json=lockoutAttempts,proto3" json:"lockout_attempts,omitempty"`
+	// For this many seconds.
+	LockoutSeconds uint32 `protobuf:"varint,14,opt,name=lockout_seconds,json=lockoutSeconds,proto3" json:"lockout_seconds,omitempty"`
+	// The bridge paused the keypad, and the lock ends the pause at this time by the bridge's clock.
+	KeypadPausedUntil *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=keypad_paused_until,json=keypadPausedUntil,proto3" json:"keypad_paused_until,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *LockStatus) Reset() {
@@ -441,6 +467,27 @@ func (x *LockStatus) GetOfflineCause() string {
 	return ""
 }
 
+func (x *LockStatus) GetLockoutAttempts() uint32 {
+	if x != nil {
+		return x.LockoutAttempts
+	}
+	return 0
+}
+
+func (x *LockStatus) GetLockoutSeconds() uint32 {
+	if x != nil {
+		return x.LockoutSeconds
+	}
+	return 0
+}
+
+func (x *LockStatus) GetKeypadPausedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.KeypadPausedUntil
+	}
+	return nil
+}
+
 // LockReport is sent when a lock appears, or its capabilities or status change.
 type LockReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -524,7 +571,7 @@ const file_latchkey_lock_v1_lock_proto_rawDesc = "" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\x12F\n" +
 	"\fcapabilities\x18\x03 \x01(\v2\".latchkey.lock.v1.LockCapabilitiesR\fcapabilities\x124\n" +
 	"\x06status\x18\x04 \x01(\v2\x1c.latchkey.lock.v1.LockStatusR\x06status\x12\x14\n" +
-	"\x05model\x18\x05 \x01(\tR\x05model\"\xcf\x05\n" +
+	"\x05model\x18\x05 \x01(\tR\x05model\"\x8c\x06\n" +
 	"\x10LockCapabilities\x12$\n" +
 	"\x0epin_min_length\x18\x01 \x01(\rR\fpinMinLength\x12$\n" +
 	"\x0epin_max_length\x18\x02 \x01(\rR\fpinMaxLength\x12!\n" +
@@ -545,7 +592,9 @@ const file_latchkey_lock_v1_lock_proto_rawDesc = "" +
 	"doorSensor\x12\x1b\n" +
 	"\tevent_log\x18\x0f \x01(\bR\beventLog\x12)\n" +
 	"\x10credential_kinds\x18\x10 \x03(\tR\x0fcredentialKinds\x122\n" +
-	"\x15operation_lifetime_ms\x18\x11 \x01(\rR\x13operationLifetimeMs\"\x98\x04\n" +
+	"\x15operation_lifetime_ms\x18\x11 \x01(\rR\x13operationLifetimeMs\x12\x18\n" +
+	"\alockout\x18\x12 \x01(\tR\alockout\x12!\n" +
+	"\fkeypad_pause\x18\x13 \x01(\bR\vkeypadPause\"\xb8\x05\n" +
 	"\n" +
 	"LockStatus\x12\x12\n" +
 	"\x04bolt\x18\x01 \x01(\tR\x04bolt\x12\x12\n" +
@@ -561,7 +610,10 @@ const file_latchkey_lock_v1_lock_proto_rawDesc = "" +
 	"\bfirmware\x18\n" +
 	" \x01(\tR\bfirmware\x12\x12\n" +
 	"\x04name\x18\v \x01(\tR\x04name\x12#\n" +
-	"\roffline_cause\x18\f \x01(\tR\fofflineCauseB\x12\n" +
+	"\roffline_cause\x18\f \x01(\tR\fofflineCause\x12)\n" +
+	"\x10lockout_attempts\x18\r \x01(\rR\x0flockoutAttempts\x12'\n" +
+	"\x0flockout_seconds\x18\x0e \x01(\rR\x0elockoutSeconds\x12J\n" +
+	"\x13keypad_paused_until\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x11keypadPausedUntilB\x12\n" +
 	"\x10_battery_percentB\a\n" +
 	"\x05_rssiB\x12\n" +
 	"\x10_clock_offset_ms\"\xba\x01\n" +
@@ -598,13 +650,14 @@ var file_latchkey_lock_v1_lock_proto_depIdxs = []int32{
 	4, // 2: latchkey.lock.v1.LockStatus.battery_observed_at:type_name -> google.protobuf.Timestamp
 	4, // 3: latchkey.lock.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
 	4, // 4: latchkey.lock.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
-	1, // 5: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
-	2, // 6: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
-	7, // [7:7] is the sub-list for method output_type
-	7, // [7:7] is the sub-list for method input_type
-	7, // [7:7] is the sub-list for extension type_name
-	7, // [7:7] is the sub-list for extension extendee
-	0, // [0:7] is the sub-list for field type_name
+	4, // 5: latchkey.lock.v1.LockStatus.keypad_paused_until:type_name -> google.protobuf.Timestamp
+	1, // 6: latchkey.lock.v1.LockReport.capabilities:type_name -> latchkey.lock.v1.LockCapabilities
+	2, // 7: latchkey.lock.v1.LockReport.status:type_name -> latchkey.lock.v1.LockStatus
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_lock_v1_lock_proto_init() }

@@ -195,9 +195,11 @@ type LockStatus struct {
 	// Its clock is so wrong that it cannot keep windows by itself.
 	ClockUntrusted bool `protobuf:"varint,14,opt,name=clock_untrusted,json=clockUntrusted,proto3" json:"clock_untrusted,omitempty"`
 	// Places that a new code may take.
-	SlotsFree     int32 `protobuf:"varint,15,opt,name=slots_free,json=slotsFree,proto3" json:"slots_free,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	SlotsFree int32 `protobuf:"varint,15,opt,name=slots_free,json=slotsFree,proto3" json:"slots_free,omitempty"`
+	// The keypad refuses every PIN until this time, because of wrong PINs. Absent: it is not paused by its bridge.
+	KeypadPausedUntil *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=keypad_paused_until,json=keypadPausedUntil,proto3" json:"keypad_paused_until,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *LockStatus) Reset() {
@@ -335,6 +337,13 @@ func (x *LockStatus) GetSlotsFree() int32 {
 	return 0
 }
 
+func (x *LockStatus) GetKeypadPausedUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.KeypadPausedUntil
+	}
+	return nil
+}
+
 // LockAbilities is what a lock can do.
 type LockAbilities struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -350,8 +359,19 @@ type LockAbilities struct {
 	ReadBack bool `protobuf:"varint,5,opt,name=read_back,json=readBack,proto3" json:"read_back,omitempty"`
 	// The lock itself keeps the window of a code: none, window or weekly.
 	NativeSchedule string `protobuf:"bytes,6,opt,name=native_schedule,json=nativeSchedule,proto3" json:"native_schedule,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Whether the lock itself refuses every PIN for a while after wrong ones: verified (its limits were set and read back),
+	// unverified (it does, by limits that cannot be read) or none.
+	Lockout string `protobuf:"bytes,7,opt,name=lockout,proto3" json:"lockout,omitempty"`
+	// With verified: after this many wrong PINs in a row.
+	LockoutAttempts int32 `protobuf:"varint,8,opt,name=lockout_attempts,json=lockoutAttempts,proto3" json:"lockout_attempts,omitempty"`
+	// With verified: for this many seconds.
+	LockoutSeconds int32 `protobuf:"varint,9,opt,name=lockout_seconds,json=lockoutSeconds,proto3" json:"lockout_seconds,omitempty"`
+	// Its bridge pauses the keypad after wrong PINs, for at most five minutes, and the lock itself ends the pause.
+	KeypadPause bool `protobuf:"varint,10,opt,name=keypad_pause,json=keypadPause,proto3" json:"keypad_pause,omitempty"`
+	// Nothing slows the guessing of PINs at this lock: it has no lockout, and its keypad cannot be paused.
+	Guessable     bool `protobuf:"varint,11,opt,name=guessable,proto3" json:"guessable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LockAbilities) Reset() {
@@ -424,6 +444,41 @@ func (x *LockAbilities) GetNativeSchedule() string {
 		return x.NativeSchedule
 	}
 	return ""
+}
+
+func (x *LockAbilities) GetLockout() string {
+	if x != nil {
+		return x.Lockout
+	}
+	return ""
+}
+
+func (x *LockAbilities) GetLockoutAttempts() int32 {
+	if x != nil {
+		return x.LockoutAttempts
+	}
+	return 0
+}
+
+func (x *LockAbilities) GetLockoutSeconds() int32 {
+	if x != nil {
+		return x.LockoutSeconds
+	}
+	return 0
+}
+
+func (x *LockAbilities) GetKeypadPause() bool {
+	if x != nil {
+		return x.KeypadPause
+	}
+	return false
+}
+
+func (x *LockAbilities) GetGuessable() bool {
+	if x != nil {
+		return x.Guessable
+	}
+	return false
 }
 
 // LockSlot is one place for a code, without the code.
@@ -1254,7 +1309,7 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"\n" +
 	"\b_door_idB\f\n" +
 	"\n" +
-	"_door_name\"\xc8\x05\n" +
+	"_door_name\"\x94\x06\n" +
 	"\n" +
 	"LockStatus\x12\x16\n" +
 	"\x06online\x18\x01 \x01(\bR\x06online\x12\x12\n" +
@@ -1275,11 +1330,12 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"batteryLow\x12'\n" +
 	"\x0fclock_untrusted\x18\x0e \x01(\bR\x0eclockUntrusted\x12\x1d\n" +
 	"\n" +
-	"slots_free\x18\x0f \x01(\x05R\tslotsFreeB\x12\n" +
+	"slots_free\x18\x0f \x01(\x05R\tslotsFree\x12J\n" +
+	"\x13keypad_paused_until\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x11keypadPausedUntilB\x12\n" +
 	"\x10_battery_percentB\a\n" +
 	"\x05_rssiB\x12\n" +
 	"\x10_clock_offset_msB\x11\n" +
-	"\x0f_offline_reason\"\xe7\x01\n" +
+	"\x0f_offline_reason\"\x96\x03\n" +
 	"\rLockAbilities\x12$\n" +
 	"\x0epin_min_length\x18\x01 \x01(\x05R\fpinMinLength\x12$\n" +
 	"\x0epin_max_length\x18\x02 \x01(\x05R\fpinMaxLength\x12\x1f\n" +
@@ -1287,7 +1343,13 @@ const file_latchkey_property_v1_lock_proto_rawDesc = "" +
 	"slotsTotal\x12#\n" +
 	"\rremote_unlock\x18\x04 \x01(\bR\fremoteUnlock\x12\x1b\n" +
 	"\tread_back\x18\x05 \x01(\bR\breadBack\x12'\n" +
-	"\x0fnative_schedule\x18\x06 \x01(\tR\x0enativeSchedule\"\xd5\x03\n" +
+	"\x0fnative_schedule\x18\x06 \x01(\tR\x0enativeSchedule\x12\x18\n" +
+	"\alockout\x18\a \x01(\tR\alockout\x12)\n" +
+	"\x10lockout_attempts\x18\b \x01(\x05R\x0flockoutAttempts\x12'\n" +
+	"\x0flockout_seconds\x18\t \x01(\x05R\x0elockoutSeconds\x12!\n" +
+	"\fkeypad_pause\x18\n" +
+	" \x01(\bR\vkeypadPause\x12\x1c\n" +
+	"\tguessable\x18\v \x01(\bR\tguessable\"\xd5\x03\n" +
 	"\bLockSlot\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x18\n" +
 	"\apresent\x18\x02 \x01(\bR\apresent\x12\x1a\n" +
@@ -1400,34 +1462,35 @@ var file_latchkey_property_v1_lock_proto_depIdxs = []int32{
 	16, // 4: latchkey.property.v1.LockStatus.last_seen_at:type_name -> google.protobuf.Timestamp
 	16, // 5: latchkey.property.v1.LockStatus.clock_observed_at:type_name -> google.protobuf.Timestamp
 	16, // 6: latchkey.property.v1.LockStatus.offline_since:type_name -> google.protobuf.Timestamp
-	16, // 7: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
-	16, // 8: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
-	16, // 9: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
-	16, // 10: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
-	16, // 11: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
-	16, // 12: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
-	7,  // 13: latchkey.property.v1.ListLocksResponse.data:type_name -> latchkey.property.v1.LockList
-	0,  // 14: latchkey.property.v1.LockList.list:type_name -> latchkey.property.v1.Lock
-	0,  // 15: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
-	3,  // 16: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
-	0,  // 17: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
-	0,  // 18: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
-	4,  // 19: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
-	5,  // 20: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
-	8,  // 21: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
-	10, // 22: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
-	12, // 23: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
-	14, // 24: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
-	6,  // 25: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
-	9,  // 26: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
-	11, // 27: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
-	13, // 28: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
-	15, // 29: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
-	25, // [25:30] is the sub-list for method output_type
-	20, // [20:25] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	16, // 7: latchkey.property.v1.LockStatus.keypad_paused_until:type_name -> google.protobuf.Timestamp
+	16, // 8: latchkey.property.v1.LockSlot.not_before:type_name -> google.protobuf.Timestamp
+	16, // 9: latchkey.property.v1.LockSlot.not_after:type_name -> google.protobuf.Timestamp
+	16, // 10: latchkey.property.v1.LockSlot.seen_at:type_name -> google.protobuf.Timestamp
+	16, // 11: latchkey.property.v1.LockSlot.used_at:type_name -> google.protobuf.Timestamp
+	16, // 12: latchkey.property.v1.Act.deadline:type_name -> google.protobuf.Timestamp
+	16, // 13: latchkey.property.v1.Act.finished_at:type_name -> google.protobuf.Timestamp
+	7,  // 14: latchkey.property.v1.ListLocksResponse.data:type_name -> latchkey.property.v1.LockList
+	0,  // 15: latchkey.property.v1.LockList.list:type_name -> latchkey.property.v1.Lock
+	0,  // 16: latchkey.property.v1.GetLockResponse.data:type_name -> latchkey.property.v1.Lock
+	3,  // 17: latchkey.property.v1.GetLockResponse.slots:type_name -> latchkey.property.v1.LockSlot
+	0,  // 18: latchkey.property.v1.UpdateLockResponse.data:type_name -> latchkey.property.v1.Lock
+	0,  // 19: latchkey.property.v1.AssignLockResponse.data:type_name -> latchkey.property.v1.Lock
+	4,  // 20: latchkey.property.v1.UnlockLockResponse.data:type_name -> latchkey.property.v1.Act
+	5,  // 21: latchkey.property.v1.LockService.ListLocks:input_type -> latchkey.property.v1.ListLocksRequest
+	8,  // 22: latchkey.property.v1.LockService.GetLock:input_type -> latchkey.property.v1.GetLockRequest
+	10, // 23: latchkey.property.v1.LockService.UpdateLock:input_type -> latchkey.property.v1.UpdateLockRequest
+	12, // 24: latchkey.property.v1.LockService.AssignLock:input_type -> latchkey.property.v1.AssignLockRequest
+	14, // 25: latchkey.property.v1.LockService.UnlockLock:input_type -> latchkey.property.v1.UnlockLockRequest
+	6,  // 26: latchkey.property.v1.LockService.ListLocks:output_type -> latchkey.property.v1.ListLocksResponse
+	9,  // 27: latchkey.property.v1.LockService.GetLock:output_type -> latchkey.property.v1.GetLockResponse
+	11, // 28: latchkey.property.v1.LockService.UpdateLock:output_type -> latchkey.property.v1.UpdateLockResponse
+	13, // 29: latchkey.property.v1.LockService.AssignLock:output_type -> latchkey.property.v1.AssignLockResponse
+	15, // 30: latchkey.property.v1.LockService.UnlockLock:output_type -> latchkey.property.v1.UnlockLockResponse
+	26, // [26:31] is the sub-list for method output_type
+	21, // [21:26] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_lock_proto_init() }

@@ -17,6 +17,8 @@ type Bench struct {
 	Lock driver.Lock
 	// Type types a PIN at the lock and tells whether it opened; nil: nobody can.
 	Type func(slot.PIN) bool
+	// Pass lets time pass for the lock; nil: the test cannot.
+	Pass func(time.Duration)
 }
 
 const wait = 20 * time.Second
@@ -36,6 +38,8 @@ func Run(t *testing.T, make func(t *testing.T) Bench) {
 		"a native window is kept":                     window,
 		"a call ends with its context":                canceled,
 		"an ended context opens nothing":              lateUnlock,
+		"wrong PINs lock the keypad for a while":      lockout,
+		"a paused keypad opens again by itself":       keypadPause,
 		"address, radio and capabilities are settled": settled,
 	} {
 		t.Run(name, func(t *testing.T) { try(t, make(t)) })
@@ -207,6 +211,73 @@ func lateUnlock(t *testing.T, b Bench) {
 	}
 }
 
+// lockout sets the lock's own lockout and lets wrong PINs reach it.
+func lockout(t *testing.T, b Bench) {
+	want := slot.WantedLockout
+	got, a := b.Lock.SetLockout(within(t), want)
+	if b.Lock.Capabilities().Lockout != slot.LockoutSettable {
+		if a.Result != slot.Unsupported || got != (slot.Lockout{}) {
+			t.Errorf("a lock whose lockout cannot be set answers with %s %+v", a.Result, got)
+		}
+		return
+	}
+	if a.Result != slot.OK || !got.Effective() {
+		t.Fatalf("%s, and the lock shows %+v", a.Result, got)
+	}
+	if again, a := b.Lock.SetLockout(within(t), want); a.Result != slot.OK || again != got {
+		t.Errorf("set again: %s, and the lock shows %+v", a.Result, again)
+	}
+	if b.Type == nil || b.Pass == nil {
+		return
+	}
+	b.mustSet(t, 1, b.pin(0), false)
+	for range got.Attempts {
+		if b.Type(b.pin(1)) {
+			t.Fatal("a wrong PIN opens")
+		}
+	}
+	b.closedFor(t, got.Pause)
+}
+
+// keypadPause has the keypad paused, and leaves the rest to the lock.
+func keypadPause(t *testing.T, b Bench) {
+	const pause = time.Minute
+	a := b.Lock.PauseKeypad(within(t), pause)
+	if !b.Lock.Capabilities().KeypadPause {
+		if a.Result != slot.Unsupported {
+			t.Errorf("a lock whose keypad cannot be paused answers with %s", a.Result)
+		}
+		return
+	}
+	if a.Result != slot.OK {
+		t.Fatal(a.Result)
+	}
+	if b.Type == nil || b.Pass == nil {
+		return
+	}
+	b.mustSet(t, 1, b.pin(0), false)
+	b.closedFor(t, pause)
+}
+
+// closedFor checks that the keypad refuses the PIN in slot 1 for so long and no longer, and that the door opens otherwise.
+func (b Bench) closedFor(t *testing.T, d time.Duration) {
+	t.Helper()
+	if b.Type(b.pin(0)) {
+		t.Error("the right PIN opens a keypad that is closed")
+	}
+	if a := b.Lock.Unlock(within(t)); b.Lock.Capabilities().RemoteUnlock && a.Result != slot.OK {
+		t.Errorf("unlocking while the keypad is closed: %s", a.Result)
+	}
+	b.Pass(d - time.Second)
+	if b.Type(b.pin(0)) {
+		t.Error("the keypad opens before its time")
+	}
+	b.Pass(2 * time.Second)
+	if !b.Type(b.pin(0)) {
+		t.Error("the right PIN does not open after the pause")
+	}
+}
+
 func settled(t *testing.T, b Bench) {
 	c := b.Lock.Capabilities()
 	if b.Lock.Address() == "" || b.Lock.Radio() == "" || b.Lock.Model() == "" {
@@ -217,6 +288,11 @@ func settled(t *testing.T, b Bench) {
 	}
 	if c.ReadBack == (c.Readable == slot.ReadableNone) {
 		t.Errorf("read-back %v and readable %s", c.ReadBack, c.Readable)
+	}
+	switch c.Lockout {
+	case "", slot.LockoutNone, slot.LockoutFixed, slot.LockoutSettable:
+	default:
+		t.Errorf("lockout %q", c.Lockout)
 	}
 	if st, err := b.Lock.Status(within(t)); err != nil || st.Bolt == "" {
 		t.Errorf("status %+v %v", st, err)

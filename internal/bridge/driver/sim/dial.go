@@ -134,6 +134,15 @@ func (l remoteLock) Unlock(ctx context.Context) driver.Answer {
 	return l.do(ctx, "unlock", request{}).Answer
 }
 
+func (l remoteLock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
+	out := l.do(ctx, "setLockout", request{Lockout: want})
+	return out.Lockout, out.Answer
+}
+
+func (l remoteLock) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
+	return l.do(ctx, "pauseKeypad", request{Pause: d}).Answer
+}
+
 func (l remoteLock) Status(ctx context.Context) (driver.Status, error) {
 	out := l.do(ctx, "status", request{})
 	if out.Error != "" {

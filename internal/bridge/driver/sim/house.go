@@ -35,6 +35,8 @@ type Spec struct {
 	Capacity int
 	// Lifetime, when not 0, replaces the profile's operation lifetime.
 	Lifetime time.Duration
+	// Patient locks take any number of wrong PINs: they have no lockout, and their keypad cannot be paused.
+	Patient bool
 }
 
 // Config is a house to build.
@@ -125,7 +127,7 @@ func (h *House) Addresses() []string {
 // Press is how a keypad answered.
 type Press struct {
 	Opened bool   `json:"opened"`
-	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower
+	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower, keypadPaused
 	Slot   uint32 `json:"-"`
 }
 
@@ -138,6 +140,9 @@ func (h *House) Press(address string, pin slot.PIN) (Press, error) {
 		return Press{}, fmt.Errorf("no lock %q in this house", address)
 	}
 	p := l.press(pin)
+	if p.Reason == keypadPaused { // a keypad that reads no PIN tells of none
+		return p, nil
+	}
 	e := driver.Event{Address: address, Kind: driver.Denied, Slot: p.Slot, Reason: p.Reason, At: h.clock.Now()}
 	if p.Opened {
 		e.Kind = driver.Opened

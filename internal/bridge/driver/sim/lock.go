@@ -28,6 +28,7 @@ type lock struct {
 	seen    time.Time
 	writes  int
 	unlocks int
+	keypad  keypad
 }
 
 // Below empty a lock does not work, below weak it takes no codes.
@@ -46,6 +47,10 @@ func newLock(h *House, s Spec, p Profile) *lock {
 	}
 	if s.Lifetime > 0 {
 		l.caps.OpLifetime = s.Lifetime
+	}
+	l.keypad.lockout = p.Lockout
+	if s.Patient {
+		l.caps.Lockout, l.caps.KeypadPause, l.keypad.lockout = slot.LockoutNone, false, slot.Lockout{}
 	}
 	return l
 }
@@ -68,8 +73,18 @@ func (l *lock) press(pin slot.PIN) Press {
 	if l.jammed {
 		return Press{Reason: "jammed"}
 	}
+	if !l.keypad.open(l.house.clock.Now()) {
+		return Press{Reason: keypadPaused}
+	}
+	p := l.try(pin)
+	l.keypad.count(p, l.house.clock.Now())
+	return p
+}
+
+// try looks for a PIN in the slots.
+func (l *lock) try(pin slot.PIN) Press {
 	now := l.house.clock.Now().Add(l.spec.Drift)
-	p := Press{Reason: "wrongPin"}
+	p := Press{Reason: driver.WrongPIN}
 	for n, c := range l.slots {
 		if c.pin != pin {
 			continue
@@ -193,6 +208,31 @@ func (s handset) Unlock(ctx context.Context) driver.Answer {
 			return driver.Answer{Result: slot.Jammed}
 		}
 		s.lock.unlocks++
+		return driver.Answer{Result: slot.OK}
+	})
+}
+
+func (s handset) SetLockout(ctx context.Context, want slot.Lockout) (got slot.Lockout, a driver.Answer) {
+	if s.lock.caps.Lockout != slot.LockoutSettable {
+		return got, driver.Answer{Result: slot.Unsupported}
+	}
+	a = s.lock.call(ctx, false, func() driver.Answer {
+		s.lock.keypad.lockout = want
+		got = want
+		return driver.Answer{Result: slot.OK}
+	})
+	return got, a
+}
+
+func (s handset) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
+	if !s.lock.caps.KeypadPause {
+		return driver.Answer{Result: slot.Unsupported}
+	}
+	return s.lock.call(ctx, false, func() driver.Answer {
+		if ctx.Err() != nil {
+			return driver.Answer{Result: slot.Timeout}
+		}
+		s.lock.keypad.closedUntil = s.lock.house.clock.Now().Add(d)
 		return driver.Answer{Result: slot.OK}
 	})
 }

@@ -18,6 +18,8 @@ type Profile struct {
 	Duplicates bool
 	// Occupied says that the lock refuses to add to a slot that is in use.
 	Occupied bool
+	// Lockout is what the lock keeps against wrong PINs when it is new.
+	Lockout slot.Lockout
 }
 
 // The profiles, after the protocols' own rules.
@@ -28,6 +30,7 @@ const (
 	Zigbee2MQTT = "zigbee2mqtt" // no schedule, no reading, failures are silent
 	Nuki        = "nuki"        // keypad: exactly six digits 1-9, not beginning with 12, windows, readable
 	TTLock      = "ttlock"      // custom passcodes: windows by the minute, not readable
+	Pausable    = "pausable"    // a keypad that can be paused; no lockout of its own
 )
 
 const lifetime = 2 * time.Second
@@ -40,26 +43,33 @@ func Profiles() map[string]Profile {
 			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: ZWaveUser, Model: "Simulated Z-Wave lock with user credentials", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
-			PINMin: 4, PINMax: 10, Slots: 50, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
+		{Name: ZWaveUser, Model: "Simulated Z-Wave lock with user credentials", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
+			Lockout: slot.LockoutSettable,
+			PINMin:  4, PINMax: 10, Slots: 50, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: Matter, Model: "Simulated Matter lock", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
-			PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow, Granularity: time.Second,
+		{Name: Matter, Model: "Simulated Matter lock", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 3, Pause: 10 * time.Second}, Capabilities: slot.Capabilities{
+			Lockout: slot.LockoutSettable,
+			PINMin:  4, PINMax: 8, Slots: 20, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow, Granularity: time.Second,
 			TimeBase: slot.TimeLocal, RemoteUnlock: true, DoorSensor: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
 		{Name: Zigbee2MQTT, Model: "Simulated Zigbee lock", Silent: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableNone, Schedule: slot.ScheduleNone,
 			RemoteUnlock: true, Kinds: pin, OpLifetime: lifetime,
 		}},
-		{Name: Nuki, Model: "Simulated Nuki keypad", Duplicates: true, Occupied: true, Capabilities: slot.Capabilities{
-			PINMin: 6, PINMax: 6, Alphabet: "123456789", ForbiddenPrefixes: []string{"12"}, Slots: 100,
+		{Name: Nuki, Model: "Simulated Nuki keypad", Duplicates: true, Occupied: true, Lockout: slot.Lockout{Attempts: 5, Pause: time.Minute}, Capabilities: slot.Capabilities{
+			Lockout: slot.LockoutFixed,
+			PINMin:  6, PINMax: 6, Alphabet: "123456789", ForbiddenPrefixes: []string{"12"}, Slots: 100,
 			Readable: slot.ReadableClear, Schedule: slot.ScheduleWindow, Granularity: time.Minute, TimeBase: slot.TimeUTC,
 			RemoteUnlock: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
 		{Name: TTLock, Model: "Simulated TTLock", Duplicates: true, Capabilities: slot.Capabilities{
 			PINMin: 4, PINMax: 9, Slots: 150, Readable: slot.ReadableNone, Schedule: slot.ScheduleWindow, Granularity: time.Minute,
 			TimeBase: slot.TimeUTC, RemoteUnlock: true, EventLog: true, Kinds: pin, OpLifetime: lifetime,
+		}},
+		{Name: Pausable, Model: "Simulated keypad that can be paused", Duplicates: true, Capabilities: slot.Capabilities{
+			PINMin: 4, PINMax: 10, Slots: 30, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone, KeypadPause: true,
+			RemoteUnlock: true, DoorSensor: true, EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: lifetime,
 		}},
 	}
 	out := make(map[string]Profile, len(all))

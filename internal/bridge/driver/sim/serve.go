@@ -22,12 +22,15 @@ type (
 		Number   uint32
 		Setting  driver.Setting
 		PIN      string // of Setting
+		Lockout  slot.Lockout
+		Pause    time.Duration
 	}
 	response struct {
 		Answer  driver.Answer
 		Content driver.Content
 		PIN     string // of Content
 		Status  driver.Status
+		Lockout slot.Lockout
 		Error   string
 	}
 )
@@ -93,6 +96,10 @@ func perform(ctx context.Context, l driver.Lock, call string, in request) (out r
 		out.PIN = string(out.Content.PIN)
 	case "unlock":
 		out.Answer = l.Unlock(ctx)
+	case "setLockout":
+		out.Lockout, out.Answer = l.SetLockout(ctx, in.Lockout)
+	case "pauseKeypad":
+		out.Answer = l.PauseKeypad(ctx, in.Pause)
 	case "status":
 		var err error
 		if out.Status, err = l.Status(ctx); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"latchkey.dev/internal/bridge/driver"
 	"latchkey.dev/internal/bridge/driver/drivertest"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -37,8 +38,9 @@ func TestConformance(t *testing.T) {
 	for profile := range Profiles() {
 		t.Run(profile, func(t *testing.T) {
 			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
-				h, l := house(t, Config{Locks: one(profile)})
-				return drivertest.Bench{Lock: l, Type: func(pin slot.PIN) bool {
+				now := clock.At(time.Now())
+				h, l := house(t, Config{Locks: one(profile), Clock: now})
+				return drivertest.Bench{Lock: l, Pass: func(d time.Duration) { now.Advance(d) }, Type: func(pin slot.PIN) bool {
 					p, err := h.Press("front", pin)
 					if err != nil {
 						t.Fatal(err)

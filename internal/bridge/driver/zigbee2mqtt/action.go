@@ -49,7 +49,7 @@ func happened(r report, slots int) (e driver.Event, ok bool) {
 	case "lock":
 		return driver.Event{Kind: driver.LockedByHand}, byHand(source) || source == "keypad"
 	case "unlock_failure_invalid_pin_or_id":
-		return driver.Event{Kind: driver.Denied, Reason: "wrongPin"}, true
+		return driver.Event{Kind: driver.Denied, Reason: driver.WrongPIN}, true
 	case "unlock_failure_invalid_schedule":
 		return driver.Event{Kind: driver.Denied, Slot: number, Reason: "outsideWindow"}, true
 	case "non_access_user_operational_event":

@@ -199,3 +199,14 @@ func (l *lock) Unlock(ctx context.Context) driver.Answer {
 
 // radioTime is kept free between the end of a command's time at the broker and the deadline.
 const radioTime = 2 * time.Second
+
+// SetLockout is not offered: no lock exposes it.
+func (l *lock) SetLockout(context.Context, slot.Lockout) (slot.Lockout, driver.Answer) {
+	return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
+}
+
+// PauseKeypad is not offered: Zigbee has no command that a lock ends by itself, and a keypad that was disabled stays so when
+// the bridge, the broker or Zigbee2MQTT dies.
+func (l *lock) PauseKeypad(context.Context, time.Duration) driver.Answer {
+	return driver.Answer{Result: slot.Unsupported}
+}

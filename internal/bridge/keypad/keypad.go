@@ -1,0 +1,57 @@
+// Package keypad decides when wrong PINs pause a keypad. It is pure: values in, values out.
+//
+// A count of wrong PINs rises by one with each of them and falls by one every three minutes. From ten on, each third wrong PIN
+// pauses the keypad, for longer the higher the count. A guest who arrives has three tries between two pauses, and nobody can keep
+// a keypad paused for more than five minutes after the last wrong PIN.
+package keypad
+
+import "time"
+
+// The numbers of the decision.
+const (
+	Longest   = 5 * time.Minute // of a pause
+	threshold = 10              // wrong PINs that pause nothing below
+	between   = 3               // wrong PINs from one pause to the next
+	drain     = 3 * time.Minute // in which the count falls by one
+)
+
+// pauses grow with the count: the first at threshold, each further one after between more.
+var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
+
+// top is the count of the longest pause.
+const top = threshold + between*(len(pauses)-1)
+
+// Strikes counts the wrong PINs at one keypad. The zero Strikes is none.
+type Strikes struct {
+	Count int       `json:"count"`
+	At    time.Time `json:"at"` // up to here the count has fallen
+}
+
+// Add counts a wrong PIN. It returns for how long to pause the keypad from then on; 0: not at all.
+func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
+	s = s.drained(at)
+	s.Count++
+	if s.Count > top+between-1 { // the next of the longest pauses
+		s.Count = top
+	}
+	over := s.Count - threshold
+	if over < 0 || over%between != 0 {
+		return s, 0
+	}
+	return s, pauses[over/between]
+}
+
+// drained lets the count fall up to a moment. A clock that was set back does not hold it up.
+func (s Strikes) drained(at time.Time) Strikes {
+	if at.Before(s.At) || s.Count == 0 {
+		s.At = at
+		return s
+	}
+	fallen := int(min(at.Sub(s.At)/drain, time.Duration(s.Count)))
+	s.Count -= fallen
+	s.At = s.At.Add(time.Duration(fallen) * drain)
+	if s.Count == 0 {
+		s.At = at
+	}
+	return s
+}

@@ -1,0 +1,88 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"latchkey.dev/ent"
+	entproperty "latchkey.dev/ent/property"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/staff"
+)
+
+// Lockout says whether a lock itself refuses every PIN for a while after wrong ones.
+type Lockout string
+
+// The lockouts.
+const (
+	LockoutVerified   Lockout = "verified"   // its limits were set and read back
+	LockoutUnverified Lockout = "unverified" // it has one, by limits that cannot be read
+	LockoutNone       Lockout = "none"
+)
+
+// LockoutOf says what is known of a lock's own lockout.
+func LockoutOf(c slot.Capabilities, s Status) Lockout {
+	switch shown := (slot.Lockout{Attempts: s.LockoutAttempts, Pause: time.Duration(s.LockoutSeconds) * time.Second}); {
+	case c.Lockout == slot.LockoutSettable && shown.Effective():
+		return LockoutVerified
+	case c.Lockout == slot.LockoutFixed:
+		return LockoutUnverified
+	}
+	return LockoutNone
+}
+
+// Guessable reports whether nothing slows the guessing of PINs at a lock: it takes PINs, has no lockout, and its keypad cannot be
+// paused. A driver that does not say what a lock takes is one of a keypad.
+func Guessable(c slot.Capabilities, s Status) bool {
+	takesPINs := len(c.Kinds) == 0 || slices.Contains(c.Kinds, slot.KindPIN)
+	return takesPINs && !c.KeypadPause && LockoutOf(c, s) == LockoutNone
+}
+
+// KeypadPausedUntil is the end of a pause of a lock's keypad; nil: it is not paused.
+func KeypadPausedUntil(s Status, now time.Time) *time.Time {
+	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > longestPause+ahead {
+		return nil
+	}
+	return s.KeypadPausedUntil
+}
+
+// longestPause is the longest that a bridge pauses a keypad for.
+const longestPause = 5 * time.Minute
+
+// keypadPaused stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
+// notice names the latest pause.
+func keypadPaused(tx *db.Tx, lk *ent.Lock, h Happened) error {
+	at := h.At(tx.Now())
+	until := at.Add(min(max(h.Until.Sub(h.OccurredAt), 0), longestPause))
+	e := inside(lockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
+	e.OccurredAt = at
+	if err := event.Append(tx, e); err != nil {
+		return err
+	}
+	zone, err := zoneOf(tx.Context(), tx.Client, lk.PropertyID)
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Wrong PINs are being typed at lock %q. Its keypad is paused until %s and refuses every PIN until then; more wrong PINs pause it "+
+		"again, for at most 5 minutes. SmartKeys and remote unlocking still open the door. Check who is at the door.", lk.Name, until.In(zone).Format("15:04:05"))
+	return staff.Renew(tx, staff.Notice{
+		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: text + toldLate(at, tx.Now()), OnceKey: guessingKey(lk.ID, at),
+	})
+}
+
+// zoneOf is the time zone of a property, UTC if it has none.
+func zoneOf(ctx context.Context, c *ent.Client, propertyID string) (*time.Location, error) {
+	p, err := c.Property.Query().Where(entproperty.ID(propertyID)).Only(ctx)
+	if ent.IsNotFound(err) {
+		return time.UTC, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the time zone of a property: %w", err)
+	}
+	return clock.Zone(p.TimeZone)
+}
