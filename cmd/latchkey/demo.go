@@ -78,7 +78,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Options: server.Options{Logger: logger, Version: version}})
+	w, err := sandbox.Build(ctx, sandbox.Config{Server: c.config(dir), Dir: dir, Profile: sandbox.Lockout, Options: server.Options{Logger: logger, Version: version}})
 	if err != nil && ctx.Err() != nil {
 		return errStopped
 	}

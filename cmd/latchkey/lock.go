@@ -262,7 +262,8 @@ func (s *session) showLock(a *propertyv1.GetLockResponse) {
 	s.facts("model", l.GetModel(), "kind", l.GetKind(), "last seen", when(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
 		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprintf("%d, %d free", can.GetSlotsTotal(), st.GetSlotsFree()),
 		"why offline", dash(st.GetOfflineReason()), "battery seen", when(st.GetBatteryObservedAt()), "battery low", yes(st.GetBatteryLow()), "clock", clockText(st),
-		"opens from afar", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule())
+		"opens from afar", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule(),
+		"wrong PINs", wrongPINText(can, st))
 	s.say("")
 	var rows [][]string
 	for _, sl := range a.GetSlots() {
@@ -273,6 +274,24 @@ func (s *session) showLock(a *propertyv1.GetLockResponse) {
 		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), whose, when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
 	}
 	s.table("No slot was ever used.", []string{"slot", "evidence", "result", "whose", "opens from", "until", "used"}, rows)
+}
+
+// wrongPINText says what slows the guessing of PINs at a lock.
+func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
+	if s.GetKeypadPausedUntil() != nil {
+		return "the keypad is paused until " + when(s.GetKeypadPausedUntil())
+	}
+	switch {
+	case can.GetLockout() == "verified":
+		return fmt.Sprintf("%d in a row close the keypad for %d s (verified)", can.GetLockoutAttempts(), can.GetLockoutSeconds())
+	case can.GetKeypadPause():
+		return "the bridge pauses the keypad"
+	case can.GetLockout() == "unverified":
+		return "the lock has a lockout that cannot be read"
+	case can.GetGuessable():
+		return "nothing slows guessing"
+	}
+	return "-"
 }
 
 // clockText says how far a lock's clock is from its bridge's, and whether it may keep windows.

@@ -68,6 +68,9 @@ type Config struct {
 	Phones *bridge.Local
 }
 
+// Lockout is a profile of locks that can be read, tell what their keypad does, and have a lockout after wrong PINs.
+const Lockout = sim.ZWaveUser
+
 // Build starts a world and sets it up through the public interfaces, as the people of a property would.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
