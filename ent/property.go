@@ -29,7 +29,7 @@ type Property struct {
 	EarlyInMinutes int `json:"early_in_minutes,omitempty"`
 	// LateOutMinutes holds the value of the "late_out_minutes" field.
 	LateOutMinutes int `json:"late_out_minutes,omitempty"`
-	// PinLength holds the value of the "pin_length" field.
+	// 0: 8 for doors at whose locks nothing slows guessing, 6 elsewhere.
 	PinLength int `json:"pin_length,omitempty"`
 	// A stay whose own door has no lock still gets the gates.
 	GatesAlone bool `json:"gates_alone,omitempty"`

@@ -24,7 +24,7 @@ type settings struct {
 	CheckOut       *string `placeholder:"HH:MM" help:"When it ends. Default 11:00."`
 	EarlyIn        *int32  `placeholder:"MINUTES" help:"Codes open this much earlier. Default 0."`
 	LateOut        *int32  `placeholder:"MINUTES" help:"Codes still open this much later. Default 0."`
-	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8. Default 6."`
+	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8, or 0: 8 for doors with a lock at which nothing slows guessing, 6 for others. Default 0."`
 	GatesAlone     *bool   `negatable:"" help:"A stay whose own door has no lock still gets the codes of the gates."`
 	BackupCodes    *bool   `negatable:"" help:"Each lock on a door keeps two codes ready for when nothing else opens it."`
 	Owing          *string `placeholder:"POLICY" help:"What an unpaid stay does to self check-in: block (default), allow or threshold."`

@@ -22,7 +22,7 @@ func (Property) Fields() []ent.Field {
 		field.String("check_out_time").MaxRuneLen(5).Default("11:00"),
 		field.Int("early_in_minutes").Default(0),
 		field.Int("late_out_minutes").Default(0),
-		field.Int("pin_length").Default(6),
+		field.Int("pin_length").Default(0).Comment("0: 8 for doors at whose locks nothing slows guessing, 6 elsewhere."),
 		field.Bool("gates_alone").Default(false).Comment("A stay whose own door has no lock still gets the gates."),
 		field.Bool("backup_codes").Default(false).Comment("Each lock on a door keeps two codes for when nothing else opens it."),
 		field.String("owing_policy").MaxRuneLen(16).Default("block"),

@@ -128,7 +128,7 @@ func (f fitted) decided(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
 		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now), Jammed: lock.Jammed(f.lock),
-		PIN: pinRules(c),
+		PIN: pinRules(c), Guessable: lock.Guessable(c, f.lock.Status),
 	}
 	switch {
 	case f.bridge == nil:

@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	entsql "entgo.io/ent/dialect/sql"
 
@@ -20,7 +21,7 @@ type codes struct {
 	tx    *db.Tx
 	keys  *keyring.Ring
 	grant *ent.Grant
-	size  int
+	size  int // digits that the property asks for; 0: as few as the locks allow to be safe, see pinLength
 	// drawer draws inside the transaction, because the PIN's row is what makes it unique. Its work is bounded.
 	drawer pin.Drawer
 	all    *ent.Pin
@@ -91,11 +92,7 @@ func (c *codes) drawForAll(wanted []Door) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	rules := make([]pin.Rules, len(wanted))
-	for i, d := range wanted {
-		rules[i] = d.Lock.PIN
-	}
-	p, err := c.draw("", rules)
+	p, err := c.draw("", wanted)
 	if errors.Is(err, errNone) {
 		return nil
 	}
@@ -105,7 +102,7 @@ func (c *codes) drawForAll(wanted []Door) error {
 
 // drawFor gives a door a PIN of its own, in place of the one it had.
 func (c *codes) drawFor(d Door) error {
-	p, err := c.draw(d.ID, []pin.Rules{d.Lock.PIN})
+	p, err := c.draw(d.ID, []Door{d})
 	if errors.Is(err, errNone) {
 		c.none[d.ID] = true
 		return nil
@@ -133,10 +130,27 @@ func (c *codes) fits(d Door) (bool, error) {
 // errNone says that there is no PIN to be had: the rules of the locks leave none, or none that is free.
 var errNone = errors.New("no PIN is possible")
 
-// draw draws a PIN and reserves it: the row is its claim to be the only one of the property with these digits.
-func (c *codes) draw(doorID string, rules []pin.Rules) (*ent.Pin, error) {
+// pinLength is the number of digits to draw for a PIN of these doors. A property that leaves it to the service, by 0, gets
+// the most digits for doors at whose locks nothing slows guessing, and the fewest elsewhere.
+func pinLength(setting int, doors []Door) int {
+	switch {
+	case setting > 0:
+		return setting
+	case slices.ContainsFunc(doors, func(d Door) bool { return d.Lock.Guessable }):
+		return pin.Longest
+	}
+	return pin.Shortest
+}
+
+// draw draws a PIN for doors that can be opened, and reserves it: the row is its claim to be the only one of the property with
+// these digits.
+func (c *codes) draw(doorID string, doors []Door) (*ent.Pin, error) {
+	rules := make([]pin.Rules, len(doors))
+	for i, d := range doors {
+		rules[i] = d.Lock.PIN
+	}
 	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.grant.PropertyID, GrantID: c.grant.ID, DoorID: doorID, CreatedAt: c.tx.Now()}
-	code, err := c.drawer.Draw(c.size, rules, func(code string) (bool, error) { return c.taken(p, code) })
+	code, err := c.drawer.Draw(pinLength(c.size, doors), rules, func(code string) (bool, error) { return c.taken(p, code) })
 	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
 		return nil, errNone
 	}

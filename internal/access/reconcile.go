@@ -38,6 +38,8 @@ type Lock struct {
 	ReadBack bool // what it holds can be read
 	SmartKey bool // it opens to SmartKeys
 	PIN      pin.Rules
+	// Guessable says that nothing slows the guessing of PINs at it.
+	Guessable bool
 }
 
 // away says why the lock cannot be reached now; empty: it can.

@@ -31,7 +31,7 @@ type Settings struct {
 	CheckOutTime        *string
 	EarlyInMinutes      *int
 	LateOutMinutes      *int
-	PINLength           *int // digits
+	PINLength           *int // digits; 0: the service decides by the locks
 	GatesAlone          *bool
 	BackupCodes         *bool
 	OwingPolicy         *string
@@ -72,8 +72,8 @@ func (s Settings) check() []fault.Field {
 	}
 	minutes("earlyInMinutes", s.EarlyInMinutes)
 	minutes("lateOutMinutes", s.LateOutMinutes)
-	if s.PINLength != nil && (*s.PINLength < 6 || *s.PINLength > 8) {
-		add("pinLength", fault.OutOfRange, "must be 6 to 8 digits")
+	if s.PINLength != nil && *s.PINLength != 0 && (*s.PINLength < 6 || *s.PINLength > 8) {
+		add("pinLength", fault.OutOfRange, "must be 6 to 8 digits, or 0 for 8 where nothing slows guessing and 6 elsewhere")
 	}
 	if p := s.OwingPolicy; p != nil && *p != OwingBlock && *p != OwingAllow && *p != OwingThreshold {
 		add("owingPolicy", fault.WrongValue, "must be block, allow or threshold")

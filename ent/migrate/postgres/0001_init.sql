@@ -159,7 +159,7 @@ CREATE INDEX "pin_grant_id" ON "pins" ("grant_id");
 -- create index "pin_property_id_mac" to table: "pins"
 CREATE UNIQUE INDEX "pin_property_id_mac" ON "pins" ("property_id", "mac");
 -- create "properties" table
-CREATE TABLE "properties" ("id" character varying NOT NULL, "name" character varying NOT NULL, "time_zone" character varying NOT NULL, "check_in_time" character varying NOT NULL DEFAULT '15:00', "check_out_time" character varying NOT NULL DEFAULT '11:00', "early_in_minutes" bigint NOT NULL DEFAULT 0, "late_out_minutes" bigint NOT NULL DEFAULT 0, "pin_length" bigint NOT NULL DEFAULT 6, "gates_alone" boolean NOT NULL DEFAULT false, "backup_codes" boolean NOT NULL DEFAULT false, "owing_policy" character varying NOT NULL DEFAULT 'block', "owing_threshold_minor" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
+CREATE TABLE "properties" ("id" character varying NOT NULL, "name" character varying NOT NULL, "time_zone" character varying NOT NULL, "check_in_time" character varying NOT NULL DEFAULT '15:00', "check_out_time" character varying NOT NULL DEFAULT '11:00', "early_in_minutes" bigint NOT NULL DEFAULT 0, "late_out_minutes" bigint NOT NULL DEFAULT 0, "pin_length" bigint NOT NULL DEFAULT 0, "gates_alone" boolean NOT NULL DEFAULT false, "backup_codes" boolean NOT NULL DEFAULT false, "owing_policy" character varying NOT NULL DEFAULT 'block', "owing_threshold_minor" bigint NOT NULL DEFAULT 0, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
 -- create index "property_name" to table: "properties"
 CREATE INDEX "property_name" ON "properties" ("name");
 -- create "property_keys" table

@@ -159,7 +159,7 @@ CREATE UNIQUE INDEX `pin_property_id_mac` ON `pins` (`property_id`, `mac`);
 -- create index "pin_grant_id" to table: "pins"
 CREATE INDEX `pin_grant_id` ON `pins` (`grant_id`);
 -- create "properties" table
-CREATE TABLE `properties` (`id` text NOT NULL, `name` text NOT NULL, `time_zone` text NOT NULL, `check_in_time` text NOT NULL DEFAULT ('15:00'), `check_out_time` text NOT NULL DEFAULT ('11:00'), `early_in_minutes` integer NOT NULL DEFAULT (0), `late_out_minutes` integer NOT NULL DEFAULT (0), `pin_length` integer NOT NULL DEFAULT (6), `gates_alone` bool NOT NULL DEFAULT (false), `backup_codes` bool NOT NULL DEFAULT (false), `owing_policy` text NOT NULL DEFAULT ('block'), `owing_threshold_minor` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `properties` (`id` text NOT NULL, `name` text NOT NULL, `time_zone` text NOT NULL, `check_in_time` text NOT NULL DEFAULT ('15:00'), `check_out_time` text NOT NULL DEFAULT ('11:00'), `early_in_minutes` integer NOT NULL DEFAULT (0), `late_out_minutes` integer NOT NULL DEFAULT (0), `pin_length` integer NOT NULL DEFAULT (0), `gates_alone` bool NOT NULL DEFAULT (false), `backup_codes` bool NOT NULL DEFAULT (false), `owing_policy` text NOT NULL DEFAULT ('block'), `owing_threshold_minor` integer NOT NULL DEFAULT (0), `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "property_name" to table: "properties"
 CREATE INDEX `property_name` ON `properties` (`name`);
 -- create "property_keys" table

@@ -829,7 +829,7 @@ var (
 		{Name: "check_out_time", Type: field.TypeString, Size: 5, Default: "11:00"},
 		{Name: "early_in_minutes", Type: field.TypeInt, Default: 0},
 		{Name: "late_out_minutes", Type: field.TypeInt, Default: 0},
-		{Name: "pin_length", Type: field.TypeInt, Default: 6},
+		{Name: "pin_length", Type: field.TypeInt, Default: 0},
 		{Name: "gates_alone", Type: field.TypeBool, Default: false},
 		{Name: "backup_codes", Type: field.TypeBool, Default: false},
 		{Name: "owing_policy", Type: field.TypeString, Size: 16, Default: "block"},

@@ -45,7 +45,8 @@ type Property struct {
 	EarlyInMinutes int32 `protobuf:"varint,6,opt,name=early_in_minutes,json=earlyInMinutes,proto3" json:"early_in_minutes,omitempty"`
 	// Codes still open this many minutes after a stay ends.
 	LateOutMinutes int32 `protobuf:"varint,7,opt,name=late_out_minutes,json=lateOutMinutes,proto3" json:"late_out_minutes,omitempty"`
-	// Digits of a PIN, 6 to 8. A lock that cannot take so many gets what it can.
+	// Digits of a PIN, 6 to 8. 0: automatic, 8 for doors with a lock that is guessable, 6 for others. A lock that cannot take so many
+	// gets what it can.
 	PinLength int32 `protobuf:"varint,8,opt,name=pin_length,json=pinLength,proto3" json:"pin_length,omitempty"`
 	// A stay whose own door has no lock still gets the codes of the gates.
 	GatesAlone bool `protobuf:"varint,9,opt,name=gates_alone,json=gatesAlone,proto3" json:"gates_alone,omitempty"`
@@ -197,7 +198,8 @@ type PropertySettings struct {
 	EarlyInMinutes *int32 `protobuf:"varint,5,opt,name=early_in_minutes,json=earlyInMinutes,proto3,oneof" json:"early_in_minutes,omitempty"`
 	// 0 to 1440. Default 0.
 	LateOutMinutes *int32 `protobuf:"varint,6,opt,name=late_out_minutes,json=lateOutMinutes,proto3,oneof" json:"late_out_minutes,omitempty"`
-	// 6 to 8. Default 6. Counts for codes drawn from now on.
+	// 6 to 8, or 0: automatic, 8 for doors with a lock that is guessable, 6 for others. Default 0. Counts for codes drawn from now
+	// on.
 	PinLength *int32 `protobuf:"varint,7,opt,name=pin_length,json=pinLength,proto3,oneof" json:"pin_length,omitempty"`
 	// Default false.
 	GatesAlone *bool `protobuf:"varint,8,opt,name=gates_alone,json=gatesAlone,proto3,oneof" json:"gates_alone,omitempty"`
@@ -515,7 +517,7 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\x15owing_threshold_minor\x18\v \x01(\x05R\x13owingThresholdMinor\x129\n" +
 	"\n" +
 	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
-	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\"\xcc\x06\n" +
+	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\"\xd0\x06\n" +
 	"\x10PropertySettings\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12+\n" +
@@ -525,9 +527,10 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\x10early_in_minutes\x18\x05 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\x04R\x0eearlyInMinutes\x88\x01\x01\x129\n" +
 	"\x10late_out_minutes\x18\x06 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\x05R\x0elateOutMinutes\x88\x01\x01\x12-\n" +
+	"\xbaH\a\x1a\x05\x18\xa0\v(\x00H\x05R\x0elateOutMinutes\x88\x01\x01\x121\n" +
 	"\n" +
-	"pin_length\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18\b(\x06H\x06R\tpinLength\x88\x01\x01\x12$\n" +
+	"pin_length\x18\a \x01(\x05B\r\xbaH\n" +
+	"\x1a\b0\x000\x060\a0\bH\x06R\tpinLength\x88\x01\x01\x12$\n" +
 	"\vgates_alone\x18\b \x01(\bH\aR\n" +
 	"gatesAlone\x88\x01\x01\x12F\n" +
 	"\fowing_policy\x18\t \x01(\tB\x1e\xbaH\x1br\x19R\x05blockR\x05allowR\tthresholdH\bR\vowingPolicy\x88\x01\x01\x12F\n" +
