@@ -24449,6 +24449,7 @@ type ReservationMutation struct {
 	space_key               *string
 	created_at              *time.Time
 	updated_at              *time.Time
+	plan_due_at             *time.Time
 	clearedFields           map[string]struct{}
 	names                   map[int64]struct{}
 	removednames            map[int64]struct{}
@@ -25842,6 +25843,55 @@ func (m *ReservationMutation) ResetUpdatedAt() {
 	m.updated_at = nil
 }
 
+// SetPlanDueAt sets the "plan_due_at" field.
+func (m *ReservationMutation) SetPlanDueAt(t time.Time) {
+	m.plan_due_at = &t
+}
+
+// PlanDueAt returns the value of the "plan_due_at" field in the mutation.
+func (m *ReservationMutation) PlanDueAt() (r time.Time, exists bool) {
+	v := m.plan_due_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldPlanDueAt returns the old "plan_due_at" field's value of the Reservation entity.
+// If the Reservation object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *ReservationMutation) OldPlanDueAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldPlanDueAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldPlanDueAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldPlanDueAt: %w", err)
+	}
+	return oldValue.PlanDueAt, nil
+}
+
+// ClearPlanDueAt clears the value of the "plan_due_at" field.
+func (m *ReservationMutation) ClearPlanDueAt() {
+	m.plan_due_at = nil
+	m.clearedFields[reservation.FieldPlanDueAt] = struct{}{}
+}
+
+// PlanDueAtCleared returns if the "plan_due_at" field was cleared in this mutation.
+func (m *ReservationMutation) PlanDueAtCleared() bool {
+	_, ok := m.clearedFields[reservation.FieldPlanDueAt]
+	return ok
+}
+
+// ResetPlanDueAt resets all changes to the "plan_due_at" field.
+func (m *ReservationMutation) ResetPlanDueAt() {
+	m.plan_due_at = nil
+	delete(m.clearedFields, reservation.FieldPlanDueAt)
+}
+
 // AddNameIDs adds the "names" edge to the ReservationName entity by ids.
 func (m *ReservationMutation) AddNameIDs(ids ...int64) {
 	if m.names == nil {
@@ -25930,7 +25980,7 @@ func (m *ReservationMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *ReservationMutation) Fields() []string {
-	fields := make([]string, 0, 27)
+	fields := make([]string, 0, 28)
 	if m.property_id != nil {
 		fields = append(fields, reservation.FieldPropertyID)
 	}
@@ -26012,6 +26062,9 @@ func (m *ReservationMutation) Fields() []string {
 	if m.updated_at != nil {
 		fields = append(fields, reservation.FieldUpdatedAt)
 	}
+	if m.plan_due_at != nil {
+		fields = append(fields, reservation.FieldPlanDueAt)
+	}
 	return fields
 }
 
@@ -26074,6 +26127,8 @@ func (m *ReservationMutation) Field(name string) (ent.Value, bool) {
 		return m.CreatedAt()
 	case reservation.FieldUpdatedAt:
 		return m.UpdatedAt()
+	case reservation.FieldPlanDueAt:
+		return m.PlanDueAt()
 	}
 	return nil, false
 }
@@ -26137,6 +26192,8 @@ func (m *ReservationMutation) OldField(ctx context.Context, name string) (ent.Va
 		return m.OldCreatedAt(ctx)
 	case reservation.FieldUpdatedAt:
 		return m.OldUpdatedAt(ctx)
+	case reservation.FieldPlanDueAt:
+		return m.OldPlanDueAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Reservation field %s", name)
 }
@@ -26335,6 +26392,13 @@ func (m *ReservationMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetUpdatedAt(v)
 		return nil
+	case reservation.FieldPlanDueAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetPlanDueAt(v)
+		return nil
 	}
 	return fmt.Errorf("unknown Reservation field %s", name)
 }
@@ -26464,6 +26528,9 @@ func (m *ReservationMutation) ClearedFields() []string {
 	if m.FieldCleared(reservation.FieldOwnSpaceID) {
 		fields = append(fields, reservation.FieldOwnSpaceID)
 	}
+	if m.FieldCleared(reservation.FieldPlanDueAt) {
+		fields = append(fields, reservation.FieldPlanDueAt)
+	}
 	return fields
 }
 
@@ -26525,6 +26592,9 @@ func (m *ReservationMutation) ClearField(name string) error {
 		return nil
 	case reservation.FieldOwnSpaceID:
 		m.ClearOwnSpaceID()
+		return nil
+	case reservation.FieldPlanDueAt:
+		m.ClearPlanDueAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Reservation nullable field %s", name)
@@ -26614,6 +26684,9 @@ func (m *ReservationMutation) ResetField(name string) error {
 		return nil
 	case reservation.FieldUpdatedAt:
 		m.ResetUpdatedAt()
+		return nil
+	case reservation.FieldPlanDueAt:
+		m.ResetPlanDueAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Reservation field %s", name)

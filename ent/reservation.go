@@ -72,6 +72,8 @@ type Reservation struct {
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// UpdatedAt holds the value of the "updated_at" field.
 	UpdatedAt time.Time `json:"updated_at,omitempty"`
+	// When the access has to be planned again after a change of the property; unset: it is planned.
+	PlanDueAt *time.Time `json:"plan_due_at,omitempty"`
 	// Edges holds the relations/edges for other nodes in the graph.
 	// The values are being populated by the ReservationQuery when eager-loading is set.
 	Edges        ReservationEdges `json:"edges"`
@@ -107,7 +109,7 @@ func (*Reservation) scanValues(columns []string) ([]any, error) {
 			values[i] = new(sql.NullInt64)
 		case reservation.FieldID, reservation.FieldPropertyID, reservation.FieldIntegrationID, reservation.FieldPmsID, reservation.FieldPmsGroupID, reservation.FieldPmsSpaceID, reservation.FieldPmsParentSpaceID, reservation.FieldPmsNumber, reservation.FieldState, reservation.FieldFromDate, reservation.FieldToDate, reservation.FieldOwingCurrency, reservation.FieldSourceName, reservation.FieldChannelManager, reservation.FieldChannelNumber, reservation.FieldOwnSpaceID, reservation.FieldSpaceKey:
 			values[i] = new(sql.NullString)
-		case reservation.FieldPmsUpdatedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt:
+		case reservation.FieldPmsUpdatedAt, reservation.FieldFromAt, reservation.FieldToAt, reservation.FieldCreatedAt, reservation.FieldUpdatedAt, reservation.FieldPlanDueAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -309,6 +311,13 @@ func (_m *Reservation) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.UpdatedAt = value.Time
 			}
+		case reservation.FieldPlanDueAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field plan_due_at", values[i])
+			} else if value.Valid {
+				_m.PlanDueAt = new(time.Time)
+				*_m.PlanDueAt = value.Time
+			}
 		default:
 			_m.selectValues.Set(columns[i], values[i])
 		}
@@ -460,6 +469,11 @@ func (_m *Reservation) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("updated_at=")
 	builder.WriteString(_m.UpdatedAt.Format(time.ANSIC))
+	builder.WriteString(", ")
+	if v := _m.PlanDueAt; v != nil {
+		builder.WriteString("plan_due_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
 	builder.WriteByte(')')
 	return builder.String()
 }

@@ -319,6 +319,20 @@ func (_c *ReservationCreate) SetUpdatedAt(v time.Time) *ReservationCreate {
 	return _c
 }
 
+// SetPlanDueAt sets the "plan_due_at" field.
+func (_c *ReservationCreate) SetPlanDueAt(v time.Time) *ReservationCreate {
+	_c.mutation.SetPlanDueAt(v)
+	return _c
+}
+
+// SetNillablePlanDueAt sets the "plan_due_at" field if the given value is not nil.
+func (_c *ReservationCreate) SetNillablePlanDueAt(v *time.Time) *ReservationCreate {
+	if v != nil {
+		_c.SetPlanDueAt(*v)
+	}
+	return _c
+}
+
 // SetID sets the "id" field.
 func (_c *ReservationCreate) SetID(v string) *ReservationCreate {
 	_c.mutation.SetID(v)
@@ -647,6 +661,10 @@ func (_c *ReservationCreate) createSpec() (*Reservation, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
 		_node.UpdatedAt = value
+	}
+	if value, ok := _c.mutation.PlanDueAt(); ok {
+		_spec.SetField(reservation.FieldPlanDueAt, field.TypeTime, value)
+		_node.PlanDueAt = &value
 	}
 	if nodes := _c.mutation.NamesIDs(); len(nodes) > 0 {
 		edge := &sqlgraph.EdgeSpec{

@@ -467,6 +467,26 @@ func (_u *ReservationUpdate) SetNillableUpdatedAt(v *time.Time) *ReservationUpda
 	return _u
 }
 
+// SetPlanDueAt sets the "plan_due_at" field.
+func (_u *ReservationUpdate) SetPlanDueAt(v time.Time) *ReservationUpdate {
+	_u.mutation.SetPlanDueAt(v)
+	return _u
+}
+
+// SetNillablePlanDueAt sets the "plan_due_at" field if the given value is not nil.
+func (_u *ReservationUpdate) SetNillablePlanDueAt(v *time.Time) *ReservationUpdate {
+	if v != nil {
+		_u.SetPlanDueAt(*v)
+	}
+	return _u
+}
+
+// ClearPlanDueAt clears the value of the "plan_due_at" field.
+func (_u *ReservationUpdate) ClearPlanDueAt() *ReservationUpdate {
+	_u.mutation.ClearPlanDueAt()
+	return _u
+}
+
 // AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
 func (_u *ReservationUpdate) AddNameIDs(ids ...int64) *ReservationUpdate {
 	_u.mutation.AddNameIDs(ids...)
@@ -756,6 +776,12 @@ func (_u *ReservationUpdate) sqlSave(ctx context.Context) (_node int, err error)
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.PlanDueAt(); ok {
+		_spec.SetField(reservation.FieldPlanDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.PlanDueAtCleared() {
+		_spec.ClearField(reservation.FieldPlanDueAt, field.TypeTime)
 	}
 	if _u.mutation.NamesCleared() {
 		edge := &sqlgraph.EdgeSpec{
@@ -1260,6 +1286,26 @@ func (_u *ReservationUpdateOne) SetNillableUpdatedAt(v *time.Time) *ReservationU
 	return _u
 }
 
+// SetPlanDueAt sets the "plan_due_at" field.
+func (_u *ReservationUpdateOne) SetPlanDueAt(v time.Time) *ReservationUpdateOne {
+	_u.mutation.SetPlanDueAt(v)
+	return _u
+}
+
+// SetNillablePlanDueAt sets the "plan_due_at" field if the given value is not nil.
+func (_u *ReservationUpdateOne) SetNillablePlanDueAt(v *time.Time) *ReservationUpdateOne {
+	if v != nil {
+		_u.SetPlanDueAt(*v)
+	}
+	return _u
+}
+
+// ClearPlanDueAt clears the value of the "plan_due_at" field.
+func (_u *ReservationUpdateOne) ClearPlanDueAt() *ReservationUpdateOne {
+	_u.mutation.ClearPlanDueAt()
+	return _u
+}
+
 // AddNameIDs adds the "names" edge to the ReservationName entity by IDs.
 func (_u *ReservationUpdateOne) AddNameIDs(ids ...int64) *ReservationUpdateOne {
 	_u.mutation.AddNameIDs(ids...)
@@ -1579,6 +1625,12 @@ func (_u *ReservationUpdateOne) sqlSave(ctx context.Context) (_node *Reservation
 	}
 	if value, ok := _u.mutation.UpdatedAt(); ok {
 		_spec.SetField(reservation.FieldUpdatedAt, field.TypeTime, value)
+	}
+	if value, ok := _u.mutation.PlanDueAt(); ok {
+		_spec.SetField(reservation.FieldPlanDueAt, field.TypeTime, value)
+	}
+	if _u.mutation.PlanDueAtCleared() {
+		_spec.ClearField(reservation.FieldPlanDueAt, field.TypeTime)
 	}
 	if _u.mutation.NamesCleared() {
 		edge := &sqlgraph.EdgeSpec{

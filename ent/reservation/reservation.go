@@ -68,6 +68,8 @@ const (
 	FieldCreatedAt = "created_at"
 	// FieldUpdatedAt holds the string denoting the updated_at field in the database.
 	FieldUpdatedAt = "updated_at"
+	// FieldPlanDueAt holds the string denoting the plan_due_at field in the database.
+	FieldPlanDueAt = "plan_due_at"
 	// EdgeNames holds the string denoting the names edge name in mutations.
 	EdgeNames = "names"
 	// Table holds the table name of the reservation in the database.
@@ -111,6 +113,7 @@ var Columns = []string{
 	FieldSpaceKey,
 	FieldCreatedAt,
 	FieldUpdatedAt,
+	FieldPlanDueAt,
 }
 
 // ValidColumn reports if the column name is valid (part of the table columns).
@@ -295,6 +298,11 @@ func ByCreatedAt(opts ...sql.OrderTermOption) OrderOption {
 // ByUpdatedAt orders the results by the updated_at field.
 func ByUpdatedAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldUpdatedAt, opts...).ToFunc()
+}
+
+// ByPlanDueAt orders the results by the plan_due_at field.
+func ByPlanDueAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldPlanDueAt, opts...).ToFunc()
 }
 
 // ByNamesCount orders the results by names count.

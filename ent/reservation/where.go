@@ -195,6 +195,11 @@ func UpdatedAt(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldUpdatedAt, v))
 }
 
+// PlanDueAt applies equality check predicate on the "plan_due_at" field. It's identical to PlanDueAtEQ.
+func PlanDueAt(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldPlanDueAt, v))
+}
+
 // PropertyIDEQ applies the EQ predicate on the "property_id" field.
 func PropertyIDEQ(v string) predicate.Reservation {
 	return predicate.Reservation(sql.FieldEQ(FieldPropertyID, v))
@@ -1793,6 +1798,56 @@ func UpdatedAtLT(v time.Time) predicate.Reservation {
 // UpdatedAtLTE applies the LTE predicate on the "updated_at" field.
 func UpdatedAtLTE(v time.Time) predicate.Reservation {
 	return predicate.Reservation(sql.FieldLTE(FieldUpdatedAt, v))
+}
+
+// PlanDueAtEQ applies the EQ predicate on the "plan_due_at" field.
+func PlanDueAtEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldEQ(FieldPlanDueAt, v))
+}
+
+// PlanDueAtNEQ applies the NEQ predicate on the "plan_due_at" field.
+func PlanDueAtNEQ(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNEQ(FieldPlanDueAt, v))
+}
+
+// PlanDueAtIn applies the In predicate on the "plan_due_at" field.
+func PlanDueAtIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldIn(FieldPlanDueAt, vs...))
+}
+
+// PlanDueAtNotIn applies the NotIn predicate on the "plan_due_at" field.
+func PlanDueAtNotIn(vs ...time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotIn(FieldPlanDueAt, vs...))
+}
+
+// PlanDueAtGT applies the GT predicate on the "plan_due_at" field.
+func PlanDueAtGT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGT(FieldPlanDueAt, v))
+}
+
+// PlanDueAtGTE applies the GTE predicate on the "plan_due_at" field.
+func PlanDueAtGTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldGTE(FieldPlanDueAt, v))
+}
+
+// PlanDueAtLT applies the LT predicate on the "plan_due_at" field.
+func PlanDueAtLT(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLT(FieldPlanDueAt, v))
+}
+
+// PlanDueAtLTE applies the LTE predicate on the "plan_due_at" field.
+func PlanDueAtLTE(v time.Time) predicate.Reservation {
+	return predicate.Reservation(sql.FieldLTE(FieldPlanDueAt, v))
+}
+
+// PlanDueAtIsNil applies the IsNil predicate on the "plan_due_at" field.
+func PlanDueAtIsNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldIsNull(FieldPlanDueAt))
+}
+
+// PlanDueAtNotNil applies the NotNil predicate on the "plan_due_at" field.
+func PlanDueAtNotNil() predicate.Reservation {
+	return predicate.Reservation(sql.FieldNotNull(FieldPlanDueAt))
 }
 
 // HasNames applies the HasEdge predicate on the "names" edge.

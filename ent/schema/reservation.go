@@ -45,6 +45,7 @@ func (Reservation) Fields() []ent.Field {
 		field.String("space_key").MaxRuneLen(255).Default("").Comment("The partner's space that counts: the bed or room, else its parent."),
 		created(),
 		moment("updated_at"),
+		field.Time("plan_due_at").Optional().Nillable().SchemaType(momentType).Comment("When the access has to be planned again after a change of the property; unset: it is planned."),
 	}
 }
 
@@ -57,6 +58,7 @@ func (Reservation) Indexes() []ent.Index {
 		index.Fields("integration_id", "pms_id").Unique(),
 		index.Fields("from_at", "property_id"),
 		index.Fields("property_id", "pms_number"),
+		index.Fields("plan_due_at").Annotations(entsql.IndexWhere("plan_due_at IS NOT NULL")),
 		index.Fields("property_id", "state").Annotations(entsql.IndexWhere("state = 'started'")),
 	}
 }

@@ -44,8 +44,8 @@ func ByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) 
 	return ids, nil
 }
 
-// CompleteDays completes the days of reservations by the hours and the time zone that the property has now, plans the access
-// of those that are checked in anew. The PMS changed nothing, so their pmsMeta.updatedAt stays.
+// CompleteDays completes the days of reservations by the hours and the time zone that the property has now, and has the access
+// of those that are checked in planned again. The PMS changed nothing, so their pmsMeta.updatedAt stays.
 func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -59,19 +59,20 @@ func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	if err != nil {
 		return fmt.Errorf("load stays that were given by days: %w", err)
 	}
+	var stays []string
 	for _, row := range rows {
 		moved, err := completeAnew(tx, row, houseOf(house, rules))
 		if err != nil {
 			return err
 		}
-		if !moved || access.State(row.State) != access.Started {
-			continue
-		}
-		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
-			return fmt.Errorf("plan %s anew: %w", row.ID, err)
+		if moved && access.State(row.State) == access.Started {
+			stays = append(stays, row.ID)
 		}
 	}
-	return nil
+	if len(stays) == 0 {
+		return nil
+	}
+	return k.planSome(tx, propertyID, entreservation.IDIn(stays...))
 }
 
 // completeAnew stores in a row what its days are by the hours of the property, and says whether that is something else.

@@ -2,8 +2,10 @@ package reservation
 
 import (
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
+	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
@@ -12,9 +14,17 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Replan plans the access of every checked-in stay anew that a change of the property's settings, of spaces, mapping,
-// doors or locks touches, in the transaction of that change. Days are completed by the hours that the property has now; those
-// of the stays that are not checked in: see [Keeper.CompleteDays].
+const (
+	// planDoors bounds how many doors one transaction plans: a property may have many gates, and each stay may open them all.
+	planDoors = 300
+	// planRetry is for how long a stay is put off that could not be planned.
+	planRetry = time.Minute
+)
+
+// Replan plans the access of the checked-in stays again that a change of the property's settings, of spaces, mapping, doors or
+// locks touches. It plans the first of them in the transaction of that change and marks the others, which [Keeper.PlanDue]
+// plans in transactions of their own. Days are completed by the hours that the property has now; those of stays that are not
+// checked in: see [Keeper.CompleteDays].
 func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
@@ -22,6 +32,82 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if err := access.Unsettle(tx, propertyID); err != nil {
 		return err
 	}
+	which, err := touched(tx, propertyID, t)
+	if err != nil {
+		return err
+	}
+	return k.planSome(tx, propertyID, which)
+}
+
+// planSome marks stays to be planned, and plans the first of them.
+func (k Keeper) planSome(tx *db.Tx, propertyID string, which predicate.Reservation) error {
+	due := entreservation.And(entreservation.PropertyID(propertyID), which)
+	if err := tx.Reservation.Update().Where(due).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("mark the stays to plan: %w", err)
+	}
+	_, err := k.planNext(tx, propertyID, nil)
+	return err
+}
+
+// Due are stays of one property whose access is due to be planned again.
+type Due struct {
+	PropertyID string
+	IDs        []string
+}
+
+// PlanDue plans the next stays that are due, as many as one transaction may plan; without any of them none is due. The mark of
+// a stay is removed in the transaction that plans it, so what a process that is killed did not store is planned by the next. With
+// an error it returns the stays that it could not plan.
+func (k Keeper) PlanDue(tx *db.Tx) (Due, error) {
+	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
+		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
+	if ent.IsNotFound(err) {
+		return Due{}, nil
+	}
+	if err != nil {
+		return Due{}, fmt.Errorf("look for stays to plan: %w", err)
+	}
+	ids, err := k.planNext(tx, first.PropertyID, nil)
+	return Due{PropertyID: first.PropertyID, IDs: ids}, err
+}
+
+// PlanOne plans one stay if it is due.
+func (k Keeper) PlanOne(tx *db.Tx, propertyID, id string) error {
+	_, err := k.planNext(tx, propertyID, []predicate.Reservation{entreservation.ID(id)})
+	return err
+}
+
+// PutOffPlan has a stay planned later that could not be planned.
+func PutOffPlan(tx *db.Tx, propertyID, id string) error {
+	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
+}
+
+// planNext plans the first stays of a property that are due and match which, as many as one transaction may plan.
+func (k Keeper) planNext(tx *db.Tx, propertyID string, which []predicate.Reservation) ([]string, error) {
+	ctx := tx.Context()
+	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count the gates: %w", err)
+	}
+	due := append(which, entreservation.PropertyID(propertyID), entreservation.PlanDueAtLTE(tx.Now()))
+	rows, err := tx.Reservation.Query().Where(due...).
+		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).Limit(max(planDoors/(gates+2), 1)).All(ctx)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	err = tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).ClearPlanDueAt().Exec(ctx)
+	if err != nil {
+		return ids, fmt.Errorf("unmark the stays to plan: %w", err)
+	}
+	return ids, k.plan(tx, propertyID, rows)
+}
+
+// plan plans the access of the checked-in ones of some stays again.
+func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
@@ -30,30 +116,28 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if err != nil {
 		return err
 	}
-	rows, err := touched(tx, propertyID, t)
-	if err != nil {
-		return err
-	}
 	for _, row := range rows {
+		if access.State(row.State) != access.Started {
+			continue
+		}
 		if _, err := completeAnew(tx, row, houseOf(house, rules)); err != nil {
 			return err
 		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
-			return fmt.Errorf("plan %s anew: %w", row.ID, err)
+			return fmt.Errorf("plan %s again: %w", row.ID, err)
 		}
 	}
 	return nil
 }
 
-// touched lists the checked-in stays that name, or have access through, what was touched.
-func touched(tx *db.Tx, propertyID string, t space.Touched) ([]*ent.Reservation, error) {
-	ctx := tx.Context()
-	started := []predicate.Reservation{entreservation.PropertyID(propertyID), entreservation.State(string(access.Started))}
+// touched matches the checked-in stays that name, or have access through, what was touched.
+func touched(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
+	started := entreservation.State(string(access.Started))
 	if t.All {
-		return tx.Reservation.Query().Where(started...).All(ctx)
+		return started, nil
 	}
 	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(t.SpaceIDs...)).
-		Select(entgrant.FieldReservationID).Strings(ctx)
+		Select(entgrant.FieldReservationID).Strings(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the access to spaces: %w", err)
 	}
@@ -62,7 +146,7 @@ func touched(tx *db.Tx, propertyID string, t space.Touched) ([]*ent.Reservation,
 		named = append(named, entreservation.And(entreservation.IntegrationID(e.IntegrationID),
 			entreservation.Or(entreservation.SpaceKey(e.ID), entreservation.PmsParentSpaceID(e.ID))))
 	}
-	return tx.Reservation.Query().Where(append(started, entreservation.Or(named...))...).All(ctx)
+	return entreservation.And(started, entreservation.Or(named...)), nil
 }
 
 // Affected lists the reservations of a property, arriving or staying, that name one of a partner's spaces: a conflict of the mapping

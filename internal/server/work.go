@@ -55,6 +55,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 	return []worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
+		worker.Plans{DB: s.db, Keeper: p.keeper, Log: s.log, Every: s.sweep}.Sweep(),
 		{Name: "windows that end", Every: soon, Run: s.expire},
 		{Name: "links", Every: soon, Run: s.lookAtLinks},
 		{Name: "codes", Every: soon, Run: s.settleCodes},

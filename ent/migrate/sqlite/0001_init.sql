@@ -165,13 +165,15 @@ CREATE INDEX `property_name` ON `properties` (`name`);
 -- create "property_keys" table
 CREATE TABLE `property_keys` (`id` text NOT NULL, `sealed` blob NOT NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create "reservations" table
-CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker` blob NOT NULL, `state` text NOT NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, PRIMARY KEY (`id`));
+CREATE TABLE `reservations` (`id` text NOT NULL, `property_id` text NOT NULL, `integration_id` text NOT NULL, `pms_id` text NOT NULL, `pms_group_id` text NULL, `pms_space_id` text NULL, `pms_parent_space_id` text NULL, `pms_companion_ids` json NULL, `pms_updated_at` datetime NULL, `pms_number` text NOT NULL, `booker` blob NOT NULL, `state` text NOT NULL, `from_date` text NULL, `to_date` text NULL, `from_at` datetime NOT NULL, `to_at` datetime NOT NULL, `adult_count` integer NULL, `child_count` integer NULL, `price_minor` integer NULL, `owing_minor` integer NULL, `owing_currency` text NULL, `source_name` text NULL, `channel_manager` text NULL, `channel_number` text NULL, `own_space_id` text NULL, `space_key` text NOT NULL DEFAULT (''), `created_at` datetime NOT NULL, `updated_at` datetime NOT NULL, `plan_due_at` datetime NULL, PRIMARY KEY (`id`));
 -- create index "reservation_integration_id_pms_id" to table: "reservations"
 CREATE UNIQUE INDEX `reservation_integration_id_pms_id` ON `reservations` (`integration_id`, `pms_id`);
 -- create index "reservation_from_at_property_id" to table: "reservations"
 CREATE INDEX `reservation_from_at_property_id` ON `reservations` (`from_at`, `property_id`);
 -- create index "reservation_property_id_pms_number" to table: "reservations"
 CREATE INDEX `reservation_property_id_pms_number` ON `reservations` (`property_id`, `pms_number`);
+-- create index "reservation_plan_due_at" to table: "reservations"
+CREATE INDEX `reservation_plan_due_at` ON `reservations` (`plan_due_at`) WHERE plan_due_at IS NOT NULL;
 -- create index "reservation_property_id_state" to table: "reservations"
 CREATE INDEX `reservation_property_id_state` ON `reservations` (`property_id`, `state`) WHERE state = 'started';
 -- create "reservation_changes" table

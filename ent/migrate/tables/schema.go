@@ -891,6 +891,7 @@ var (
 		{Name: "space_key", Type: field.TypeString, Size: 255, Default: ""},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "updated_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "plan_due_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}
 	// ReservationsTable holds the schema information for the "reservations" table.
 	ReservationsTable = &schema.Table{
@@ -912,6 +913,14 @@ var (
 				Name:    "reservation_property_id_pms_number",
 				Unique:  false,
 				Columns: []*schema.Column{ReservationsColumns[1], ReservationsColumns[9]},
+			},
+			{
+				Name:    "reservation_plan_due_at",
+				Unique:  false,
+				Columns: []*schema.Column{ReservationsColumns[28]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "plan_due_at IS NOT NULL",
+				},
 			},
 			{
 				Name:    "reservation_property_id_state",

@@ -48,6 +48,7 @@ var acrossProperties = map[string]string{
 	"phone.sweepLinks":             sweep,
 	"reservation.Expect":           sweep,
 	"reservation.ForgetChanges":    sweep,
+	"reservation.Keeper.PlanDue":   sweep,
 	"reservation.LastChange":       sweep,
 	"reservation.Superseded":       sweep,
 	"reservation/readiness.Due":    sweep,

@@ -1,0 +1,121 @@
+package reservation_test
+
+import (
+	"errors"
+	"testing"
+
+	entreservation "latchkey.dev/ent/reservation"
+	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
+)
+
+// due counts the stays that are marked to be planned.
+func (h *house) due() int {
+	h.t.Helper()
+	n, err := h.db.Read().Reservation.Query().Where(entreservation.PlanDueAtNotNil()).Count(h.ctx())
+	h.must(err)
+	return n
+}
+
+// codesAt counts the slots of the lock at a door that are in use.
+func (h *house) codesAt(door string) int {
+	h.t.Helper()
+	n, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-"+door)), entslot.Present(true)).Count(h.ctx())
+	h.must(err)
+	return n
+}
+
+// gate adds a gate for the whole property, with a lock, and has the stays planned again.
+func (h *house) gate(name string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		if err := tx.Gate.Create().SetID(h.at(name)).SetPropertyID(h.id).SetName(name).SetSpaceIds([]string{}).Exec(tx.Context()); err != nil {
+			return err
+		}
+		if err := h.addLock(tx, name); err != nil {
+			return err
+		}
+		return h.keeper().Replan(tx, h.id, space.Touched{All: true})
+	})
+}
+
+// A change of a property with many gates and stays plans some of them at once; the rest survives a process that is killed.
+func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		const gates, stays = 28, 25 // 300 / (29 + 2) = 9 at once
+		h.caps.Slots = 2 * stays
+		h.write(func(tx *db.Tx) error {
+			return tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context())
+		})
+		for i := range stays {
+			h.checkIn("S"+number(i), "bare")
+		}
+		for i := range gates {
+			h.write(func(tx *db.Tx) error {
+				return tx.Gate.Create().SetID(h.at("far" + number(i))).SetPropertyID(h.id).SetName("far" + number(i)).SetSpaceIds([]string{}).Exec(tx.Context())
+			})
+		}
+		h.gate("new")
+		planned := h.codesAt("new")
+		if planned == 0 || planned >= stays/2 || h.due() != stays-planned {
+			t.Fatalf("the change planned %d stays and marked %d of %d", planned, h.due(), stays)
+		}
+		killed := errors.New("killed")
+		err := h.db.Write(h.ctx(), func(tx *db.Tx) error {
+			_, err := h.keeper().PlanDue(tx)
+			return errors.Join(err, killed)
+		})
+		if !errors.Is(err, killed) || h.due() != stays-planned || h.codesAt("new") != planned {
+			t.Fatalf("after a process that was killed %d stays are marked and %d planned: %v", h.due(), h.codesAt("new"), err)
+		}
+		for rounds := 0; h.due() > 0; rounds++ {
+			before := h.due()
+			h.write(func(tx *db.Tx) error { _, err := h.keeper().PlanDue(tx); return err })
+			if done := before - h.due(); done <= 0 || done > planned {
+				t.Fatalf("one transaction planned %d stays, want 1 to %d", done, planned)
+			}
+		}
+		if n := h.codesAt("new"); n != stays {
+			t.Errorf("%d of %d stays have a code at the new gate", n, stays)
+		}
+	})
+}
+
+func TestAStayThatLeftWhileItWasMarkedIsNotPlanned(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.checkIn("A", "r1")
+		h.write(func(tx *db.Tx) error {
+			return tx.Reservation.Update().Where(entreservation.PropertyID(h.id)).SetPlanDueAt(tx.Now()).SetState("processed").Exec(tx.Context())
+		})
+		before := h.codesAt("r1")
+		h.write(func(tx *db.Tx) error {
+			due, err := h.keeper().PlanDue(tx)
+			if len(due.IDs) != 1 || due.PropertyID != h.id {
+				t.Errorf("%+v", due)
+			}
+			return err
+		})
+		if h.due() != 0 || h.codesAt("r1") != before {
+			t.Errorf("%d marked, %d codes after %d", h.due(), h.codesAt("r1"), before)
+		}
+	})
+}
+
+func TestAStayThatIsPutOffHoldsUpNoOther(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.checkIn("A", "r1")
+		h.checkIn("B", "r2")
+		a, b := h.row("A").ID, h.row("B").ID
+		h.write(func(tx *db.Tx) error {
+			err := tx.Reservation.Update().Where(entreservation.PropertyID(h.id)).SetPlanDueAt(tx.Now()).Exec(tx.Context())
+			return errors.Join(err, reservation.PutOffPlan(tx, h.id, a), h.keeper().PlanOne(tx, h.id, a))
+		})
+		var due reservation.Due
+		h.write(func(tx *db.Tx) (err error) { due, err = h.keeper().PlanDue(tx); return err })
+		if len(due.IDs) != 1 || due.IDs[0] != b || h.due() != 1 {
+			t.Errorf("%+v, %d marked", due, h.due())
+		}
+	})
+}
