@@ -68,6 +68,7 @@ const (
 	SpaceShared         Reason = "spaceShared"
 	FormerCode          Reason = "formerCode"
 	LockJammed          Reason = "lockJammed"
+	StayEnded           Reason = "stayEnded"
 	ClockUntrusted      Reason = "clockUntrusted"
 	NoBridge            Reason = "noBridge"
 	SpaceInactive       Reason = "spaceInactive"

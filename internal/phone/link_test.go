@@ -161,6 +161,25 @@ func TestAChallengeServesOnce(t *testing.T) {
 		if err := renew(p, ask()); !fault.Has(err, fault.NotCheckedIn) {
 			t.Errorf("without access: %v", err)
 		}
+		for name, set := range map[string]func(*ent.ReservationUpdate) *ent.ReservationUpdate{
+			"checked out": func(u *ent.ReservationUpdate) *ent.ReservationUpdate { return u.SetState("processed") },
+			"cancelled":   func(u *ent.ReservationUpdate) *ent.ReservationUpdate { return u.SetState("canceled") },
+			"past its end": func(u *ent.ReservationUpdate) *ent.ReservationUpdate {
+				return u.SetState("started").SetToAt(start.Add(-time.Hour))
+			},
+			"confirmed again": func(u *ent.ReservationUpdate) *ent.ReservationUpdate {
+				return u.SetState("confirmed").SetToAt(start.Add(time.Hour))
+			},
+		} {
+			d.change(func(tx *db.Tx) error { return set(tx.Reservation.Update()).Exec(tx.Context()) })
+			want := fault.StayEnded
+			if name == "confirmed again" {
+				want = fault.NotCheckedIn
+			}
+			if err := renew(p, ask()); !fault.Has(err, want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		}
 		used := ask()
 		d.change(func(tx *db.Tx) error { // as a renewal that went well leaves it
 			return tx.Phone.UpdateOneID(row.ID).SetChallengeAt(d.clock.Now().UnixMicro()).Exec(tx.Context())

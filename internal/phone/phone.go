@@ -12,6 +12,7 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entphone "latchkey.dev/ent/phone"
+	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -29,6 +30,7 @@ var (
 	errPhone   = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
 	errShut    = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone was shut out; ask for a new link")
 	errNoStay  = fault.New(fault.Precondition, fault.NotCheckedIn, "this stay has no access now; ask again after check-in")
+	errEnded   = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
 	errNoDoors = fault.New(fault.Precondition, fault.NoLock, "no door of this stay has a lock that opens to a SmartKey")
 )
 
@@ -83,7 +85,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 		return nil, nil, fmt.Errorf("use a link up: %w", err)
 	}
 	k, err := mint(tx, keys, p, key)
-	if fault.Has(err, fault.NotCheckedIn) || fault.Has(err, fault.NoLock) || fault.Has(err, fault.WindowInFuture) {
+	if fault.Has(err, fault.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, fault.NoLock) || fault.Has(err, fault.WindowInFuture) {
 		return p, nil, nil
 	}
 	return p, k, err
@@ -130,12 +132,31 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	return mint(tx, keys, p, key)
 }
 
+// noAccess says why a stay without access has none: it is over, or may still be checked in.
+func noAccess(tx *db.Tx, p *ent.Phone) error {
+	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
+	switch {
+	case ent.IsNotFound(err):
+		return errEnded
+	case err != nil:
+		return fmt.Errorf("load the stay of a phone: %w", err)
+	}
+	switch access.State(stay.State) {
+	case access.Processed, access.Canceled:
+		return errEnded
+	}
+	if !stay.ToAt.After(tx.Now()) {
+		return errEnded
+	}
+	return errNoStay
+}
+
 // mint makes a token for what the phone's stay may open now.
 func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, errNoStay
+		return nil, noAccess(tx, p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load the grant of a phone: %w", err)

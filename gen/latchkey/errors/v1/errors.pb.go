@@ -172,6 +172,8 @@ const (
 	Reason_REASON_SPACES_DISAGREE Reason = 63
 	// The reservation names a dorm without a bed: it gets the door of the dorm alone.
 	Reason_REASON_BED_NOT_ASSIGNED Reason = 64
+	// A phone asked for a SmartKey, and its stay is over: checked out, cancelled or past its end.
+	Reason_REASON_STAY_ENDED Reason = 65
 	// 409. The lock cannot be opened from afar.
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70
 	// 503. The bridge is not connected.
@@ -290,6 +292,7 @@ var (
 		62:  "REASON_LOCK_JAMMED",
 		63:  "REASON_SPACES_DISAGREE",
 		64:  "REASON_BED_NOT_ASSIGNED",
+		65:  "REASON_STAY_ENDED",
 		70:  "REASON_REMOTE_UNLOCK_UNSUPPORTED",
 		71:  "REASON_BRIDGE_OFFLINE",
 		122: "REASON_NODE_UNREACHABLE",
@@ -384,6 +387,7 @@ var (
 		"REASON_LOCK_JAMMED":               62,
 		"REASON_SPACES_DISAGREE":           63,
 		"REASON_BED_NOT_ASSIGNED":          64,
+		"REASON_STAY_ENDED":                65,
 		"REASON_REMOTE_UNLOCK_UNSUPPORTED": 70,
 		"REASON_BRIDGE_OFFLINE":            71,
 		"REASON_NODE_UNREACHABLE":          122,
@@ -548,7 +552,7 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12.\n" +
 	"\adetails\x18\x06 \x03(\v2\x14.google.protobuf.AnyR\adetails\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\a \x01(\tR\trequestId*\xfc\x12\n" +
+	"request_id\x18\a \x01(\tR\trequestId*\x93\x13\n" +
 	"\x06Reason\x12\x16\n" +
 	"\x12REASON_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15REASON_INVALID_FIELDS\x10\x01\x12\x13\n" +
@@ -621,7 +625,8 @@ const file_latchkey_errors_v1_errors_proto_rawDesc = "" +
 	"\x12REASON_FORMER_CODE\x10=\x12\x16\n" +
 	"\x12REASON_LOCK_JAMMED\x10>\x12\x1a\n" +
 	"\x16REASON_SPACES_DISAGREE\x10?\x12\x1b\n" +
-	"\x17REASON_BED_NOT_ASSIGNED\x10@\x12$\n" +
+	"\x17REASON_BED_NOT_ASSIGNED\x10@\x12\x15\n" +
+	"\x11REASON_STAY_ENDED\x10A\x12$\n" +
 	" REASON_REMOTE_UNLOCK_UNSUPPORTED\x10F\x12\x19\n" +
 	"\x15REASON_BRIDGE_OFFLINE\x10G\x12\x1b\n" +
 	"\x17REASON_NODE_UNREACHABLE\x10z\x12\x19\n" +
