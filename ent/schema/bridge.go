@@ -48,7 +48,7 @@ func (Bridge) Fields() []ent.Field {
 
 func (Bridge) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("property_id"),
+		index.Fields("property_id", "id"),
 		index.Fields("unreached_at").Annotations(entsql.IndexWhere("unreached_at IS NOT NULL")),
 	}
 }

@@ -42,7 +42,7 @@ func (Lock) Fields() []ent.Field {
 
 func (Lock) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("property_id"), index.Fields("bridge_id", "address").Unique(),
+		index.Fields("property_id", "id"), index.Fields("bridge_id", "address").Unique(),
 		index.Fields("unreached_at").Annotations(entsql.IndexWhere("unreached_at IS NOT NULL")),
 		index.Fields("offline_told_at").Annotations(entsql.IndexWhere("offline_told_at IS NOT NULL")),
 	}

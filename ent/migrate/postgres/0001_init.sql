@@ -20,8 +20,8 @@ CREATE INDEX "arrival_again_at" ON "arrivals" ("again_at") WHERE (again_at IS NO
 CREATE INDEX "arrival_property_id" ON "arrivals" ("property_id");
 -- create "bridges" table
 CREATE TABLE "bridges" ("id" character varying NOT NULL, "property_id" character varying NOT NULL, "name" character varying NOT NULL, "join_mac" bytea NULL, "join_expires_at" timestamptz NULL, "enrolled_at" timestamptz NULL, "revoked_at" timestamptz NULL, "hpke_key" bytea NULL, "certificate_key" bytea NULL, "previous_key" bytea NULL, "certificate_expires_at" timestamptz NULL, "epoch" bigint NOT NULL DEFAULT 0, "boot_id" character varying NOT NULL DEFAULT '', "software" character varying NOT NULL DEFAULT '', "online" boolean NOT NULL DEFAULT false, "node" character varying NOT NULL DEFAULT '', "offline_reason" character varying NOT NULL DEFAULT 'neverConnected', "last_seen_at" timestamptz NULL, "clock_offset_ms" bigint NOT NULL DEFAULT 0, "event_sequence" bigint NOT NULL DEFAULT 0, "key_set_version" bigint NULL, "key_list_number" bigint NOT NULL DEFAULT 0, "link_at" timestamptz NULL, "unreached_at" timestamptz NULL, "reached_at" timestamptz NULL, "offline_told_at" timestamptz NULL, "created_at" timestamptz NOT NULL, PRIMARY KEY ("id"));
--- create index "bridge_property_id" to table: "bridges"
-CREATE INDEX "bridge_property_id" ON "bridges" ("property_id");
+-- create index "bridge_property_id_id" to table: "bridges"
+CREATE INDEX "bridge_property_id_id" ON "bridges" ("property_id", "id");
 -- create index "bridge_unreached_at" to table: "bridges"
 CREATE INDEX "bridge_unreached_at" ON "bridges" ("unreached_at") WHERE (unreached_at IS NOT NULL);
 -- create index "bridges_join_mac_key" to table: "bridges"
@@ -112,8 +112,8 @@ CREATE TABLE "locks" ("id" character varying NOT NULL, "property_id" character v
 CREATE UNIQUE INDEX "lock_bridge_id_address" ON "locks" ("bridge_id", "address");
 -- create index "lock_offline_told_at" to table: "locks"
 CREATE INDEX "lock_offline_told_at" ON "locks" ("offline_told_at") WHERE (offline_told_at IS NOT NULL);
--- create index "lock_property_id" to table: "locks"
-CREATE INDEX "lock_property_id" ON "locks" ("property_id");
+-- create index "lock_property_id_id" to table: "locks"
+CREATE INDEX "lock_property_id_id" ON "locks" ("property_id", "id");
 -- create index "lock_unreached_at" to table: "locks"
 CREATE INDEX "lock_unreached_at" ON "locks" ("unreached_at") WHERE (unreached_at IS NOT NULL);
 -- create index "locks_door_id_key" to table: "locks"

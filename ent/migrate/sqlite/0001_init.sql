@@ -20,8 +20,8 @@ CREATE INDEX `arrival_again_at` ON `arrivals` (`again_at`) WHERE again_at IS NOT
 CREATE TABLE `bridges` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `join_mac` blob NULL, `join_expires_at` datetime NULL, `enrolled_at` datetime NULL, `revoked_at` datetime NULL, `hpke_key` blob NULL, `certificate_key` blob NULL, `previous_key` blob NULL, `certificate_expires_at` datetime NULL, `epoch` integer NOT NULL DEFAULT (0), `boot_id` text NOT NULL DEFAULT (''), `software` text NOT NULL DEFAULT (''), `online` bool NOT NULL DEFAULT (false), `node` text NOT NULL DEFAULT (''), `offline_reason` text NOT NULL DEFAULT ('neverConnected'), `last_seen_at` datetime NULL, `clock_offset_ms` integer NOT NULL DEFAULT (0), `event_sequence` integer NOT NULL DEFAULT (0), `key_set_version` integer NULL, `key_list_number` integer NOT NULL DEFAULT (0), `link_at` datetime NULL, `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "bridges_join_mac_key" to table: "bridges"
 CREATE UNIQUE INDEX `bridges_join_mac_key` ON `bridges` (`join_mac`);
--- create index "bridge_property_id" to table: "bridges"
-CREATE INDEX `bridge_property_id` ON `bridges` (`property_id`);
+-- create index "bridge_property_id_id" to table: "bridges"
+CREATE INDEX `bridge_property_id_id` ON `bridges` (`property_id`, `id`);
 -- create index "bridge_unreached_at" to table: "bridges"
 CREATE INDEX `bridge_unreached_at` ON `bridges` (`unreached_at`) WHERE unreached_at IS NOT NULL;
 -- create "codes" table
@@ -110,8 +110,8 @@ CREATE INDEX `keystatus_ends_at` ON `key_statuses` (`ends_at`);
 CREATE TABLE `locks` (`id` text NOT NULL, `property_id` text NOT NULL, `name` text NOT NULL, `named` bool NOT NULL DEFAULT (false), `kind` text NOT NULL DEFAULT ('lock'), `bridge_id` text NOT NULL, `address` text NOT NULL, `model` text NOT NULL DEFAULT (''), `door_id` text NULL, `door_since` datetime NULL, `capabilities` json NOT NULL, `status` json NOT NULL, `generation` integer NOT NULL DEFAULT (0), `unreached_at` datetime NULL, `reached_at` datetime NULL, `offline_told_at` datetime NULL, `battery_told_at` datetime NULL, `clock_told_at` datetime NULL, `created_at` datetime NOT NULL, PRIMARY KEY (`id`));
 -- create index "locks_door_id_key" to table: "locks"
 CREATE UNIQUE INDEX `locks_door_id_key` ON `locks` (`door_id`);
--- create index "lock_property_id" to table: "locks"
-CREATE INDEX `lock_property_id` ON `locks` (`property_id`);
+-- create index "lock_property_id_id" to table: "locks"
+CREATE INDEX `lock_property_id_id` ON `locks` (`property_id`, `id`);
 -- create index "lock_bridge_id_address" to table: "locks"
 CREATE UNIQUE INDEX `lock_bridge_id_address` ON `locks` (`bridge_id`, `address`);
 -- create index "lock_unreached_at" to table: "locks"

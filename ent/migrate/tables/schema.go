@@ -126,9 +126,9 @@ var (
 		PrimaryKey: []*schema.Column{BridgesColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "bridge_property_id",
+				Name:    "bridge_property_id_id",
 				Unique:  false,
-				Columns: []*schema.Column{BridgesColumns[1]},
+				Columns: []*schema.Column{BridgesColumns[1], BridgesColumns[0]},
 			},
 			{
 				Name:    "bridge_unreached_at",
@@ -605,9 +605,9 @@ var (
 		PrimaryKey: []*schema.Column{LocksColumns[0]},
 		Indexes: []*schema.Index{
 			{
-				Name:    "lock_property_id",
+				Name:    "lock_property_id_id",
 				Unique:  false,
-				Columns: []*schema.Column{LocksColumns[1]},
+				Columns: []*schema.Column{LocksColumns[1], LocksColumns[0]},
 			},
 			{
 				Name:    "lock_bridge_id_address",
