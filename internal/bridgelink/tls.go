@@ -85,8 +85,8 @@ func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
 // connection for two hours. Small shared buffers matter with thousands of idle streams.
 func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.Creds(credentials.NewTLS(config)),
-		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.Creds(newInTurn(config, newGate(usualHandshakes()))),
+		grpc.ConnectionTimeout(handshakeTime),
 		grpc.MaxConcurrentStreams(8),
 		grpc.MaxHeaderListSize(16 << 10),
 		grpc.MaxRecvMsgSize(messageMax),

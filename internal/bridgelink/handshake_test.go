@@ -1,0 +1,141 @@
+package bridgelink
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/lock"
+)
+
+// shaking is a listener that shakes hands, one at a time.
+type shaking struct {
+	*site
+	turns  *gate
+	client *tls.Config
+	creds  inTurn
+}
+
+func newShaking(t *testing.T) *shaking {
+	s := newSite(t, "sqlite")
+	ca, err := x509.ParseCertificate(s.ca.Certificate())
+	s.must(err)
+	roots := x509.NewCertPool()
+	roots.AddCert(ca)
+	h := &shaking{site: s, turns: newGate(limits{work: 1, wait: 5, time: patience})}
+	h.client = &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: lock.ServerName, NextProtos: []string{"h2"},
+		Certificates: []tls.Certificate{s.enrol("front").cert},
+	}
+	h.creds = newInTurn(TLS(s.ca, clock.System), h.turns)
+	return h
+}
+
+// begin begins a handshake with a client, and returns what became of it on the server.
+func (h *shaking) begin(client func(net.Conn)) <-chan error {
+	h.t.Helper()
+	ours, theirs := net.Pipe()
+	h.t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := h.creds.ServerHandshake(ours)
+		done <- err
+	}()
+	go client(theirs)
+	return done
+}
+
+func (h *shaking) good(c net.Conn) {
+	if err := tls.Client(c, h.client).Handshake(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// await waits for the end of a handshake.
+func (h *shaking) await(done <-chan error) error {
+	h.t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		h.t.Fatal("the handshake does not end")
+	}
+	return nil
+}
+
+// A client that says nothing, half of its first message, or nothing after it keeps no other waiting, and no failed handshake
+// keeps its turn.
+func TestHandshakesTakeTurns(t *testing.T) {
+	h := newShaking(t)
+	h.begin(func(net.Conn) {})
+	h.begin(func(c net.Conn) { _, _ = c.Write([]byte{22, 3, 1, 5}) })
+	stalled, over := make(chan struct{}), make(chan struct{})
+	defer close(over)
+	h.begin(func(c net.Conn) {
+		_ = tls.Client(&stalling{Conn: c, stalled: stalled, over: over}, h.client).Handshake()
+	})
+	<-stalled
+	garbage := h.begin(func(c net.Conn) {
+		_, _ = c.Write(make([]byte, 100))
+		_, _ = io.Copy(io.Discard, c)
+	})
+	if err := h.await(garbage); err == nil {
+		t.Error("garbage passed the handshake")
+	}
+	stranger := h.client.Clone()
+	stranger.Certificates = nil
+	without := h.begin(func(c net.Conn) {
+		_ = tls.Client(c, stranger).Handshake()
+		_, _ = io.Copy(io.Discard, c)
+	})
+	if err := h.await(without); err == nil {
+		t.Error("a client without a certificate passed the handshake")
+	}
+	for range 3 {
+		if err := h.await(h.begin(h.good)); err != nil {
+			t.Error(err)
+		}
+	}
+	if h.turns.working != 0 || h.turns.waiting() != 0 {
+		t.Errorf("%d work and %d wait at the end", h.turns.working, h.turns.waiting())
+	}
+}
+
+// stalling is a client that reads the server's answer and then says nothing more.
+type stalling struct {
+	net.Conn
+	said          bool
+	stalled, over chan struct{}
+}
+
+func (c *stalling) Write(b []byte) (int, error) {
+	if !c.said {
+		c.said = true
+		return c.Conn.Write(b)
+	}
+	close(c.stalled)
+	<-c.over
+	return 0, net.ErrClosed
+}
+
+func TestHandshakeWaitsForItsTurn(t *testing.T) {
+	h := newShaking(t)
+	if err := h.turns.enter(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done := h.begin(h.good)
+	h.until("the handshake waits", func() bool { return h.turns.waiting() == 1 })
+	select {
+	case err := <-done:
+		t.Errorf("the handshake ended without a turn: %v", err)
+	default:
+	}
+	h.turns.leave()
+	if err := h.await(done); err != nil {
+		t.Error(err)
+	}
+}
