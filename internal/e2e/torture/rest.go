@@ -184,6 +184,10 @@ func (w *world) explain(ctx context.Context, s *stay, complete bool) {
 			openings[i].Lost = openings[i].Lost || site.lost(p.At)
 		}
 	}
+	w.count.add("explanations", 1)
+	if e.Truncated {
+		w.count.add("explanations truncated", 1)
+	}
 	w.count.add("explain steps", len(e.Steps))
 	w.count.add("openings compared", len(openings))
 	for _, what := range judgeExplanation(e, s.told, openings, complete) {
