@@ -321,13 +321,16 @@ func (l *loader) read(e *ent.Event) Happening {
 			h.Changed = append(h.Changed, s)
 		}
 	}
-	h.Planned = plannedDoors(e)
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
 		door, _ := d.(map[string]any)
 		doorID, _ := door["doorId"].(string)
 		if door["reason"] == string(fault.LockOffline) {
 			h.Waiting = append(h.Waiting, doorID)
+		}
+		switch slot.Evidence(fmt.Sprint(door["pin"])) {
+		case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Used, slot.Unconfirmed:
+			h.Coming = append(h.Coming, doorID)
 		}
 		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != string(fault.MovingOut) {
 			h.Has = append(h.Has, doorID)

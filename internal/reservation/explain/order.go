@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -112,7 +113,7 @@ func (s span) has(at time.Time) bool {
 }
 
 // spans are from when to when a code of the stay was on a lock at a door, as far as it is known from the happenings so far. A plan
-// names no lock: while nothing is known of the code, any lock at the door counts.
+// names no lock: until something is known of the code that it plans, any lock at the door counts.
 type spans map[spot]span
 
 // spot is a lock at a door.
@@ -125,14 +126,15 @@ func (all spans) has(h Happening) bool {
 
 // learn takes in the next happening in stored order. It reports whether a code of the stay is new at a door.
 func (all spans) learn(h Happening) (begins bool) {
-	for _, doorID := range h.Waiting {
-		if at := (spot{"", doorID}); !all.knows(doorID) {
-			all[at] = span{from: h.At, to: h.At, open: true}
+	for at, s := range all {
+		over := h.endsStay() || h.ofPlan() && !slices.Contains(h.Coming, at.doorID) || h.ofCode() && !h.FormerLock && h.DoorID == at.doorID
+		if at.lockID == "" && s.open && over {
+			all[at] = span{from: s.from, to: h.At}
 		}
 	}
-	for at, s := range all {
-		if at.lockID == "" && s.open && (h.Planned != nil && !slices.Contains(h.Planned, at.doorID) || h.ofCode() && !h.FormerLock && h.DoorID == at.doorID) {
-			all[at] = span{from: s.from, to: h.At}
+	for _, doorID := range h.Coming {
+		if !all.open(doorID) {
+			all[spot{"", doorID}] = span{from: h.At, to: h.At, open: true}
 		}
 	}
 	if !h.ofCode() {
@@ -154,14 +156,24 @@ func (all spans) learn(h Happening) (begins bool) {
 	return begins
 }
 
-// knows reports whether anything is known of a code at a door.
-func (all spans) knows(doorID string) bool {
-	for at := range all {
-		if at.doorID == doorID {
+// open reports whether a code of the stay is at a door, or comes to it.
+func (all spans) open(doorID string) bool {
+	for at, s := range all {
+		if at.doorID == doorID && s.open {
 			return true
 		}
 	}
 	return false
+}
+
+// ofPlan reports whether a happening is an access plan.
+func (h Happening) ofPlan() bool {
+	return slices.Contains([]event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed}, h.Kind)
+}
+
+// endsStay reports whether a happening takes the right to all doors.
+func (h Happening) endsStay() bool {
+	return h.Kind == event.ReservationChanged && h.State != access.Started
 }
 
 // ofCode reports whether a happening says something of the stay's present code for a door, on any lock.

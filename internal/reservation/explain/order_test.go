@@ -152,7 +152,7 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 		return Happening{At: at(minute), Kind: kind, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"}
 	}
 	plan := func(minute int, kind event.Kind, doors ...string) Happening {
-		return Happening{At: at(minute), Kind: kind, Planned: doors, Has: doors}
+		return Happening{At: at(minute), Kind: kind, Coming: doors, Has: doors}
 	}
 	stranger := func(minute int) Happening {
 		return Happening{At: at(minute), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}
@@ -166,8 +166,12 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(10, event.LockOffline), link(12, event.LockOnline), evidence(9, room, slot.Removed)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "9 lock codeRemoved Room 1", "10 bridge lockOffline Room 1", "12 bridge lockOnline Room 1"},
 		},
-		"a late report says that the code was there before the lock was lost": {
-			[]Happening{plan(1, event.AccessIssued, room), link(3, event.LockOffline), link(5, event.LockOnline), evidence(2, room, slot.Verified), link(7, event.LockOffline)},
+		"the lock is lost while the code is on its way": {
+			[]Happening{plan(1, event.AccessIssued, room), link(3, event.LockOffline), evidence(2, room, slot.Sent)},
+			[]string{"1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 bridge lockOffline Room 1"},
+		},
+		"a late report says that a code was there before the lock was lost": {
+			[]Happening{{At: at(1), Kind: event.AccessIssued}, link(3, event.LockOffline), link(5, event.LockOnline), evidence(2, room, slot.Verified), link(7, event.LockOffline)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "7 bridge lockOffline Room 1"},
 		},
 		"the stay moves out of the room in which others were seen": {

@@ -65,7 +65,7 @@ type Happening struct {
 	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
 	FormerLock, FormerCode bool
 	Reason                 string
-	Planned                []string // of a plan: its doors
+	Coming                 []string // of a plan: the doors whose lock has a code of the stay, or shall get one
 	Has                    []string // of a plan: the doors that the stay has a right to, and is not leaving
 	Waiting                []string // of a plan: the doors whose lock could not be reached then
 
@@ -180,7 +180,7 @@ func (t *teller) next(h Happening) []Step {
 	}
 	switch h.Kind {
 	case event.ReservationChanged:
-		if h.State != access.Started {
+		if h.endsStay() {
 			t.mine = nil
 		}
 		return changes(h)

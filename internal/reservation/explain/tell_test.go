@@ -98,7 +98,7 @@ func TestSteps(t *testing.T) {
 		},
 		{
 			"a lock that was away when the code was made",
-			stay(Happening{At: at(1), Kind: event.AccessIssued, Waiting: []string{room}}, Happening{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, evidence(9, room, slot.Verified)),
+			stay(Happening{At: at(1), Kind: event.AccessIssued, Waiting: []string{room}, Coming: []string{room}}, Happening{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, evidence(9, room, slot.Verified)),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 latchkey lockOffline Room 1", "8 bridge lockOnline Room 1", "9 lock codeVerified Room 1"},
 		},
 		{
