@@ -34,7 +34,7 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	w.count.add("presses", 1)
 	h.story.add(w.began, "types %s at %s (%s): opened %v %s", pin, l.address, w.doorName(p.Doors[0]), p.Answer.Opened, p.Answer.Reason)
 	if p.Answer.Opened {
-		h.typed = append(h.typed, opening{At: p.At, Lock: l.address, Door: p.Doors[0], Before: p.Doors[1:], Owed: l.bridgeKnows(p.Answer.Slot)})
+		h.typed = append(h.typed, opening{At: p.At, Lock: l.address, Door: p.Doors[0], Before: p.Doors[1:], Owed: l.bridgeKnows(p.Answer.Slot, p.At)})
 		h.served = true
 	}
 	after, err := who.read(ctx, w)

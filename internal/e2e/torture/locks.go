@@ -79,13 +79,13 @@ func (l *lockState) cleared(number uint32) {
 	delete(l.known, number)
 }
 
-// bridgeKnows reports whether the bridge knows whose code is in a slot: its own operation put one there, it lived long enough
-// to store that, and nobody has changed the lock by hand since.
-func (l *lockState) bridgeKnows(number uint32) bool {
+// bridgeKnows reports whether the bridge knew at a time whose code was in a slot: its own operation put one there, it lived and had
+// the time to store that, and nobody has changed the lock by hand since.
+func (l *lockState) bridgeKnows(number uint32, at time.Time) bool {
 	l.mu.Lock()
 	op, known := l.known[number]
 	l.mu.Unlock()
-	return known && !l.site.killedBetween(op.began, op.ended.Add(storing))
+	return known && at.Sub(op.ended) >= storing && !l.site.killedBetween(op.began, op.ended.Add(storing))
 }
 
 // byHand notes which PINs a deed took off the lock.
