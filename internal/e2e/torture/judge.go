@@ -43,7 +43,9 @@ type press struct {
 	Doors  []string // the door of the lock first, empty if it has none; then those that it hung on before
 	PIN    string
 	Former bool // the holder is no longer shown this PIN
-	Unable bool // this lock was changed by hand, or the code served its one use: it need not open
+	// Unable: this lock was changed by hand, or the code served its one use. It need not open; if it does, nobody but the bridge
+	// can know that it is not the code that was set by hand.
+	Unable bool
 	Latest time.Time
 	Native bool // the lock closes by its own clock after Latest, whatever became of the service and the bridge
 	Said   statement

@@ -49,7 +49,7 @@ func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose
 	}
 	if p.Answer.Opened {
 		o := &h.typed[len(h.typed)-1]
-		o.Owed = o.Owed || !p.Former && p.saysSure()
+		o.Owed = o.Owed || !p.Former && !p.Unable && p.saysSure()
 	}
 	if rule := judge(p); rule != "" {
 		w.tellPress(rule, h, l, p)
