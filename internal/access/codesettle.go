@@ -270,7 +270,7 @@ func SettleCodes(w Settler, limit int) (int, error) {
 		return 0, fmt.Errorf("look for codes whose time has come: %w", err)
 	}
 	for _, c := range due {
-		err := w.Tx.Part(func() error { _, err := w.SettleCode(c); return err })
+		err := w.Tx.Savepoint(func() error { _, err := w.SettleCode(c); return err })
 		if err == nil {
 			continue
 		}

@@ -40,7 +40,7 @@ func Expire(w Settler, limit int) (int, error) {
 func (w Settler) each(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
 	n := 0
 	for _, g := range grants {
-		switch err := w.Tx.Part(func() error { return do(g) }); {
+		switch err := w.Tx.Savepoint(func() error { return do(g) }); {
 		case err == nil:
 			n++
 		case w.Tx.Context().Err() != nil:

@@ -11,35 +11,35 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Check says whether the database answers and stores changes. A fault of the storage that a change has met is reported
-// until a probe is stored: a full disk refuses changes while queries go on.
+// Check returns nil if the database answers and stores changes. After a change met a fault of the storage, Check returns that
+// fault until a probe could be stored: a full disk refuses changes while queries still work.
 func (d *DB) Check(ctx context.Context) error {
 	if err := d.engine.check(ctx); err != nil {
 		return Explain(err)
 	}
-	return d.trouble.check(func() error { return d.probe(ctx) })
+	return d.storageState.check(func() error { return d.probe(ctx) })
 }
 
-// trouble is the last fault of the storage that a change has met.
-type trouble struct {
+// storageState holds the latest fault of the storage that a change met.
+type storageState struct {
 	fault  atomic.Pointer[fault.Fault]
 	mu     sync.Mutex // held during a probe
 	probed time.Time
-	row    string // the id of what a probe stores
+	row    string // the id of the row that a probe stores
 }
 
-// probesApart is the least time between two probes, however often Check is called.
-const probesApart = 2 * time.Second
+// probeInterval is the shortest time between two probes, however often Check is called.
+const probeInterval = 2 * time.Second
 
-// note remembers a fault of the storage.
-func (t *trouble) note(err error) {
-	if f, ok := fault.Of(err); ok && isTrouble(f) {
+// note records err if it is a fault of the storage.
+func (t *storageState) note(err error) {
+	if f, ok := fault.Of(err); ok && isStorageFault(f) {
 		t.fault.Store(f)
 	}
 }
 
-// check returns the remembered fault. It forgets the fault after a probe that is stored.
-func (t *trouble) check(probe func() error) error {
+// check returns the recorded fault, and clears it after a successful probe.
+func (t *storageState) check(probe func() error) error {
 	if t.fault.Load() == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (t *trouble) check(probe func() error) error {
 	if last == nil {
 		return nil
 	}
-	if time.Since(t.probed) >= probesApart {
+	if time.Since(t.probed) >= probeInterval {
 		t.probed = time.Now()
 		err := probe()
 		if err == nil {
@@ -61,9 +61,10 @@ func (t *trouble) check(probe func() error) error {
 	return fault.Err(t.fault.Load())
 }
 
-// isTrouble tells the faults of the storage from those of a change. [fault.Fault.With] copies a fault, so the message identifies it.
-func isTrouble(f *fault.Fault) bool {
-	for _, known := range []*fault.Fault{errAway, errUnknown, errStandby, errFull, errCrowded, errSlow, errDisk} {
+// isStorageFault reports whether f is a fault of the storage rather than of a change. It compares messages because
+// [fault.Fault.With] copies a fault.
+func isStorageFault(f *fault.Fault) bool {
+	for _, known := range []*fault.Fault{errDisconnected, errUnknown, errStandby, errFull, errTooManyConns, errSlow, errDisk} {
 		if f.Message == known.Message {
 			return true
 		}
@@ -71,19 +72,19 @@ func isTrouble(f *fault.Fault) bool {
 	return false
 }
 
-// probe stores 64 KiB, so that the database needs room for it, and deletes it. Each process has a row of its own.
+// probe stores 64 KiB, which fails on a full disk, and deletes it. Each process uses a row of its own.
 func (d *DB) probe(ctx context.Context) error {
 	filler := make([]byte, 64<<10)
-	_, _ = rand.Read(filler) // random, because PostgreSQL compresses; it never fails
+	_, _ = rand.Read(filler) // random, because PostgreSQL compresses; Read never fails
 	remove := func(tx *Tx) error {
-		_, err := tx.Secret.Delete().Where(secret.ID(d.trouble.row)).Exec(tx.Context())
+		_, err := tx.Secret.Delete().Where(secret.ID(d.storageState.row)).Exec(tx.Context())
 		return err
 	}
 	err := d.engine.write(ctx, func(tx *Tx) error {
-		if err := remove(tx); err != nil { // of a probe that could not
+		if err := remove(tx); err != nil { // left by a probe that could not delete its row
 			return err
 		}
-		return tx.Secret.Create().SetID(d.trouble.row).SetSealed(filler).Exec(tx.Context())
+		return tx.Secret.Create().SetID(d.storageState.row).SetSealed(filler).Exec(tx.Context())
 	})
 	if err == nil {
 		err = d.engine.write(ctx, remove)

@@ -11,26 +11,26 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// Several processes share a PostgreSQL database, and their machines' clocks may differ. So what is stored and what is judged
-// by the time goes by one clock, the database's: each process follows it, see [clock.Follower]. SQLite has one process, whose
-// clock it is. A clock that is given by [Config] is taken as it is.
+// Several processes share a PostgreSQL database, and the clocks of their machines may differ. So each process follows one
+// clock, that of the database: see [clock.Follower]. SQLite has one process, which uses its own clock. A clock in [Config]
+// overrides both.
 
-// uncertain is how long a measurement of the database's clock may take to count.
-const uncertain = time.Second
+// slowestAnswer is the longest round trip for which a measurement of the database's clock is accepted.
+const slowestAnswer = time.Second
 
-// followed is the follower that the processes of this database need, nil: none.
-func followed(cfg Config) *clock.Follower {
+// newFollower returns the clock that follows a PostgreSQL database, nil for SQLite or with a configured clock.
+func newFollower(cfg Config) *clock.Follower {
 	if cfg.Clock != nil || strings.HasPrefix(cfg.URL, "sqlite:") {
 		return nil
 	}
 	return clock.Follow(cmp.Or(cfg.Wall, clock.System))
 }
 
-// Clock is the clock of every change.
+// Clock returns the clock that stamps every change.
 func (d *DB) Clock() clock.Clock { return d.cfg.Clock }
 
-// SyncClock measures the database's clock, corrected by half of the time that the answer took, and returns how far this
-// machine's clock is ahead of it. Without a clock to follow it is 0.
+// SyncClock measures the clock of the database, corrected by half of the round trip, and returns how far the clock of this
+// machine is ahead. It returns 0 if this process follows no clock.
 func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 	if d.follower == nil {
 		return 0, nil
@@ -41,17 +41,17 @@ func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 		return 0, fmt.Errorf("read the database's clock: %w", err)
 	}
 	answered := time.Now()
-	if answered.Sub(asked) > uncertain {
-		return 0, errUncertain
+	if answered.Sub(asked) > slowestAnswer {
+		return 0, errSlowAnswer
 	}
 	d.follower.Measured(reference, asked, answered)
 	return cmp.Or(d.cfg.Wall, clock.System).Now().Sub(d.follower.Now()), nil
 }
 
-var errUncertain = errors.New("the database answered too slowly to tell its time")
+var errSlowAnswer = errors.New("the database answered too slowly to tell its time")
 
-// DatabaseNow is the time by the database's own clock, asked now. Whether others are still alive is written and judged by it:
-// a clock that follows may be wrong for a while when its machine was suspended. See [Tx.Now] for everything else.
+// DatabaseNow asks the database for its time. Use it to write and judge whether other processes are alive: a following clock
+// may be wrong for a while after its machine was suspended. Use [Tx.Now] for everything else.
 func (t *Tx) DatabaseNow() (now time.Time, err error) {
 	if !t.follows {
 		return t.now, nil

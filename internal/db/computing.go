@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// errComputes is what Write answers in tests if a closure computes for too long.
+// errComputes is the error of Write in tests if a closure computes for too long.
 var errComputes = errors.New("db: a closure of Write computes for too long while all other changes wait")
 
 // computingLimit is how long a closure may compute between two statements, in nanoseconds of CPU time. 0: unlimited.
 var computingLimit atomic.Int64
 
-// computingReport is called with what was found.
+// computingReport receives the violations.
 var computingReport atomic.Pointer[func(error)]
 
-// LimitComputing makes Write fail, in the whole process, if a closure computes for longer than limit without using the
-// database, and calls report. Time in which the closure waits for the processor does not count. It is for tests: each
-// closure is tied to a thread of its own, which makes Write slower.
+// LimitComputing makes every Write of the process fail, and calls report, if its closure computes for longer than limit
+// between two statements. Only CPU time counts, not the wait for a processor. It is for tests: it locks each closure to an OS
+// thread, which makes Write slower.
 func LimitComputing(limit time.Duration, report func(error)) {
 	computingReport.Store(&report)
 	computingLimit.Store(int64(limit))
 }
 
-// computing measures the CPU time of a closure between its statements. A nil one measures nothing.
+// computing measures the CPU time of a closure between its statements. A nil *computing measures nothing.
 type computing struct {
 	limit  time.Duration
-	since  time.Duration // CPU time of the thread when the closure went on after its last statement
+	since  time.Duration // CPU time of the thread after the last statement
 	most   time.Duration
 	before string // the statement after the longest computation; "": the end of the closure
 }
 
-// startComputing begins to measure the closure that the calling goroutine is about to run. Call stop when it has ended.
+// startComputing starts to measure the closure that the calling goroutine is about to run. Call stop after it.
 func startComputing() *computing {
 	limit := time.Duration(computingLimit.Load())
 	if limit == 0 {
@@ -60,7 +60,7 @@ func (c *computing) resume() {
 	}
 }
 
-// stop ends the measurement and reports a closure that computed for too long.
+// stop ends the measurement and reports a closure that computed for longer than the limit.
 func (c *computing) stop() error {
 	if c == nil {
 		return nil

@@ -8,13 +8,13 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// A closure that computes between its statements holds up every other change: each such one is a failure of its test.
+// A closure that computes between its statements blocks every other change, so it fails its test.
 func TestClosuresThatComputeFail(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		for name, change := range map[string]func(*db.Tx) error{
-			"at the end":          func(tx *db.Tx) error { return errors.Join(put("end")(tx), compute()) },
-			"before a statement":  func(tx *db.Tx) error { return errors.Join(compute(), put("before")(tx)) },
-			"between two of them": func(tx *db.Tx) error { return errors.Join(put("one")(tx), compute(), put("two")(tx)) },
+			"at the end":          func(tx *db.Tx) error { return errors.Join(put("end")(tx), computeTooLong()) },
+			"before a statement":  func(tx *db.Tx) error { return errors.Join(computeTooLong(), put("before")(tx)) },
+			"between two of them": func(tx *db.Tx) error { return errors.Join(put("one")(tx), computeTooLong(), put("two")(tx)) },
 		} {
 			if err := d.Write(t.Context(), change); !errors.Is(err, db.ErrComputes) {
 				t.Errorf("%s: %v", name, err)
@@ -30,8 +30,8 @@ func TestClosuresThatComputeFail(t *testing.T) {
 	})
 }
 
-// compute uses more CPU time than a closure may.
-func compute() error {
+// computeTooLong uses more CPU time than a closure may.
+func computeTooLong() error {
 	for begun := db.ThreadTime(); db.ThreadTime()-begun <= dbtest.Computing; {
 	}
 	return nil

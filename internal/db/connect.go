@@ -15,32 +15,32 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// connectTimeout bounds an attempt to connect to one host where the URL says nothing else. A host that hangs accepts
-// connections and never answers, so that without a bound no other host would be tried.
+// connectTimeout bounds an attempt to connect to one host, unless the URL sets another bound. A host that hangs accepts
+// connections and never answers; without a bound no other host would be tried.
 const connectTimeout = 3 * time.Second
 
-// aliveness finds a host that vanished without a word after some 15 seconds; the system's default is 2 hours.
-var aliveness = net.KeepAliveConfig{Enable: true, Idle: 6 * time.Second, Interval: 3 * time.Second, Count: 3}
+// keepAlive detects a host that vanished silently within about 15 seconds; the system's default is 2 hours.
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 6 * time.Second, Interval: 3 * time.Second, Count: 3}
 
-// prepare completes the settings of a URL.
-func prepare(c *pgx.ConnConfig) {
+// applyDefaults sets what the URL leaves open.
+func applyDefaults(c *pgx.ConnConfig) {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = connectTimeout
 	}
-	if len(hostsOf(c)) > 1 && c.ValidateConnect == nil { // of several hosts only the primary takes changes
+	if len(hostsOf(c)) > 1 && c.ValidateConnect == nil { // of several hosts only the primary accepts changes
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	c.DialFunc = (&net.Dialer{KeepAliveConfig: aliveness}).DialContext
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 }
 
-// afterConnect prepares a session: times are read in UTC, and the server ends the session when its client vanished or
-// holds a transaction open for longer than a change may take. Such a session would keep its row locks from other nodes.
+// afterConnect prepares a session. Times are read in UTC. The server ends the session when the client vanished, or when it
+// holds a transaction open for longer than a change may take: its row locks would block other nodes.
 func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
 	settings := []string{
-		"tcp_keepalives_idle", seconds(aliveness.Idle), "tcp_keepalives_interval", seconds(aliveness.Interval), "tcp_keepalives_count", strconv.Itoa(aliveness.Count),
+		"tcp_keepalives_idle", seconds(keepAlive.Idle), "tcp_keepalives_interval", seconds(keepAlive.Interval), "tcp_keepalives_count", strconv.Itoa(keepAlive.Count),
 	}
 	const idle = "idle_in_transaction_session_timeout"
 	if _, chosen := c.Config().RuntimeParams[idle]; !chosen {
@@ -51,7 +51,7 @@ func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration)
 	return Set(ctx, c, settings...)
 }
 
-// Set changes settings of a session, given as names and values.
+// Set changes settings of a session. The arguments alternate between names and values.
 func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	statement, args := "SELECT ", make([]any, 0, len(settings))
 	for i := 0; i < len(settings); i += 2 {
@@ -68,20 +68,20 @@ func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 func seconds(d time.Duration) string      { return strconv.Itoa(int(d / time.Second)) }
 func milliseconds(d time.Duration) string { return strconv.Itoa(int(d / time.Millisecond)) }
 
-// host is one server of a URL that may name several, with the ways to encrypt the connection to it in the order to try.
+// host is one server of a URL that may name several. tls lists the ways to encrypt the connection, in the order to try.
 type host struct {
 	name string
 	port uint16
 	tls  []*tls.Config
 }
 
-func (h host) is(other host) bool { return h.name == other.name && h.port == other.port }
+func (h host) isSame(other host) bool { return h.name == other.name && h.port == other.port }
 
 // hostsOf lists the servers of a URL.
 func hostsOf(c *pgx.ConnConfig) []host {
 	all := []host{{c.Host, c.Port, []*tls.Config{c.TLSConfig}}}
 	for _, f := range c.Fallbacks {
-		if last := &all[len(all)-1]; last.is(host{name: f.Host, port: f.Port}) {
+		if last := &all[len(all)-1]; last.isSame(host{name: f.Host, port: f.Port}) {
 			last.tls = append(last.tls, f.TLSConfig)
 			continue
 		}
@@ -90,7 +90,7 @@ func hostsOf(c *pgx.ConnConfig) []host {
 	return all
 }
 
-// tryHosts sets which servers a connection tries, in order.
+// tryHosts sets the servers that a connection attempt tries, in order.
 func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	var all []*pgconn.FallbackConfig
 	for _, h := range hosts {
@@ -101,33 +101,33 @@ func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	c.Host, c.Port, c.TLSConfig, c.Fallbacks = all[0].Host, all[0].Port, all[0].TLSConfig, all[1:]
 }
 
-// preferring moves one server to the front.
-func preferring(first host, hosts []host) []host {
-	if i := slices.IndexFunc(hosts, first.is); i > 0 {
+// moveToFront returns hosts with first at the front.
+func moveToFront(first host, hosts []host) []host {
+	if i := slices.IndexFunc(hosts, first.isSame); i > 0 {
 		return slices.Concat(hosts[i:i+1], hosts[:i], hosts[i+1:])
 	}
 	return hosts
 }
 
-// tracker knows the network connections of the pool, and can close those that queries wait on.
-type tracker struct {
+// connTracker tracks the network connections of the pool, so that it can close those that queries wait on.
+type connTracker struct {
 	dial pgconn.DialFunc
 	mu   sync.Mutex
-	open map[*tracked]struct{}
+	open map[*trackedConn]struct{}
 }
 
-// tracked is a connection that its tracker knows until it is closed.
-type tracked struct {
+// trackedConn is a connection that its tracker lists until it is closed.
+type trackedConn struct {
 	net.Conn
-	by *tracker
+	by *connTracker
 }
 
-func (t *tracker) dialTracked(ctx context.Context, network, address string) (net.Conn, error) {
+func (t *connTracker) dialTracked(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := t.dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	c := &tracked{conn, t}
+	c := &trackedConn{conn, t}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.open[c] = struct{}{}
@@ -135,15 +135,15 @@ func (t *tracker) dialTracked(ctx context.Context, network, address string) (net
 }
 
 // Close closes the connection.
-func (c *tracked) Close() error {
+func (c *trackedConn) Close() error {
 	c.by.mu.Lock()
 	delete(c.by.open, c)
 	c.by.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// closeAll closes every connection at once. Queries on them fail.
-func (t *tracker) closeAll() {
+// closeAll closes every connection. Queries on them fail at once.
+func (t *connTracker) closeAll() {
 	t.mu.Lock()
 	all := slices.Collect(maps.Keys(t.open))
 	t.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// crashChild names, for a child of this test binary, the database to write to.
+// crashChild is the environment variable with the database that a child process of this test writes to.
 const crashChild = "LATCHKEY_TEST_CRASH_URL"
 
-// writeUntilKilled prints each row's id once its Write has returned.
+// writeUntilKilled writes rows and prints the id of each one after its Write has returned.
 func writeUntilKilled(url string) {
 	d, err := db.Open(context.Background(), db.Config{URL: url})
 	if err != nil {
@@ -71,7 +71,7 @@ func TestKilledWriterKeepsWhatItAcknowledged(t *testing.T) {
 	})
 }
 
-// killAfter lets a child write and kills it with SIGKILL after it has acknowledged n rows.
+// killAfter starts a child that writes, kills it with SIGKILL after it has acknowledged n rows, and returns their ids.
 func killAfter(t *testing.T, url string, n int) []string {
 	t.Helper()
 	child := exec.Command(os.Args[0])

@@ -1,6 +1,5 @@
-// Package db opens the database and is the only way to change it. The same calls
-// work on SQLite (one file, callers share commits) and on PostgreSQL (one
-// serializable transaction per call).
+// Package db opens the database and runs all changes to it. The same calls work on SQLite (one file; concurrent callers share
+// a commit) and on PostgreSQL (one serializable transaction per call).
 package db
 
 import (
@@ -23,21 +22,20 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Config says which database to open. Zero fields take the defaults named here.
+// Config selects a database and its limits. Zero fields take the defaults given here.
 type Config struct {
-	// URL is "sqlite:PATH" or "postgres://...". A PATH is taken as it is, relative
-	// to the working directory.
+	// URL is "sqlite:PATH" or "postgres://...". PATH is relative to the working directory.
 	URL string
 	// WriteTimeout bounds one call of Write, its retries included. Default 10 s.
 	WriteTimeout time.Duration
-	// QueueSize bounds the callers of Write that wait; one more is refused at once. Default 1024.
+	// QueueSize bounds the callers of Write that wait; the next one is refused at once. Default 1024.
 	QueueSize int
 	// MaxConns bounds PostgreSQL connections. Default 16. SQLite has one writer and four readers.
 	MaxConns int
-	// CheckEvery is how often PostgreSQL is pinged, to leave a host that hangs. Default 2 s.
+	// CheckEvery is the interval between pings of PostgreSQL. They detect a host that hangs. Default 2 s.
 	CheckEvery time.Duration
-	// Around runs around every call of Write, and calls write once. The context it hands on carries what belongs to every
-	// change and must not be forgotten in one: who is told of it after the commit, where its time is noted. Default: nothing.
+	// Around wraps every call of Write and must call write once. It can add values to the context that every change needs,
+	// such as the subscriber to notify after the commit or the timer that measures it. Default: no wrapper.
 	Around func(ctx context.Context, write func(ctx context.Context) error) error
 	Clock  clock.Clock  // default: with SQLite clock.System, with PostgreSQL one that follows the database's
 	Wall   clock.Clock  // this machine's clock, for a test to set; default clock.System
@@ -51,12 +49,12 @@ type DB struct {
 	cfg    Config
 	log    *slog.Logger
 
-	follower *clock.Follower // of the database's clock; nil: there is none to follow
+	follower *clock.Follower // follows the clock of the database; nil when this process uses its own clock
 
-	trouble trouble
+	storageState storageState
 }
 
-// engine is what the two databases do differently.
+// engine is the part that differs between SQLite and PostgreSQL.
 type engine interface {
 	dialect() string
 	write(ctx context.Context, fn func(*Tx) error) error
@@ -69,19 +67,18 @@ type engine interface {
 	close() error
 }
 
-// ErrClosed is what Write answers after Close.
+// ErrClosed is the error of Write after Close.
 var ErrClosed = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again on another").Retry(time.Second)
 
-// errBusy is what Write answers when QueueSize callers wait already.
+// errBusy is the error of Write when QueueSize callers already wait.
 var errBusy = fault.New(fault.Unavailable, fault.UnavailableReason, "too many changes are waiting to be stored; try again shortly").Retry(time.Second)
 
-// errNested is what Write answers inside a Write, where waiting would never end.
+// errNested is the error of a Write inside a Write, which would wait for itself forever.
 var errNested = errors.New("db: Write called inside Write; pass the *Tx on instead")
 
-// Open opens the database and checks that it answers. It does not touch the schema:
-// see [DB.EnsureSchema].
+// Open opens the database and checks that it answers. It does not change the schema: see [DB.EnsureSchema].
 func Open(ctx context.Context, cfg Config) (*DB, error) {
-	follower := followed(cfg)
+	follower := newFollower(cfg)
 	if follower != nil {
 		cfg.Clock = follower
 	}
@@ -100,14 +97,14 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		return nil, fmt.Errorf("open database %s: %w", Redact(cfg.URL), err)
 	}
 	read := ent.NewClient(ent.Driver(readDriver{conn(e.dialect(), e.reader()), e.dialect()}))
-	d := &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, follower: follower, trouble: trouble{row: "probe-" + rand.Text()}}
+	d := &DB{engine: e, read: read, cfg: cfg, log: cfg.Logger, follower: follower, storageState: storageState{row: "probe-" + rand.Text()}}
 	if _, err := d.SyncClock(ctx); err != nil {
 		d.log.Warn("the database's clock could not be measured; using this machine's for now", "error", err)
 	}
 	return d, nil
 }
 
-// Missing tells whether an embedded database was not made yet, which Open would do.
+// Missing reports whether url names an SQLite file that does not exist yet. Open would create it.
 func Missing(url string) bool {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok {
@@ -140,11 +137,11 @@ func (c Config) withDefaults() Config {
 }
 
 // Redact returns a database URL without its password, for logs.
-func Redact(raw string) string {
-	if strings.HasPrefix(raw, "sqlite:") {
-		return raw
+func Redact(openRaw string) string {
+	if strings.HasPrefix(openRaw, "sqlite:") {
+		return openRaw
 	}
-	u, err := url.Parse(raw)
+	u, err := url.Parse(openRaw)
 	if err != nil {
 		return "(unreadable URL)"
 	}
@@ -158,15 +155,16 @@ func Redact(raw string) string {
 	return u.Redacted()
 }
 
-// Read is the client for queries outside a change. It sees every change whose Write
-// has returned, and refuses to change anything.
+// Read returns the client for queries outside a change. It sees every change whose Write has returned, and it refuses to
+// change anything.
 func (d *DB) Read() *ent.Client { return d.read }
 
-// Write runs fn in a transaction and returns after the commit is durable, or with
-// the error for which nothing was stored. fn may run more than once, so its effects
-// are the transaction's and [Tx.After]'s alone; it must query through tx only, under
-// tx.Context(), and never wait for anything else. A caller whose ctx ends before fn
-// starts gets ctx.Err(); once started, the outcome is waited for.
+// Write runs fn in a transaction. It returns nil after the commit is durable, or the error because of which nothing was
+// stored.
+//
+// fn may run more than once, so it must have no side effects except through the transaction and [Tx.After]. It must query
+// only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns
+// ctx.Err(). Once fn has started, Write waits for the outcome.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if ctx.Value(changeKey{}) != nil {
 		return errNested
@@ -175,36 +173,36 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 		return err
 	}
 	if d.cfg.Around == nil {
-		return d.store(ctx, fn)
+		return d.writeOnce(ctx, fn)
 	}
-	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.store(ctx, fn) })
+	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.writeOnce(ctx, fn) })
 }
 
-func (d *DB) store(ctx context.Context, fn func(tx *Tx) error) error {
-	err := Explain(d.engine.write(ctx, fenced(ctx, fn)))
-	d.trouble.note(err)
+// writeOnce runs one change, maps storage errors to faults and records them for [DB.Check].
+func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
+	err := Explain(d.engine.write(ctx, withFence(ctx, fn)))
+	d.storageState.note(err)
 	return err
 }
 
-// Dialect is dialect.SQLite or dialect.Postgres.
+// Dialect returns dialect.SQLite or dialect.Postgres.
 func (d *DB) Dialect() string { return d.engine.dialect() }
 
-// SQLite reports whether the database is the embedded one.
+// SQLite reports whether the database is an embedded SQLite file.
 func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 
-// JobPools returns what the job queue works on: on SQLite the writer's own pool of
-// one connection, so that jobs and Write queue up for it fairly, on PostgreSQL the
-// pool. One of the two is nil. Nothing else may use them.
+// JobPools returns the pool for the job queue; the other result is nil. On SQLite it is the writer's pool of one connection,
+// so that jobs and Write share that connection fairly. Only the job queue may use it.
 func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
 
-// Pool is how the connections are used; on SQLite, those of queries.
+// Pool describes how busy the connections are; on SQLite, the connections of readers.
 type Pool struct {
 	Limit, InUse int
 	Waits        int64         // how often a query found no free connection
-	Waited       time.Duration // for how long, together
+	Waited       time.Duration // total time that queries waited
 }
 
-// Pool tells how the connections are used.
+// Pool reports how busy the connections are.
 func (d *DB) Pool() Pool {
 	if _, pool := d.engine.pools(); pool != nil {
 		s := pool.Stat()
@@ -214,7 +212,8 @@ func (d *DB) Pool() Pool {
 	return Pool{Limit: s.MaxOpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
-// Reruns is how many times changes were run again because PostgreSQL found that they collided. On SQLite none do.
+// Reruns counts the changes that ran a second time because PostgreSQL found a conflict between transactions. It is 0 on
+// SQLite.
 func (d *DB) Reruns() int64 {
 	if p, ok := d.engine.(*postgres); ok {
 		return p.reruns.Load()
@@ -222,5 +221,5 @@ func (d *DB) Reruns() int64 {
 	return 0
 }
 
-// Close stores what waits, then closes. Later calls of Write answer [ErrClosed].
+// Close finishes the waiting changes, then closes the database. Later calls of Write return [ErrClosed].
 func (d *DB) Close() error { return d.engine.close() }

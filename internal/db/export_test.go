@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// ErrComputes is what Write answers in tests if a closure computes for too long.
+// ErrComputes is the error of Write in tests if a closure computes for too long.
 var ErrComputes = errComputes
 
-// ThreadTime is the CPU time of the calling thread.
+// ThreadTime returns the CPU time of the calling thread.
 func ThreadTime() time.Duration { return threadTime() }
 
-// LogMost is where the writer copies the log itself.
-const LogMost = logMost
+// LogMax is the length of the log at which the writer itself runs a checkpoint.
+const LogMax = logMax
 
-// Waiting is how many callers stand in SQLite's line.
+// Waiting counts the callers that wait for SQLite's writer.
 func Waiting(d *DB) int { return len(d.engine.(*sqlite).group.queue) }
 
-// CopyFrom has the log copied from so many pages on.
-func CopyFrom(d *DB, pages int64) { d.engine.(*sqlite).copier.pages.Store(pages) }
+// CheckpointFrom sets the length of the log, in pages, from which the checkpointer copies it.
+func CheckpointFrom(d *DB, pages int64) { d.engine.(*sqlite).checkpointer.pages.Store(pages) }
 
-// LogLength is how many pages the write-ahead log has.
+// LogLength returns the number of pages in the write-ahead log.
 func LogLength(t *testing.T, d *DB) (pages int) {
 	t.Helper()
 	var busy, copied int
@@ -31,19 +31,19 @@ func LogLength(t *testing.T, d *DB) (pages int) {
 	return pages
 }
 
-// ProbeNow lets the next Check probe, however short ago the last probe was.
-func ProbeNow(d *DB) { d.trouble.probed = time.Time{} }
+// ProbeNow makes the next Check probe, however recent the last probe was.
+func ProbeNow(d *DB) { d.storageState.probed = time.Time{} }
 
-// URL is the address that a database was opened at.
+// URL returns the address at which a database was opened.
 func URL(d *DB) string { return d.cfg.URL }
 
-// FillDisk lets SQLite's file grow no more, as a full disk does.
+// FillDisk stops SQLite's file from growing, as a full disk does.
 func FillDisk(t *testing.T, d *DB) { limitPages(t, d, 1) }
 
-// MakeRoom takes the limit of FillDisk away.
+// MakeRoom removes the limit of FillDisk.
 func MakeRoom(t *testing.T, d *DB) { limitPages(t, d, 1<<30) }
 
-// limitPages limits the size of SQLite's file. It never becomes smaller than what is used.
+// limitPages limits the size of SQLite's file, at least to its present size.
 func limitPages(t *testing.T, d *DB, pages int) {
 	t.Helper()
 	if _, err := d.engine.(*sqlite).writer.ExecContext(t.Context(), fmt.Sprint("PRAGMA max_page_count = ", pages)); err != nil {

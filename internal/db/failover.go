@@ -9,13 +9,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// checkEvery is how often the server is pinged where the configuration says nothing else. It has twice as long to answer.
+// checkEvery is the default interval between pings. The server has twice as long to answer.
 const checkEvery = 2 * time.Second
 
-// connect opens a connection outside of the pool, and has the pool prefer the host that it leads to.
+// connect opens a connection outside of the pool, and makes the pool try the same host first.
 func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 	var failed error
-	for _, h := range preferring(*p.first.Load(), p.hosts) {
+	for _, h := range moveToFront(*p.first.Load(), p.hosts) {
 		c := p.config.Copy()
 		tryHosts(c, h)
 		conn, err := pgx.ConnectConfig(ctx, c)
@@ -24,31 +24,31 @@ func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 				p.first.Store(&h)
 				return conn, h, nil
 			}
-			closeSoon(ctx, conn)
+			closeWithTimeout(ctx, conn)
 		}
 		failed = errors.Join(failed, err)
 	}
 	return nil, host{}, failed
 }
 
-// closeSoon closes a connection whose server may not answer.
-func closeSoon(ctx context.Context, conn *pgx.Conn) {
+// closeWithTimeout closes a connection whose server may not answer.
+func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = conn.Close(ctx)
 }
 
-// watch pings the server on a connection of its own until ctx ends. A host that hangs or vanished sends no error: queries
-// on its connections wait for their own deadlines, and the pool hands these connections out again and again.
+// watch pings the server on a connection of its own until ctx ends. A host that hangs or vanished sends no error: queries on
+// its connections would wait for their own deadlines, and the pool would hand these connections out again.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
-	defer close(p.watched)
+	defer close(p.watchDone)
 	for sleep(ctx, p.every) {
 		var err error
 		if conn != nil {
 			if err = p.ping(ctx, conn); err == nil {
 				continue
 			}
-			closeSoon(ctx, conn)
+			closeWithTimeout(ctx, conn)
 		}
 		silent := isTimeout(err)
 		var now host
@@ -56,10 +56,10 @@ func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 			break
 		}
 		switch {
-		case err == nil && now.is(at) && silent:
+		case err == nil && now.isSame(at) && silent:
 			p.log.Warn("a connection to the database went silent; idle connections are replaced", "host", at.name)
 			p.pool.Reset()
-		case err == nil && !now.is(at), isTimeout(err):
+		case err == nil && !now.isSame(at), isTimeout(err):
 			p.log.Error("the database moved or hangs; all connections to it are closed", "from", at.name, "to", now.name, "error", err)
 			p.pool.Reset()
 			p.connections.closeAll()
@@ -69,7 +69,7 @@ func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 		}
 	}
 	if conn != nil {
-		closeSoon(ctx, conn)
+		closeWithTimeout(ctx, conn)
 	}
 }
 
@@ -83,7 +83,7 @@ func isTimeout(err error) bool {
 	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// sleep waits and reports whether ctx lives on.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -95,8 +95,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Connect opens a connection to PostgreSQL outside of the pool, as what lasts as long as a session needs it: a lock of the
-// session. The caller closes it.
+// Connect opens a connection to PostgreSQL outside of the pool, for state that lasts as long as a session, such as a session
+// lock. The caller closes it.
 func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	p, ok := d.engine.(*postgres)
 	if !ok {

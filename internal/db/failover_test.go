@@ -10,9 +10,9 @@ import (
 	"latchkey.dev/internal/db/pgtemp"
 )
 
-// A primary that hangs answers nothing and ends no connection. What waits for it is told so, and what comes later is
-// stored by the promoted standby.
-func TestAHungPrimaryIsLeftForThePromotedOne(t *testing.T) {
+// A primary that hangs answers nothing and closes no connection. Waiting changes fail with an error that says so, and later
+// changes are stored by the promoted standby.
+func TestFailoverFromAHungPrimary(t *testing.T) {
 	primary, err := pgtemp.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -17,14 +17,12 @@ import (
 )
 
 const (
-	groupMax  = 128                   // changes that share a commit
+	groupMax  = 128                   // most changes that share a commit
 	groupSpan = 20 * time.Millisecond // no further change joins a commit after this
 )
 
-// group is SQLite's writer: callers that wait at the same time share one transaction
-// and one commit. One goroutine owns the transaction; each closure runs on its
-// caller's goroutine when it is given its turn, so that a panic stays with the caller
-// who caused it.
+// group is the writer of SQLite: callers that wait at the same time share one transaction and one commit. One goroutine owns
+// the transaction. Each closure runs on the goroutine of its caller, so that a panic reaches the caller that caused it.
 type group struct {
 	pool    *sql.DB
 	client  *ent.Client
@@ -50,15 +48,15 @@ type ticket struct {
 	ctx   context.Context
 	fn    func(*Tx) error
 	state atomic.Int32
-	turn  chan transaction // writer → caller: run now, in this one
+	turn  chan transaction // writer → caller: run fn now, in this transaction
 	ran   chan struct{}    // caller → writer: fn has returned or panicked
 	final chan error       // writer → caller: the outcome
 	err   error            // of the last run
 	tx    *Tx              // of the last run
 }
 
-// transaction is one of the writer's. What is asked of its connection costs less than what is asked of sql.Tx, which has a
-// goroutine watch each query.
+// transaction is a transaction of the writer. Its own statements run on the connection, because sql.Tx starts a goroutine to
+// watch each query.
 type transaction struct {
 	sql  *sql.Tx
 	conn *sql.Conn
@@ -133,14 +131,14 @@ func (g *group) enqueue(t *ticket) error {
 	}
 }
 
-// run is the caller's side of a turn.
+// run executes the ticket's closure on the caller's goroutine.
 func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
 	t.tx = newTx(ctx, g.client, tx.sql, tx.conn, g.clock.Now(), g.changes)
 	returned := false
 	defer func() {
-		if !returned { // a panic or runtime.Goexit passes through us to the caller
+		if !returned { // a panic or runtime.Goexit continues in the caller
 			t.state.Store(gone)
 		}
 		t.ran <- struct{}{}
@@ -152,18 +150,18 @@ func (g *group) run(t *ticket, tx transaction) {
 func (g *group) loop() {
 	defer close(g.done)
 	for t := range g.queue {
-		g.batch(t)
+		g.commitBatch(t)
 	}
 }
 
-// batch runs first and whoever else waits in one transaction and tells each the outcome.
-func (g *group) batch(first *ticket) {
+// commitBatch runs first and the tickets that wait behind it in one transaction, and sends each caller its outcome.
+func (g *group) commitBatch(first *ticket) {
 	if !first.state.CompareAndSwap(waiting, started) {
 		return
 	}
-	members, err := g.shared(first)
-	if errors.Is(err, errSpoilt) {
-		members, err = g.again(members)
+	members, err := g.runTogether(first)
+	if errors.Is(err, errBatchFailed) {
+		members, err = g.rerunSingly(members)
 	}
 	if err == nil {
 		for _, t := range members {
@@ -171,21 +169,22 @@ func (g *group) batch(first *ticket) {
 		}
 		return
 	}
-	g.changes.undo()
+	g.changes.invalidate()
 	if len(members) > 1 {
 		g.log.Warn("shared commit failed; its changes run again one by one", "changes", len(members), "error", err)
 	}
 	for _, t := range members {
-		g.alone(t, err)
+		g.runSolo(t, err)
 	}
 }
 
-// errSpoilt is a transaction that had to be given up because one of several changes failed after it had written.
-var errSpoilt = errors.New("db: a change failed after it had written")
+// errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
+var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// shared runs tickets until none waits, then commits. An error means that nothing of it is stored. None has a savepoint,
-// which costs as much as a statement and a copy of each page: changes that fail have seldom written anything before.
-func (g *group) shared(first *ticket) (members []*ticket, err error) {
+// runTogether runs tickets until none waits, then commits. An error means that nothing is stored. The tickets have no
+// savepoints, because a savepoint costs as much as a statement and a copy of each page, and a change that fails has seldom
+// written before.
+func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	tx, err := g.begin()
 	if err != nil {
 		return []*ticket{first}, err
@@ -195,7 +194,7 @@ func (g *group) shared(first *ticket) (members []*ticket, err error) {
 		members = append(members, t)
 		if g.turn(tx, t) && t.tx.wrote() {
 			if err = tx.rollback(); err == nil && len(members) > 1 {
-				err = errSpoilt
+				err = errBatchFailed
 			}
 			return members, err
 		}
@@ -203,8 +202,9 @@ func (g *group) shared(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// again runs tickets anew and whoever else waits, each behind a savepoint, so that one that fails leaves the others alone.
-func (g *group) again(members []*ticket) ([]*ticket, error) {
+// rerunSingly runs the tickets a second time, and the ones that wait by now, each within a savepoint, so that one that fails
+// does not affect the others.
+func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()
 	if err != nil {
 		return members, err
@@ -212,7 +212,7 @@ func (g *group) again(members []*ticket) ([]*ticket, error) {
 	begun := time.Now()
 	for i := 0; i < len(members); i++ {
 		if t := members[i]; t.state.Load() != gone {
-			if err := g.guarded(tx, t); err != nil {
+			if err := g.withSavepoint(tx, t); err != nil {
 				return members, errors.Join(err, tx.rollback())
 			}
 		}
@@ -225,7 +225,7 @@ func (g *group) again(members []*ticket) ([]*ticket, error) {
 	return members, tx.commit()
 }
 
-// turn has t run in tx, and says whether that failed.
+// turn lets t run in tx and reports whether it failed.
 func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	t.err = nil
 	t.turn <- tx
@@ -233,8 +233,8 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	return t.err != nil || t.state.Load() == gone
 }
 
-// next is the next ticket whose caller is still there. It waits for none, but lets callers that could run at once come
-// as far as the queue: a commit for more of them costs each less.
+// next returns the next ticket whose caller still waits, or nil. It does not block, but it yields the processor once so that
+// runnable callers can enqueue: a commit for more changes costs less per change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {
@@ -257,15 +257,14 @@ func (g *group) next(have int, begun time.Time) *ticket {
 	return nil
 }
 
-// guarded gives t its turn behind a savepoint. An error means that the transaction is
-// lost: SQLite rolls all of it back by itself when a statement is interrupted or the
-// disk fails, and the savepoint is gone with it.
-func (g *group) guarded(tx transaction, t *ticket) error {
+// withSavepoint runs t within a savepoint. An error means that the transaction is lost: SQLite rolls back all of it, with the
+// savepoint, when a statement is interrupted or the disk fails.
+func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	if err := tx.exec("SAVEPOINT change"); err != nil {
 		return err
 	}
 	if g.turn(tx, t) {
-		g.changes.undo()
+		g.changes.invalidate()
 		if err := tx.exec("ROLLBACK TO change"); err != nil {
 			return err
 		}
@@ -273,8 +272,8 @@ func (g *group) guarded(tx transaction, t *ticket) error {
 	return tx.exec("RELEASE change")
 }
 
-// alone runs t in a transaction of its own, after the shared one was lost for reason.
-func (g *group) alone(t *ticket, reason error) {
+// runSolo runs t in a transaction of its own, after the shared transaction failed with reason.
+func (g *group) runSolo(t *ticket, reason error) {
 	if t.state.Load() == gone {
 		return
 	}
@@ -297,7 +296,7 @@ func (g *group) alone(t *ticket, reason error) {
 	}
 }
 
-// rollback ends tx; that SQLite has done so already is no error.
+// rollback ends tx. It ignores that SQLite has already rolled back by itself.
 func rollback(tx *sql.Tx) error {
 	err := tx.Rollback()
 	if errors.Is(err, sql.ErrTxDone) || (err != nil && isNoTransaction(err)) {
@@ -306,7 +305,7 @@ func rollback(tx *sql.Tx) error {
 	return err
 }
 
-// close lets the queue run dry and ends the writer.
+// close runs the queued changes and stops the writer.
 func (g *group) close() {
 	g.mu.Lock()
 	if !g.closed {

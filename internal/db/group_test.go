@@ -26,15 +26,15 @@ func together(t *testing.T, d *db.DB, fns ...func(*db.Tx) error) []error {
 	var wg sync.WaitGroup
 	for i, fn := range fns {
 		wg.Go(func() { errs[i] = d.Write(context.Background(), fn) })
-		awaitLine(d, i+1)
+		awaitQueued(d, i+1)
 	}
 	release()
 	wg.Wait()
 	return errs
 }
 
-// noted returns a closure that puts id and notes which transaction it ran in.
-func noted(id string, seen *sync.Map) func(*db.Tx) error {
+// putAndRecord returns a closure that puts id and records in seen which transaction it ran in.
+func putAndRecord(id string, seen *sync.Map) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
 		seen.Store(id, tx.SQL())
 		return put(id)(tx)
@@ -44,7 +44,7 @@ func noted(id string, seen *sync.Map) func(*db.Tx) error {
 func TestWaitingCallersShareACommit(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	var seen sync.Map
-	for _, err := range together(t, d, noted("a", &seen), noted("b", &seen), noted("c", &seen)) {
+	for _, err := range together(t, d, putAndRecord("a", &seen), putAndRecord("b", &seen), putAndRecord("c", &seen)) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -59,7 +59,7 @@ func TestWaitingCallersShareACommit(t *testing.T) {
 	}
 }
 
-func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
+func TestLostTransactionIsRerunSingly(t *testing.T) {
 	lose := map[string]func(*db.Tx) error{
 		"the closure ends the transaction": func(tx *db.Tx) error {
 			_, err := tx.SQL().Exec("ROLLBACK")
@@ -77,7 +77,7 @@ func TestALostTransactionIsRunAgainOneByOne(t *testing.T) {
 	}
 	for name, culprit := range lose {
 		t.Run(name, func(t *testing.T) {
-			d := impatient(t)
+			d := openWithShortTimeout(t)
 			mustWrite(t, d, func(tx *db.Tx) error {
 				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY);
 					CREATE TABLE child (n integer REFERENCES parent (n) DEFERRABLE INITIALLY DEFERRED)`)
@@ -147,8 +147,8 @@ func TestNothingIsStoredAfterSQLiteRolledBack(t *testing.T) {
 	}
 }
 
-// The first change of a commit has no savepoint by which it would be noticed that SQLite rolled all of it back.
-func TestAFirstChangeThatHidesALossIsNotStored(t *testing.T) {
+// The first change of a commit has no savepoint that would reveal that SQLite rolled back the transaction.
+func TestFirstChangeThatHidesARollbackIsNotStored(t *testing.T) {
 	for name, lose := range map[string]func(*db.Tx) error{
 		"a statement rolls back by itself": func(tx *db.Tx) error {
 			_, err := tx.ExecContext(tx.Context(), `INSERT OR ROLLBACK INTO parent VALUES (1)`)
@@ -165,7 +165,7 @@ func TestAFirstChangeThatHidesALossIsNotStored(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := impatient(t)
+			d := openWithShortTimeout(t)
 			mustWrite(t, d, func(tx *db.Tx) error {
 				_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY); CREATE TABLE twice (n integer); INSERT INTO parent VALUES (1)`)
 				return err
@@ -199,7 +199,7 @@ func TestAFirstChangeThatHidesALossIsNotStored(t *testing.T) {
 					return err
 				})
 			})
-			awaitLine(d, 1)
+			awaitQueued(d, 1)
 			close(free)
 			wg.Wait()
 			if hidden == nil || runs != 1 {
@@ -237,12 +237,12 @@ func TestPanicAndGoexitInASharedCommit(t *testing.T) {
 		})
 	}
 	leave(func() { panic("boom") })
-	awaitLine(d, 1)
+	awaitQueued(d, 1)
 	leave(runtime.Goexit)
-	awaitLine(d, 2)
+	awaitQueued(d, 2)
 	var err error
 	wg.Go(func() { err = d.Write(context.Background(), put("kept")) })
-	awaitLine(d, 3)
+	awaitQueued(d, 3)
 	release()
 	wg.Wait()
 	if err != nil {
@@ -253,7 +253,7 @@ func TestPanicAndGoexitInASharedCommit(t *testing.T) {
 	}
 }
 
-func TestACancelledCallerLeavesTheLine(t *testing.T) {
+func TestCancelledCallerLeavesTheQueue(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	release := hold(t, d)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,7 +261,7 @@ func TestACancelledCallerLeavesTheLine(t *testing.T) {
 	go func() {
 		left <- d.Write(ctx, func(*db.Tx) error { t.Error("ran although its caller had left"); return nil })
 	}()
-	awaitLine(d, 1)
+	awaitQueued(d, 1)
 	cancel()
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("error = %v", err)
@@ -270,7 +270,7 @@ func TestACancelledCallerLeavesTheLine(t *testing.T) {
 	mustWrite(t, d, put("next"))
 }
 
-func TestTheLineIsBounded(t *testing.T) {
+func TestQueueIsBounded(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), QueueSize: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestTheLineIsBounded(t *testing.T) {
 			}
 		})
 	}
-	awaitLine(d, 2)
+	awaitQueued(d, 2)
 	err = d.Write(t.Context(), put("one too many"))
 	if f, ok := fault.Of(err); !ok || f.Kind != fault.Unavailable || f.RetryAfter == 0 {
 		t.Errorf("error = %v, want unavailable with a time to retry", err)
@@ -294,7 +294,7 @@ func TestTheLineIsBounded(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCloseStoresWhatWaits(t *testing.T) {
+func TestCloseStoresQueuedChanges(t *testing.T) {
 	url := dbtest.URL(t, "sqlite")
 	d, err := db.Open(t.Context(), db.Config{URL: url})
 	if err != nil {
@@ -309,7 +309,7 @@ func TestCloseStoresWhatWaits(t *testing.T) {
 			}
 		})
 	}
-	awaitLine(d, 5)
+	awaitQueued(d, 5)
 	closed := make(chan error)
 	go func() { closed <- d.Close() }()
 	release()
@@ -334,7 +334,7 @@ func TestBackupIsACompleteCopy(t *testing.T) {
 	path := dir + "/copy.db"
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	// A change is under way meanwhile, and neither waits for the other.
+	// A change runs at the same time, and neither waits for the other.
 	mustWrite(t, d, func(tx *db.Tx) error { return errors.Join(put("b")(tx), d.Backup(ctx, path)) })
 	if d.Backup(t.Context(), path) == nil {
 		t.Error("a backup overwrote a file")
@@ -355,7 +355,7 @@ func TestBackupIsACompleteCopy(t *testing.T) {
 	}
 }
 
-func TestABackupReplacesNoFileThatWasMadeMeanwhile(t *testing.T) {
+func TestBackupDoesNotReplaceANewFile(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	mustWrite(t, d, put("a"))
 	dir := t.TempDir()

@@ -7,9 +7,9 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// half reads the first of two rows and closes them, as ent does after an UpdateOne; computing the second fails, which
-// nobody sees.
-func half(t *testing.T, tx *db.Tx) {
+// readHalf reads the first of two rows and closes them, as ent does after an UpdateOne. Computing the second row fails, and
+// no caller sees that error.
+func readHalf(t *testing.T, tx *db.Tx) {
 	t.Helper()
 	rows, err := tx.SQL().QueryContext(tx.Context(), "SELECT 1 / (2 - n) FROM generate_series(1, 2) AS n")
 	if err != nil {
@@ -21,7 +21,7 @@ func half(t *testing.T, tx *db.Tx) {
 	_ = rows.Close()
 }
 
-func TestAnErrorThatNobodySawHasTheChangeMadeAnew(t *testing.T) {
+func TestUnreadErrorMakesTheChangeRunAgain(t *testing.T) {
 	d := dbtest.Open(t, "postgres")
 	for name, then := range map[string]func(*db.Tx) error{
 		"before another statement": put("a"),
@@ -30,7 +30,7 @@ func TestAnErrorThatNobodySawHasTheChangeMadeAnew(t *testing.T) {
 		runs := 0
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
 			if runs++; runs == 1 {
-				half(t, tx)
+				readHalf(t, tx)
 			}
 			return then(tx)
 		})
@@ -43,7 +43,7 @@ func TestAnErrorThatNobodySawHasTheChangeMadeAnew(t *testing.T) {
 	}
 }
 
-func TestAnErrorThatTheClosureSawIsItsOwn(t *testing.T) {
+func TestReadErrorIsReturned(t *testing.T) {
 	d := dbtest.Open(t, "postgres")
 	mustWrite(t, d, put("a"))
 	runs := 0

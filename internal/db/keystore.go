@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/ent/propertykey"
 )
 
-// KeyStore keeps the keyring's sealed data keys in the database.
+// KeyStore stores the keyring's sealed data keys in the database.
 type KeyStore struct{ DB *DB }
 
 // LoadKey implements keyring.Store.
@@ -58,7 +58,7 @@ func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte)
 			return err
 		}
 		if !bytes.Equal(k.Sealed, old) {
-			return fmt.Errorf("data key %q was changed by another", id)
+			return fmt.Errorf("data key %q was changed by another process", id)
 		}
 		return tx.PropertyKey.UpdateOneID(id).SetSealed(sealed).Exec(tx.Context())
 	})

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// put stores a secret, the plainest model there is.
+// put stores a secret, the model with the fewest fields.
 func put(id string) func(*db.Tx) error {
 	return func(tx *db.Tx) error {
 		return tx.Secret.Create().SetID(id).SetSealed([]byte(id)).Exec(tx.Context())
@@ -45,7 +45,7 @@ func mustWrite(t *testing.T, d *db.DB, fn func(*db.Tx) error) {
 	}
 }
 
-// add reads a counter, then writes what it read plus one: wrong unless writers are serial.
+// add reads a counter and writes the value plus one: the count is wrong unless changes are serial.
 func add(ctx context.Context, tx *db.Tx, id string) error {
 	s, err := tx.Secret.Get(ctx, id)
 	if err != nil {
@@ -55,8 +55,7 @@ func add(ctx context.Context, tx *db.Tx, id string) error {
 	return tx.Secret.UpdateOneID(id).SetSealed(binary.BigEndian.AppendUint64(nil, n+1)).Exec(ctx)
 }
 
-// hold occupies SQLite's writer until the returned function is called, which waits for
-// the holder's own Write to return.
+// hold occupies SQLite's writer until release is called. release waits for the holder's own Write to return.
 func hold(t *testing.T, d *db.DB) (release func()) {
 	t.Helper()
 	running, free, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -80,8 +79,8 @@ func hold(t *testing.T, d *db.DB) (release func()) {
 	}
 }
 
-// impatient is an embedded database whose changes have a second.
-func impatient(t *testing.T) *db.DB {
+// openWithShortTimeout opens an SQLite database whose changes time out after a second.
+func openWithShortTimeout(t *testing.T) *db.DB {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "sqlite"), WriteTimeout: time.Second})
 	if err != nil {
@@ -91,8 +90,8 @@ func impatient(t *testing.T) *db.DB {
 	return d
 }
 
-// awaitLine waits until n callers stand in line.
-func awaitLine(d *db.DB, n int) {
+// awaitQueued waits until n callers are queued.
+func awaitQueued(d *db.DB, n int) {
 	for db.Waiting(d) < n {
 		runtime.Gosched()
 	}

@@ -31,18 +31,17 @@ type migration struct {
 	checksum string // SHA-256 of the file, hex
 }
 
-// Migrate brings the schema to what this program needs and returns the names of the
-// migrations it applied, none if the schema was right. All of them are applied or none;
-// a database that a newer program has changed, or a migration edited after it was
-// applied, is an error. Two programs may call it at once.
+// Migrate brings the schema to the version of this program and returns the names of the migrations it applied, none if the
+// schema was current. It applies all of them or none. It fails if a newer program has changed the database, or if a migration
+// was edited after it was applied. Several programs may call it at once.
 func (d *DB) Migrate(ctx context.Context) ([]string, error) {
-	wanted, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	err = d.engine.alter(ctx, func(tx *sql.Tx) error {
-		names, err = apply(ctx, tx, d.Dialect(), wanted, d.cfg.Clock.Now())
+		names, err = apply(ctx, tx, d.Dialect(), available, d.cfg.Clock.Now())
 		return err
 	})
 	if err != nil {
@@ -54,17 +53,17 @@ func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// Schema names the schema that this program needs: its last migration.
+// Schema returns the name of the last migration that this program includes.
 func (d *DB) Schema() (string, error) {
-	wanted, err := migrations(migrate.Files, folder(d.Dialect()))
-	if err != nil || len(wanted) == 0 {
+	available, err := migrations(migrate.Files, folder(d.Dialect()))
+	if err != nil || len(available) == 0 {
 		return "", err
 	}
-	return wanted[len(wanted)-1].name, nil
+	return available[len(available)-1].name, nil
 }
 
-// EnsureSchema is for the start of a server: an embedded database is migrated, a
-// PostgreSQL database that needs it is an error that says what to run.
+// EnsureSchema checks the schema when a server starts. It migrates an SQLite database. For a PostgreSQL database with pending
+// migrations it returns an error that says what to run.
 func (d *DB) EnsureSchema(ctx context.Context) error {
 	if d.SQLite() {
 		names, err := d.Migrate(ctx)
@@ -78,32 +77,32 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 		return err
 	}
 	if len(pending) > 0 {
-		return fmt.Errorf("the database lacks %s; run: latchkey migrate", strings.Join(pending, ", "))
+		return fmt.Errorf("the database is missing migrations: %s; run: latchkey migrate", strings.Join(pending, ", "))
 	}
 	return nil
 }
 
-// Pending names what Migrate would apply. It only reads.
+// Pending returns the names of the migrations that Migrate would apply. It only reads.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
-	wanted, err := migrations(migrate.Files, folder(d.Dialect()))
+	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
 		return nil, err
 	}
-	exists := "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations')"
+	existsQuery := "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations')"
 	if d.Dialect() == dialect.Postgres {
-		exists = "SELECT to_regclass('schema_migrations') IS NOT NULL"
+		existsQuery = "SELECT to_regclass('schema_migrations') IS NOT NULL"
 	}
-	var begun bool
-	if err := d.engine.reader().QueryRowContext(ctx, exists).Scan(&begun); err != nil {
-		return nil, fmt.Errorf("look what is migrated: %w", err)
+	var exists bool
+	if err := d.engine.reader().QueryRowContext(ctx, existsQuery).Scan(&exists); err != nil {
+		return nil, fmt.Errorf("read the applied migrations: %w", err)
 	}
 	var applied []string
-	if begun {
-		if applied, err = ledger(ctx, d.engine.reader()); err != nil {
-			return nil, fmt.Errorf("look what is migrated: %w", err)
+	if exists {
+		if applied, err = appliedChecksums(ctx, d.engine.reader()); err != nil {
+			return nil, fmt.Errorf("read the applied migrations: %w", err)
 		}
 	}
-	todo, err := pending(wanted, applied)
+	todo, err := pending(available, applied)
 	if err != nil {
 		return nil, fmt.Errorf("migrate: %w", err)
 	}
@@ -113,7 +112,7 @@ func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	}
 	current, err := d.engine.jobsCurrent(ctx, d.log)
 	if err != nil {
-		return nil, fmt.Errorf("look at the job queue's tables: %w", err)
+		return nil, fmt.Errorf("check the job queue's tables: %w", err)
 	}
 	if !current {
 		names = append(names, "the job queue's tables")
@@ -148,32 +147,32 @@ func migrations(files fs.FS, name string) ([]migration, error) {
 	return list, nil
 }
 
-const createLedger = `CREATE TABLE IF NOT EXISTS schema_migrations (
+const createMigrationsTable = `CREATE TABLE IF NOT EXISTS schema_migrations (
 	number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at text NOT NULL)`
 
-// pending is what of wanted is not applied yet, by the checksums of what is.
-func pending(wanted []migration, applied []string) ([]migration, error) {
-	if n := len(applied); n > len(wanted) {
-		return nil, fmt.Errorf("the database is at migration %d and this program knows %d: use a newer program", n, len(wanted))
+// pending returns the available migrations that are not applied yet. applied holds the checksums of the others.
+func pending(available []migration, applied []string) ([]migration, error) {
+	if n := len(applied); n > len(available) {
+		return nil, fmt.Errorf("the database is at migration %d but this program has only %d: use a newer program", n, len(available))
 	}
 	for i, sum := range applied {
-		if sum != wanted[i].checksum {
-			return nil, fmt.Errorf("migration %s was applied with another content; restore the file it was", wanted[i].name)
+		if sum != available[i].checksum {
+			return nil, fmt.Errorf("the file of migration %s changed after it was applied; restore its former content", available[i].name)
 		}
 	}
-	return wanted[len(applied):], nil
+	return available[len(applied):], nil
 }
 
-// apply runs what of wanted the ledger does not hold, inside tx.
-func apply(ctx context.Context, tx *sql.Tx, name string, wanted []migration, now time.Time) ([]string, error) {
-	if _, err := tx.ExecContext(ctx, createLedger); err != nil {
+// apply runs the pending migrations inside tx and returns their names.
+func apply(ctx context.Context, tx *sql.Tx, name string, available []migration, now time.Time) ([]string, error) {
+	if _, err := tx.ExecContext(ctx, createMigrationsTable); err != nil {
 		return nil, err
 	}
-	applied, err := ledger(ctx, tx)
+	applied, err := appliedChecksums(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	todo, err := pending(wanted, applied)
+	todo, err := pending(available, applied)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +193,8 @@ func apply(ctx context.Context, tx *sql.Tx, name string, wanted []migration, now
 	return names, nil
 }
 
-// ledger is the checksums of what is applied, by number from 1.
-func ledger(ctx context.Context, from interface {
+// appliedChecksums returns the checksums of the applied migrations, in order of their numbers from 1.
+func appliedChecksums(ctx context.Context, from interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }) ([]string, error) {
 	rows, err := from.QueryContext(ctx, "SELECT number, checksum FROM schema_migrations ORDER BY number")
@@ -211,16 +210,15 @@ func ledger(ctx context.Context, from interface {
 			return nil, err
 		}
 		if number != len(sums)+1 {
-			return nil, fmt.Errorf("schema_migrations lacks number %d", len(sums)+1)
+			return nil, fmt.Errorf("the table schema_migrations has no row with number %d", len(sums)+1)
 		}
 		sums = append(sums, sum)
 	}
 	return sums, rows.Err()
 }
 
-// alter runs fn on a connection that does not enforce foreign keys, because SQLite
-// changes a table by making it anew and dropping the old one, which would delete what
-// refers to it; all references are checked before the commit.
+// alter runs fn on a connection that does not enforce foreign keys: SQLite changes a table by copying it and dropping the old
+// one, which would delete the rows that refer to it. It checks all references before the commit.
 func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}}, nil)
 	if err != nil {
@@ -239,11 +237,11 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
-		return errors.Join(fmt.Errorf("table %s refers to rows that are not there", table), err)
+		return errors.Join(fmt.Errorf("table %s refers to rows that do not exist", table), err)
 	})
 }
 
-// migrationLock is PostgreSQL's advisory lock that lets one program migrate at a time.
+// migrationLock is the advisory lock with which one program at a time migrates PostgreSQL.
 const migrationLock = 0x6c6174636b // "latck"
 
 func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
@@ -266,8 +264,8 @@ func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// migrateJobs brings the job queue's tables to its version. All of its migrations for SQLite fit into one transaction, which
-// keeps two programs apart.
+// migrateJobs migrates the job queue's tables. For SQLite all of its migrations fit into one transaction, so two programs
+// cannot run them at once.
 func (s *sqlite) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	m, err := jobsMigrator(riversqlite.New(s.writer), log)
 	if err != nil {
@@ -279,8 +277,8 @@ func (s *sqlite) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	})
 }
 
-// migrateJobs does the same for PostgreSQL, where the queue's migrations need a
-// transaction each; the lock is the session's.
+// migrateJobs does the same for PostgreSQL, where each of the queue's migrations needs a transaction of its own. A session
+// lock covers all of them.
 func (p *postgres) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	m, err := jobsMigrator(riverpgxv5.New(p.pool), log)
 	if err != nil {
@@ -307,7 +305,7 @@ func (p *postgres) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, err
 	return jobsCurrent(ctx, riverpgxv5.New(p.pool), log)
 }
 
-// jobsCurrent tells whether the job queue's tables are what it needs.
+// jobsCurrent reports whether the tables of the job queue have the version that the queue needs.
 func jobsCurrent[T any](ctx context.Context, d riverdriver.Driver[T], log *slog.Logger) (bool, error) {
 	m, err := jobsMigrator(d, log)
 	if err != nil {
@@ -318,19 +316,19 @@ func jobsCurrent[T any](ctx context.Context, d riverdriver.Driver[T], log *slog.
 }
 
 func jobsMigrator[T any](d riverdriver.Driver[T], log *slog.Logger) (*rivermigrate.Migrator[T], error) {
-	return rivermigrate.New(d, &rivermigrate.Config{Logger: Warnings(log)})
+	return rivermigrate.New(d, &rivermigrate.Config{Logger: WarningsOnly(log)})
 }
 
-// Warnings is a logger for River: it tells every step of its daily work as information, which is left out.
-func Warnings(log *slog.Logger) *slog.Logger { return slog.New(warnings{log.Handler()}) }
+// WarningsOnly returns a logger for River that drops information: River logs each routine step.
+func WarningsOnly(log *slog.Logger) *slog.Logger { return slog.New(warningsOnly{log.Handler()}) }
 
-type warnings struct{ slog.Handler }
+type warningsOnly struct{ slog.Handler }
 
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
+func (w warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }
 
-// folder is where a dialect's migrations live; ent calls SQLite "sqlite3".
+// folder returns the directory of a dialect's migrations; ent calls SQLite "sqlite3".
 func folder(name string) string {
 	if name == dialect.SQLite {
 		return "sqlite"

@@ -25,8 +25,8 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// raw opens the database past internal/db.
-func raw(t *testing.T, url string) (string, *sql.DB) {
+// openRaw opens the database without internal/db.
+func openRaw(t *testing.T, url string) (string, *sql.DB) {
 	t.Helper()
 	name, driver, dsn := dialect.Postgres, "pgx", url
 	if path, ok := strings.CutPrefix(url, "sqlite:"); ok {
@@ -40,7 +40,7 @@ func raw(t *testing.T, url string) (string, *sql.DB) {
 	return name, pool
 }
 
-// inspect reads a database's schema, but for what is neither a model's nor ours.
+// inspect reads the schema of a database without the tables that belong to no model.
 func inspect(t *testing.T, name string, pool *sql.DB) (atlas.Driver, *atlasschema.Schema) {
 	t.Helper()
 	open, schemaName := sqlite.Open, "main"
@@ -63,8 +63,8 @@ func inspect(t *testing.T, name string, pool *sql.DB) (atlas.Driver, *atlasschem
 func TestMigrationsMakeTheSchemaThatEntWants(t *testing.T) {
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) {
-			name, migrated := raw(t, dbtest.URL(t, engine))
-			_, created := raw(t, dbtest.Empty(t, engine))
+			name, migrated := openRaw(t, dbtest.URL(t, engine))
+			_, created := openRaw(t, dbtest.Empty(t, engine))
 			m, err := schema.NewMigrate(entsql.OpenDB(name, created))
 			if err != nil {
 				t.Fatal(err)
@@ -167,10 +167,10 @@ func TestEnsureSchema(t *testing.T) {
 	})
 }
 
-// A server that starts beside others must not make them wait: another transaction has a table locked against all.
+// A starting server must not wait for other servers: here another transaction has locked a table exclusively.
 func TestPendingOnlyReads(t *testing.T) {
 	url := dbtest.URL(t, "postgres")
-	_, pool := raw(t, url)
+	_, pool := openRaw(t, url)
 	if _, err := pool.Exec("DELETE FROM schema_migrations"); err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +194,10 @@ func TestPendingOnlyReads(t *testing.T) {
 	}
 }
 
-// Whatever else is wrong with the job queue's tables than that they are old is said as it is.
+// Pending reports each problem with the job queue's tables, not only an old version.
 func TestPendingSaysWhatIsWrong(t *testing.T) {
 	url := dbtest.URL(t, "postgres")
-	_, pool := raw(t, url)
+	_, pool := openRaw(t, url)
 	if _, err := pool.Exec("ALTER TABLE river_migration RENAME COLUMN version TO edition"); err != nil {
 		t.Fatal(err)
 	}
@@ -211,16 +211,16 @@ func TestPendingSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestWrongLedgersAreRefused(t *testing.T) {
+func TestWrongMigrationRecordsAreRefused(t *testing.T) {
 	wrong := map[string]struct{ statement, want string }{
-		"edited migration": {"UPDATE schema_migrations SET checksum = 'x' WHERE number = 1", "another content"},
+		"edited migration": {"UPDATE schema_migrations SET checksum = 'x' WHERE number = 1", "changed after it was applied"},
 		"newer program":    {"INSERT INTO schema_migrations SELECT max(number)+1, 'x', 'x', 'x' FROM schema_migrations", "newer program"},
-		"gap":              {"UPDATE schema_migrations SET number = number + 1", "lacks number"},
+		"gap":              {"UPDATE schema_migrations SET number = number + 1", "has no row with number"},
 	}
 	for name, c := range wrong {
 		t.Run(name, func(t *testing.T) {
 			dbtest.EachURL(t, func(t *testing.T, url string) {
-				_, pool := raw(t, url)
+				_, pool := openRaw(t, url)
 				if _, err := pool.Exec(c.statement); err != nil {
 					t.Fatal(err)
 				}

@@ -39,15 +39,15 @@ type postgres struct {
 	limit   int64
 	waiting atomic.Int64
 	reruns  atomic.Int64
-	slots   chan struct{} // changes under way: fewer than connections, so that a closure may read beside
+	slots   chan struct{} // running changes: fewer than connections, so that reads find a free one
 
-	config      *pgx.ConnConfig // of connections outside of the pool
+	config      *pgx.ConnConfig // for connections outside of the pool
 	hosts       []host
 	first       atomic.Pointer[host] // the host to try first: the one that answered last
-	connections *tracker             // of the pool
+	connections *connTracker         // of the pool
 	every       time.Duration        // between two pings of the server
 	unwatch     func()
-	watched     chan struct{}
+	watchDone   chan struct{} // closed when watch has returned
 
 	mu     sync.Mutex
 	closed bool
@@ -60,17 +60,17 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 		return nil, err
 	}
 	pc.MaxConns = int32(min(cfg.MaxConns, 1000))
-	prepare(pc.ConnConfig)
+	applyDefaults(pc.ConnConfig)
 	p := &postgres{
 		client: newTxClient(dialect.Postgres), timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
 		limit: int64(cfg.MaxConns + cfg.QueueSize), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
-		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watched: make(chan struct{}),
-		connections: &tracker{dial: pc.ConnConfig.DialFunc, open: map[*tracked]struct{}{}},
+		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watchDone: make(chan struct{}),
+		connections: &connTracker{dial: pc.ConnConfig.DialFunc, open: map[*trackedConn]struct{}{}},
 	}
 	p.first.Store(&p.hosts[0])
 	pc.ConnConfig.DialFunc = p.connections.dialTracked
 	pc.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
-		tryHosts(c, preferring(*p.first.Load(), p.hosts)...)
+		tryHosts(c, moveToFront(*p.first.Load(), p.hosts)...)
 		return nil
 	}
 	pc.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return afterConnect(ctx, c, p.timeout) }
@@ -82,7 +82,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 		p.pool, err = pgxpool.NewWithConfig(ctx, pc)
 	}
 	if err != nil {
-		closeSoon(ctx, conn)
+		closeWithTimeout(ctx, conn)
 		return nil, err
 	}
 	p.sql = stdlib.OpenDBFromPool(p.pool)
@@ -92,16 +92,16 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	return p, nil
 }
 
-// oldest is the oldest PostgreSQL that has what is used: idle_session_timeout came with 14.
-const oldest = 14
+// minVersion is the oldest supported PostgreSQL: idle_session_timeout came with 14.
+const minVersion = 14
 
 func checkVersion(ctx context.Context, conn *pgx.Conn) error {
 	var number int
 	if err := conn.QueryRow(ctx, "SELECT current_setting('server_version_num')::int").Scan(&number); err != nil {
 		return err
 	}
-	if number/10000 < oldest {
-		return fmt.Errorf("PostgreSQL %d is too old: %d or newer is needed", number/10000, oldest)
+	if number/10000 < minVersion {
+		return fmt.Errorf("PostgreSQL %d is too old: %d or newer is needed", number/10000, minVersion)
 	}
 	return nil
 }
@@ -109,8 +109,8 @@ func checkVersion(ctx context.Context, conn *pgx.Conn) error {
 func (p *postgres) dialect() string { return dialect.Postgres }
 func (p *postgres) reader() *sql.DB { return p.sql }
 
-// check asks the server whether it takes changes. Connections to a server that does not are closed, because new ones
-// may lead to another server: to the next host of the URL, or to the address that the host's name has by now.
+// check asks the server whether it accepts changes. If it does not, check resets the pool, because a new connection may lead
+// to another server: the next host of the URL, or the new address of a host's name.
 func (p *postgres) check(ctx context.Context) error {
 	var readOnly string
 	err := p.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')").Scan(&readOnly)
@@ -123,21 +123,21 @@ func (p *postgres) check(ctx context.Context) error {
 
 func (p *postgres) pools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
-// write runs fn serializable, so that closures mean the same as on SQLite, where
-// writers stand in line, and again whenever PostgreSQL finds two that do not fit together.
+// write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other.
+// It retries after a serialization conflict.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
 	}
 	defer p.leave()
-	ours, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 	defer cancel()
 	select {
 	case p.slots <- struct{}{}:
 		defer func() { <-p.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-ours.Done():
+	case <-deadline.Done():
 		return errBusy
 	}
 	for attempt := 0; ; attempt++ {
@@ -147,18 +147,18 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 		if attempt > 0 {
 			p.reruns.Add(1)
 		}
-		tx, again, err := p.once(ours, fn)
+		tx, retry, err := p.attempt(deadline, fn)
 		if err == nil {
 			tx.runAfter()
 			return nil
 		}
-		if !again && attempt < retryUnique && isUnique(err) && pause(ctx, ours, attempt) {
+		if !retry && attempt < retryUnique && isUnique(err) && pause(ctx, deadline, attempt) {
 			continue
 		}
-		if !again {
+		if !retry {
 			return err
 		}
-		if attempt == retryMax-1 || !pause(ctx, ours, attempt) {
+		if attempt == retryMax-1 || !pause(ctx, deadline, attempt) {
 			return conflict(err)
 		}
 	}
@@ -168,8 +168,8 @@ func conflict(err error) error {
 	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
 }
 
-// pause waits with full jitter before the next attempt; false: no time is left for one.
-func pause(ctx, ours context.Context, attempt int) bool {
+// pause waits with full jitter before the next attempt. It returns false if no time is left for one.
+func pause(ctx, deadline context.Context, attempt int) bool {
 	most := min(retryFirst<<attempt, retryMost)
 	timer := time.NewTimer(rand.N(most))
 	defer timer.Stop()
@@ -177,29 +177,29 @@ func pause(ctx, ours context.Context, attempt int) bool {
 	case <-timer.C:
 		return true
 	case <-ctx.Done():
-		return true // the loop answers with ctx's own error
-	case <-ours.Done():
+		return true // the caller's loop returns ctx.Err()
+	case <-deadline.Done():
 		return false
 	}
 }
 
-// once is one attempt; again tells that the same closure may succeed if it is run anew.
-func (p *postgres) once(ctx context.Context, fn func(*Tx) error) (tx *Tx, again bool, err error) {
-	raw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
+// attempt runs fn once. retry reports whether the same closure may succeed at the next attempt.
+func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (tx *Tx, retry bool, err error) {
+	openRaw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
 		return nil, false, Explain(err)
 	}
-	tx = newTx(ctx, p.client, raw, raw, p.clock.Now(), nil)
+	tx = newTx(ctx, p.client, openRaw, openRaw, p.clock.Now(), nil)
 	_, tx.follows = p.clock.(*clock.Follower)
-	defer raw.Rollback() // after a commit it does nothing
+	defer openRaw.Rollback() // after a commit it does nothing
 	if err = tx.run(fn); err == nil {
-		err = explain(raw.Commit(), errUnknown)
+		err = explain(openRaw.Commit(), errUnknown)
 	}
 	return tx, err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }
 
-// isHidden recognises what follows an error that nobody has seen: of rows that were closed before they were read to the
-// end. ent reads one row after each UpdateOne, and PostgreSQL may find only then that two closures do not fit together.
+// isHidden recognises the error that follows a failed statement whose error was never read, because its rows were closed
+// before the end. ent reads one row after each UpdateOne, and PostgreSQL may report a serialization conflict only after it.
 func isHidden(err error) bool {
 	var e *pgconn.PgError
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"
@@ -211,8 +211,8 @@ func isSerialization(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// retryUnique is how often a unique_violation is worth another attempt: two closures that each saw no row both insert it,
-// and the one that lost finds it the next time. One that finds it again has a fault of its own.
+// retryUnique bounds the retries after a unique_violation: two closures that both saw no row both insert it, and the second
+// one finds the row when it runs again. A closure that fails again has a defect of its own.
 const retryUnique = 2
 
 func isUnique(err error) bool {
@@ -245,7 +245,7 @@ func (p *postgres) close() error {
 	p.mu.Unlock()
 	p.active.Wait()
 	p.unwatch()
-	<-p.watched
+	<-p.watchDone
 	err := p.sql.Close()
 	p.pool.Close()
 	return err

@@ -11,17 +11,17 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Remember reads something that depends on some tables alone, or answers with what was read before under the same key if
-// no row of them has changed since. What it answers is shared and must not be changed.
+// Remember returns what read returned earlier under the same key, if no row of the tables has changed since; otherwise it
+// calls read. The value must depend on these tables only. It is shared between callers and must not be modified.
 //
-// It is exact: on SQLite the one connection that writes counts the rows it changes, and is told at the beginning of each
-// transaction whether another process wrote. On PostgreSQL, and outside of Write, it always reads.
+// The cache is never stale: on SQLite the only connection that writes counts the rows it changes, and checks at the beginning
+// of each transaction whether another process wrote. On PostgreSQL, and outside of Write, Remember always reads.
 func Remember[K comparable, V any](tx *Tx, tables []string, key K, read func() (V, error)) (V, error) {
 	c := tx.changes
 	if c == nil {
 		return read()
 	}
-	now := c.mark(tables)
+	now := c.versionOf(tables)
 	if known, ok := c.find(key, now); ok {
 		if v, ok := known.(V); ok {
 			return v, nil
@@ -34,56 +34,56 @@ func Remember[K comparable, V any](tx *Tx, tables []string, key K, read func() (
 	return v, err
 }
 
-// changes counts what changes on the connection that writes.
+// changes counts the row changes of the writer's connection, and caches values for [Remember].
 type changes struct {
 	mu      sync.Mutex
 	rows    map[string]uint64 // changed, by table
-	undone  uint64            // how often anything may have changed without being counted
-	version int64             // SQLite's own word on whether another connection wrote
-	known   map[any]remembered
-	some    chan struct{} // holds one when rows have changed
+	undone  uint64            // how often rows may have changed without being counted
+	version int64             // PRAGMA data_version: differs after another connection wrote
+	known   map[any]cachedValue
+	changed chan struct{} // signals the checkpointer that rows have changed
 	ended   atomic.Bool   // the transaction that was begun last has been rolled back
 }
 
-type remembered struct {
-	mark  mark
-	value any
+type cachedValue struct {
+	version tableVersion
+	value   any
 }
 
-// mark names a state of some tables. Neither number ever shrinks.
-type mark struct{ undone, rows uint64 }
+// tableVersion identifies a state of some tables. Neither number ever shrinks.
+type tableVersion struct{ undone, rows uint64 }
 
-// mostRemembered bounds what is remembered; then it begins anew.
-const mostRemembered = 1 << 14
+// maxCached bounds the cache; a full cache is cleared.
+const maxCached = 1 << 14
 
 func newChanges() *changes {
-	return &changes{rows: map[string]uint64{}, known: map[any]remembered{}, some: make(chan struct{}, 1)}
+	return &changes{rows: map[string]uint64{}, known: map[any]cachedValue{}, changed: make(chan struct{}, 1)}
 }
 
-// watch has a new connection tell of every row that it changes.
+// watch registers hooks on a new connection that count every row it changes.
 func (c *changes) watch(conn *sqlite3.SQLiteConn) {
-	c.undo()
+	c.invalidate()
 	conn.RegisterUpdateHook(func(_ int, _ string, table string, _ int64) {
 		c.mu.Lock()
 		c.rows[table]++
 		c.mu.Unlock()
 		select {
-		case c.some <- struct{}{}:
+		case c.changed <- struct{}{}:
 		default:
 		}
 	})
 	conn.RegisterRollbackHook(func() {
 		c.ended.Store(true)
-		c.undo()
+		c.invalidate()
 	})
 }
 
-// over says whether the transaction that was begun last has been rolled back, whoever did it: SQLite does so by itself when
-// a change is interrupted or the disk fails (https://sqlite.org/lang_transaction.html, "Response To Errors").
-func (c *changes) over() bool { return c != nil && c.ended.Load() }
+// rolledBack reports whether the latest transaction has been rolled back, also by SQLite itself: it does so when a change is
+// interrupted or the disk fails (https://sqlite.org/lang_transaction.html, "Response To Errors").
+func (c *changes) rolledBack() bool { return c != nil && c.ended.Load() }
 
-// undo forgets everything: what was read may have been undone.
-func (c *changes) undo() {
+// invalidate clears the cache: what was read may have been rolled back.
+func (c *changes) invalidate() {
 	if c == nil {
 		return
 	}
@@ -93,7 +93,8 @@ func (c *changes) undo() {
 	clear(c.known)
 }
 
-// begin looks whether another connection wrote since the last transaction. From here on none can.
+// begin invalidates the cache if another connection wrote since the last transaction. No other connection can write until
+// this transaction ends.
 func (c *changes) begin(conn *sql.Conn) {
 	c.ended.Store(false)
 	var version int64
@@ -103,38 +104,38 @@ func (c *changes) begin(conn *sql.Conn) {
 	c.version = version
 	c.mu.Unlock()
 	if !same {
-		c.undo()
+		c.invalidate()
 	}
 }
 
-func (c *changes) mark(tables []string) mark {
+func (c *changes) versionOf(tables []string) tableVersion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := mark{undone: c.undone}
+	m := tableVersion{undone: c.undone}
 	for _, t := range tables {
 		m.rows += c.rows[t]
 	}
 	return m
 }
 
-func (c *changes) find(key any, now mark) (any, bool) {
+func (c *changes) find(key any, now tableVersion) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.known[key]
-	return r.value, ok && r.mark == now
+	return r.value, ok && r.version == now
 }
 
-func (c *changes) keep(key any, now mark, value any) {
+func (c *changes) keep(key any, now tableVersion, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.known) >= mostRemembered {
+	if len(c.known) >= maxCached {
 		clear(c.known)
 	}
-	c.known[key] = remembered{now, value}
+	c.known[key] = cachedValue{now, value}
 }
 
-// connector opens connections. That of the writer is watched by changes, and copies the log only where the copier does not
-// keep up.
+// connector opens connections. The writer's connection is watched by changes, and runs a checkpoint itself only when the
+// checkpointer does not keep up.
 type connector struct {
 	dsn     string
 	changes *changes
@@ -146,11 +147,11 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driv
 // Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
-		// What a savepoint may bring back is kept in memory: a change of more than 16 pages would make a file for it.
+		// Savepoints keep their journal in memory: a change of more than 16 pages would create a temporary file.
 		pragmas := "PRAGMA temp_store = MEMORY"
 		if c.changes != nil {
 			c.changes.watch(conn)
-			pragmas += fmt.Sprintf("; PRAGMA mmap_size = %d; PRAGMA wal_autocheckpoint = %d", mapped, logMost)
+			pragmas += fmt.Sprintf("; PRAGMA mmap_size = %d; PRAGMA wal_autocheckpoint = %d", mapped, logMax)
 		}
 		_, err := conn.Exec(pragmas, nil)
 		return err

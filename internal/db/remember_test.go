@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// shelf remembers the secrets of a database, and counts how often they are read.
-type shelf struct {
+// cachedSecrets caches the secrets of a database and counts how often they are read.
+type cachedSecrets struct {
 	t     *testing.T
 	d     *db.DB
 	reads int
@@ -21,8 +21,8 @@ type shelf struct {
 
 type shelfKey struct{ name string }
 
-// look lists the secrets within a change. The list is the remembered one where it may be.
-func (s *shelf) look(tx *db.Tx) string {
+// list lists the secrets within a change, from the cache where possible.
+func (s *cachedSecrets) list(tx *db.Tx) string {
 	s.t.Helper()
 	ids, err := db.Remember(tx, []string{"secrets"}, shelfKey{"all"}, func() (string, error) {
 		s.reads++
@@ -35,12 +35,12 @@ func (s *shelf) look(tx *db.Tx) string {
 	return ids
 }
 
-// sees checks within a change of its own what the secrets are, and how often they were read since the last look.
-func (s *shelf) sees(step, want string, reads int) {
+// expect checks, within a change of its own, which secrets exist and how often they were read since the last list.
+func (s *cachedSecrets) expect(step, want string, reads int) {
 	s.t.Helper()
 	before := s.reads
 	err := s.d.Write(s.t.Context(), func(tx *db.Tx) error {
-		if got := s.look(tx); got != want {
+		if got := s.list(tx); got != want {
 			s.t.Errorf("%s: %q, want %q", step, got, want)
 		}
 		return nil
@@ -60,64 +60,64 @@ var errChanged = errors.New("changed its mind")
 
 func TestRemember(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s := &shelf{t: t, d: d}
+		s := &cachedSecrets{t: t, d: d}
 		write := func(fn func(tx *db.Tx) error, want error) {
 			t.Helper()
 			if err := d.Write(t.Context(), fn); !errors.Is(err, want) {
 				t.Fatal(err)
 			}
 		}
-		s.sees("nothing", "", 1)
-		s.sees("again", "", 0)
+		s.expect("nothing", "", 1)
+		s.expect("again", "", 0)
 		write(put("a"), nil)
-		s.sees("one was added", "a", 1)
-		s.sees("again", "a", 0)
+		s.expect("one was added", "a", 1)
+		s.expect("again", "a", 0)
 		write(func(tx *db.Tx) error {
 			return tx.Property.Create().SetID("prp_1").SetName("P").SetTimeZone("Europe/Lisbon").Exec(tx.Context())
 		}, nil)
-		s.sees("another table changed", "a", 0)
+		s.expect("another table changed", "a", 0)
 		write(func(tx *db.Tx) error {
 			if err := put("b")(tx); err != nil {
 				return err
 			}
-			if got := s.look(tx); got != "a b" {
+			if got := s.list(tx); got != "a b" {
 				t.Errorf("within the change: %q", got)
 			}
 			return errChanged
 		}, errChanged)
-		s.sees("a change was undone after it was looked at", "a", 1)
+		s.expect("a change was undone after it was looked at", "a", 1)
 		write(func(tx *db.Tx) error {
-			err := tx.Part(func() error {
+			err := tx.Savepoint(func() error {
 				if err := put("c")(tx); err != nil {
 					return err
 				}
-				s.look(tx)
+				s.list(tx)
 				return errChanged
 			})
-			if got := s.look(tx); !errors.Is(err, errChanged) || got != "a" {
+			if got := s.list(tx); !errors.Is(err, errChanged) || got != "a" {
 				t.Errorf("after a part was undone: %q, %v", got, err)
 			}
 			return nil
 		}, nil)
-		s.sees("a part was undone after it was looked at", "a", 0)
+		s.expect("a part was undone after it was looked at", "a", 0)
 		write(func(tx *db.Tx) error { return tx.Secret.DeleteOneID("a").Exec(tx.Context()) }, nil)
-		s.sees("one was deleted", "", 1)
-		if view := d.View(t.Context()); s.look(view) != "" {
+		s.expect("one was deleted", "", 1)
+		if view := d.View(t.Context()); s.list(view) != "" {
 			t.Error("a view sees something else")
 		}
 	})
 }
 
-// Another process may change the embedded database too.
-func TestRememberNoticesOthers(t *testing.T) {
+// Another process may change an SQLite database too.
+func TestRememberDetectsOtherProcesses(t *testing.T) {
 	url := dbtest.URL(t, "sqlite")
 	d, err := db.Open(t.Context(), db.Config{URL: url})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	s := &shelf{t: t, d: d}
-	s.sees("nothing", "", 1)
+	s := &cachedSecrets{t: t, d: d}
+	s.expect("nothing", "", 1)
 	other, err := sql.Open("sqlite3", "file:"+strings.TrimPrefix(url, "sqlite:"))
 	if err != nil {
 		t.Fatal(err)
@@ -126,25 +126,25 @@ func TestRememberNoticesOthers(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "INSERT INTO secrets (id, sealed, created_at) VALUES ('theirs', x'00', '2026-01-01 00:00:00')"); err != nil {
 		t.Fatal(err)
 	}
-	s.sees("another process wrote", "theirs", 1)
-	s.sees("again", "theirs", 0)
+	s.expect("another process wrote", "theirs", 1)
+	s.expect("again", "theirs", 0)
 }
 
-// What SQLite undoes by itself is forgotten too.
-func TestRememberForgetsLostTransactions(t *testing.T) {
+// A rollback by SQLite itself clears the cache too.
+func TestRememberForgetsRolledBackTransactions(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	s := &shelf{t: t, d: d}
-	s.sees("nothing", "", 1)
+	s := &cachedSecrets{t: t, d: d}
+	s.expect("nothing", "", 1)
 	errs := together(t, d,
 		func(tx *db.Tx) error {
 			if err := put("innocent")(tx); err != nil {
 				return err
 			}
-			s.look(tx)
+			s.list(tx)
 			return nil
 		},
 		func(tx *db.Tx) error {
-			s.look(tx)
+			s.list(tx)
 			_, err := tx.SQL().Exec("ROLLBACK") // as SQLite does when the disk fails
 			return errors.Join(err, errChanged)
 		})
@@ -153,7 +153,7 @@ func TestRememberForgetsLostTransactions(t *testing.T) {
 	}
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		stored, err := tx.Secret.Query().IDs(tx.Context())
-		if got, want := s.look(tx), strings.Join(stored, " "); got != want {
+		if got, want := s.list(tx), strings.Join(stored, " "); got != want {
 			t.Errorf("remembered %q, stored are %q", got, want)
 		}
 		return err

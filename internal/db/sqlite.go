@@ -18,20 +18,20 @@ import (
 
 const (
 	sqliteReaders = 4
-	writerCache   = 64 << 10 // KiB of pages that the writer keeps
-	// mapped is how much of the file the writer reads where the system keeps it, instead of by a call and a copy for each page.
-	// SQLite maps 2 GiB at most. Only what was asked for counts as memory of the process, and the system takes it back when it
-	// likes. Readers do without: SQLite gives a map up with the first read after somebody else's change.
+	writerCache   = 64 << 10 // KiB of pages that the writer caches
+	// mapped is how much of the file the writer maps into memory instead of reading it page by page. SQLite maps at most 2
+	// GiB. Only pages that were read count as memory of the process, and the system can evict them. Readers do not map the
+	// file: SQLite drops a reader's map at the first read after another connection's change.
 	mapped = 2 << 30 // bytes
 )
 
 type sqlite struct {
-	path    string
-	file    *os.File // is closed after the pools: POSIX drops the locks that SQLite has on a file as soon as the process closes it anywhere
-	writer  *sql.DB
-	readers *sql.DB
-	group   *group
-	copier  *copier
+	path         string
+	file         *os.File // closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of it
+	writer       *sql.DB
+	readers      *sql.DB
+	group        *group
+	checkpointer *checkpointer
 }
 
 func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
@@ -50,26 +50,26 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The readers come second: a read-only connection cannot make the file or its log.
+	// Open the readers second: a read-only connection cannot create the file or its log.
 	readers, err := openPool(ctx, path, sqliteReaders, url.Values{"mode": {"ro"}, "_query_only": {"1"}}, nil)
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	own, err := openPool(ctx, path, 1, nil, nil)
+	checkpoints, err := openPool(ctx, path, 1, nil, nil)
 	if err != nil {
 		return nil, errors.Join(err, readers.Close(), writer.Close())
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, errors.Join(err, own.Close(), readers.Close(), writer.Close())
+		return nil, errors.Join(err, checkpoints.Close(), readers.Close(), writer.Close())
 	}
 	return &sqlite{
 		path: path, file: file, writer: writer, readers: readers,
-		group: newGroup(writer, changes, cfg), copier: newCopier(own, writer, file, changes.some, cfg.Logger),
+		group: newGroup(writer, changes, cfg), checkpointer: newCheckpointer(checkpoints, writer, file, changes.changed, cfg.Logger),
 	}, nil
 }
 
-// createPrivate makes the file readable by its owner alone; the driver would follow the umask.
+// createPrivate creates the file with permissions for its owner only; the driver would follow the umask.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -78,7 +78,7 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// openPool opens a pool of connections; changes, if there is any, is told what they change.
+// openPool opens a pool of connections. changes, if not nil, counts the rows that they change.
 func openPool(ctx context.Context, path string, conns int, more url.Values, changes *changes) (*sql.DB, error) {
 	params := url.Values{
 		"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_busy_timeout": {"5000"}, "_stmt_cache_size": {"256"},
@@ -114,21 +114,21 @@ func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s
 
 func (s *sqlite) close() error {
 	s.group.close()
-	err := errors.Join(s.copier.close(), s.readers.Close(), s.writer.Close())
-	if again := s.file.Close(); !errors.Is(again, os.ErrClosed) {
-		err = errors.Join(err, again)
+	err := errors.Join(s.checkpointer.close(), s.readers.Close(), s.writer.Close())
+	if closeErr := s.file.Close(); !errors.Is(closeErr, os.ErrClosed) {
+		err = errors.Join(err, closeErr)
 	}
 	return err
 }
 
-// isNoTransaction recognises SQLite's answer to a ROLLBACK after it rolled back by itself.
+// isNoTransaction recognises SQLite's error for a ROLLBACK after it has rolled back by itself.
 func isNoTransaction(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
 }
 
-// Backup writes a complete copy of one moment to path, which must not exist, and waits until the disk has it. Changes do not
-// wait for it. On PostgreSQL use its own tools.
+// Backup writes a consistent snapshot of the database to path, which must not exist, and syncs it to disk. Changes do not
+// wait for it. On PostgreSQL, use PostgreSQL's own tools.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	s, ok := d.engine.(*sqlite)
 	if !ok {
@@ -137,7 +137,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("backup: %s exists already", path)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // for its owner alone, and with a name of its own until it is complete
+	f, err := os.CreateTemp(filepath.Dir(path), ".backup-*") // readable by its owner only, under a temporary name until it is complete
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
@@ -154,13 +154,13 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike a rename it replaces nothing that was made meanwhile
+	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, a link never replaces an existing file
 		return fmt.Errorf("backup: give the complete copy its name, for which the file system needs hard links: %w", err)
 	}
 	return syncDirectory(filepath.Dir(path))
 }
 
-// syncDirectory waits until the disk has the names in a directory.
+// syncDirectory syncs the names in a directory to disk.
 func syncDirectory(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 // statementWatcher is called with each statement before it runs; nil outside of tests.
 var statementWatcher atomic.Pointer[func(query string)]
 
-// WatchStatements calls watch with each statement of the whole process before it runs, on the goroutine that runs it. It is for
+// WatchStatements calls watch with each statement of the process before it runs, on the goroutine that runs it. It is for
 // tests that check statements.
 func WatchStatements(watch func(query string)) { statementWatcher.Store(&watch) }
 
-type watched struct{ entsql.ExecQuerier }
+type watchedConn struct{ entsql.ExecQuerier }
 
-func (w watched) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (w watchedConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	watchStatement(query)
 	return w.ExecQuerier.ExecContext(ctx, query, args...)
 }
 
-func (w watched) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (w watchedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	watchStatement(query)
 	return w.ExecQuerier.QueryContext(ctx, query, args...)
 }

@@ -18,27 +18,27 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// The faults of the storage itself. Callers get them as "unavailable" with a time to retry, because the same request
-// succeeds once the storage works again.
+// The faults of the storage. Callers receive them as "unavailable" with a retry delay, because the same request succeeds once
+// the storage works again.
 var (
-	errAway    = unavailable(time.Second, "the database cannot be reached now; try again shortly")
-	errUnknown = unavailable(time.Second, "the connection to the database was lost while the change was being stored, and it may be stored: read it back, or try again under the same Idempotency-Key")
-	errStandby = unavailable(5*time.Second, "the database is read-only now, because it is a standby or is recovering; try again shortly")
-	errFull    = unavailable(15*time.Second, "the database has no space left on its disk; the operator of this service must make room")
-	errCrowded = unavailable(2*time.Second, "the database accepts no more connections now; try again shortly")
-	errSlow    = unavailable(2*time.Second, "the database took too long for this and gave it up; try again shortly")
-	errDisk    = unavailable(15*time.Second, "the database cannot read or write its files; the operator of this service must look at its disk")
+	errDisconnected = unavailable(time.Second, "the database cannot be reached now; try again shortly")
+	errUnknown      = unavailable(time.Second, "the connection to the database was lost while the change was being stored, and it may be stored: read it back, or try again under the same Idempotency-Key")
+	errStandby      = unavailable(5*time.Second, "the database is read-only now, because it is a standby or is recovering; try again shortly")
+	errFull         = unavailable(15*time.Second, "the database has no space left on its disk; the operator of this service must make room")
+	errTooManyConns = unavailable(2*time.Second, "the database accepts no more connections now; try again shortly")
+	errSlow         = unavailable(2*time.Second, "the database took too long for this and stopped it; try again shortly")
+	errDisk         = unavailable(15*time.Second, "the database cannot read or write its files; the operator of this service must check its disk")
 )
 
 func unavailable(retry time.Duration, message string) *fault.Fault {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
 }
 
-// Explain gives an error of the storage the fault that callers get. It leaves any other error, and one that has a fault
-// already, as it is.
-func Explain(err error) error { return explain(err, errAway) }
+// Explain wraps an error of the storage in the fault for the caller. It returns any other error, and an error that already
+// has a fault, unchanged.
+func Explain(err error) error { return explain(err, errDisconnected) }
 
-// explain is Explain, with another fault for a lost connection.
+// explain is Explain with the fault lost for a lost connection.
 func explain(err error, lost *fault.Fault) error {
 	if err == nil {
 		return nil
@@ -50,13 +50,13 @@ func explain(err error, lost *fault.Fault) error {
 	switch f {
 	case nil:
 		return err
-	case errAway:
+	case errDisconnected:
 		f = lost
 	}
 	return f.With(err)
 }
 
-// storageFault classifies an error of the storage; nil: it is another kind of error.
+// storageFault classifies an error of the storage. It returns nil for any other error.
 func storageFault(err error) *fault.Fault {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -67,7 +67,7 @@ func storageFault(err error) *fault.Fault {
 		return sqliteFault(lite.Code, lite.SystemErrno)
 	}
 	if isDisconnected(err) {
-		return errAway
+		return errDisconnected
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func storageFault(err error) *fault.Fault {
 func postgresFault(code string) *fault.Fault {
 	switch code {
 	case "53300":
-		return errCrowded
+		return errTooManyConns
 	case "53100":
 		return errFull
 	case "58030":
@@ -86,10 +86,10 @@ func postgresFault(code string) *fault.Fault {
 	case "57014", "55P03": // statement_timeout or a cancel by the administrator; lock_timeout
 		return errSlow
 	case "57P01", "57P02", "57P03", "57P05", "25P03", "25P04": // the server starts, stops or ended the session
-		return errAway
+		return errDisconnected
 	}
 	if strings.HasPrefix(code, "08") {
-		return errAway
+		return errDisconnected
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	return nil
 }
 
-// isDisconnected recognises a failed or lost connection to PostgreSQL about which the server sent no error.
+// isDisconnected recognises a connection to PostgreSQL that failed or was lost without an error from the server.
 func isDisconnected(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
@@ -121,15 +121,15 @@ func isDisconnected(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn))
 }
 
-// explained gives errors of statements their faults.
-type explained struct{ entsql.ExecQuerier }
+// explainedConn wraps the errors of statements in their faults.
+type explainedConn struct{ entsql.ExecQuerier }
 
-func (e explained) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (e explainedConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	res, err := e.ExecQuerier.ExecContext(ctx, query, args...)
 	return res, Explain(err)
 }
 
-func (e explained) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (e explainedConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := e.ExecQuerier.QueryContext(ctx, query, args...)
 	return rows, Explain(err)
 }

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// wantUnavailable fails unless err tells the caller to retry, keeps its cause for the log, and says why in words.
+// wantUnavailable fails unless err tells the caller to retry, keeps its cause for the log, and contains words in its message.
 func wantUnavailable(t *testing.T, what string, err error, words string) {
 	t.Helper()
 	f, ok := fault.Of(err)
@@ -22,7 +22,7 @@ func wantUnavailable(t *testing.T, what string, err error, words string) {
 	}
 }
 
-func TestPostgresIsAway(t *testing.T) {
+func TestPostgresIsUnreachable(t *testing.T) {
 	cluster, err := pgtemp.Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestPostgresIsAway(t *testing.T) {
 	wantUnavailable(t, "a change", d.Write(t.Context(), put("b")), "cannot be reached")
 }
 
-// openWith opens a migrated PostgreSQL database whose sessions have settings of the server.
+// openWith opens a migrated PostgreSQL database with settings for its sessions.
 func openWith(t *testing.T, settings ...string) *db.DB {
 	t.Helper()
 	u, err := url.Parse(dbtest.URL(t, "postgres"))
@@ -84,12 +84,12 @@ func run(d *db.DB, ctx context.Context, statement string) error {
 	})
 }
 
-func TestPostgresGivesUpAStatementAfterItsTimeout(t *testing.T) {
+func TestPostgresStatementTimeout(t *testing.T) {
 	d := openWith(t, "statement_timeout", "20")
 	wantUnavailable(t, "a change", run(d, t.Context(), "SELECT pg_sleep(30)"), "too long")
 	_, err := d.Read().QueryContext(t.Context(), "SELECT pg_sleep(30)")
 	wantUnavailable(t, "a read", err, "too long")
-	// The timeout comes after the first rows, which only the reader of the rows learns.
+	// The timeout comes after the first rows, so only the reader of the rows receives it.
 	rows, err := d.Read().QueryContext(t.Context(), "SELECT pg_sleep(CASE WHEN n < 3 THEN 0 ELSE 30 END) FROM generate_series(1, 3) AS n")
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestPostgresIsReadOnly(t *testing.T) {
 	}
 }
 
-func TestPostgresReportsItsOwnTrouble(t *testing.T) {
+func TestPostgresFaults(t *testing.T) {
 	d := dbtest.Open(t, "postgres")
 	for code, words := range map[string]string{
 		"53100": "no space left", "53300": "no more connections", "55P03": "too long", "57014": "too long", "57P03": "cannot be reached",
@@ -142,8 +142,8 @@ func TestPostgresHasTooManyConnections(t *testing.T) {
 	wantUnavailable(t, "a connection", db.Explain(err), "no more connections")
 }
 
-// A full disk refuses changes and nothing else, and changes go on when there is room.
-func TestSQLiteHasAFullDisk(t *testing.T) {
+// A full disk refuses changes but not reads, and changes work again when there is room.
+func TestSQLiteOnAFullDisk(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	mustWrite(t, d, put("a"))
 	db.FillDisk(t, d)

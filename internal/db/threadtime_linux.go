@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// threadTime is the CPU time that the calling thread has used.
+// threadTime returns the CPU time that the calling thread has used.
 func threadTime() time.Duration {
 	const thread = 1 // RUSAGE_THREAD
 	var used syscall.Rusage

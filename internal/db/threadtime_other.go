@@ -4,5 +4,5 @@ package db
 
 import "time"
 
-// threadTime is not known here: LimitComputing finds nothing.
+// threadTime returns 0 on this system, so that LimitComputing finds nothing.
 func threadTime() time.Duration { return 0 }

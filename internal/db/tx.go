@@ -15,59 +15,57 @@ import (
 	"latchkey.dev/ent"
 )
 
-// Tx is one change under way. Its client's queries run in the transaction and fail
-// once the closure has returned.
+// Tx is a running change. Queries of its client run in the transaction, and fail after the closure has returned.
 type Tx struct {
 	*ent.Client
-	ctx   context.Context
-	brief context.Context // as ctx, but never done where nobody has to be waited for
-	sql   *sql.Tx
-	now   time.Time
-	after []func()
-	conn  txConn
-	// what Remember asks; nil: it always reads
-	changes *changes
-	follows bool // now is of a clock that follows the database's
+	ctx     context.Context
+	brief   context.Context // see Brief
+	sql     *sql.Tx
+	now     time.Time
+	after   []func()
+	conn    txConn
+	changes *changes // counts changed rows for Remember; nil on PostgreSQL and for reads
+	follows bool     // now comes from a clock that follows the clock of the database
 }
 
-// changeKey is where the contexts of a closure have its *Tx.
+// changeKey is the context key of a closure's *Tx.
 type changeKey struct{}
 
-// newTx is a change in tx, whose statements run through q.
+// newTx makes the change that runs in tx and sends its statements through q.
 func newTx(ctx context.Context, client *ent.Client, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	t := &Tx{Client: client, sql: tx, now: now.UTC().Truncate(time.Microsecond), conn: txConn{ExecQuerier: q, changes: changes}, changes: changes}
 	t.ctx = context.WithValue(ctx, changeKey{}, t)
-	t.brief = briefly(changes != nil, t.ctx)
+	t.brief = withoutCancelOnSQLite(changes != nil, t.ctx)
 	return t
 }
 
-// briefly is ctx, but on SQLite never done.
-func briefly(sqlite bool, ctx context.Context) context.Context {
+// withoutCancelOnSQLite returns ctx, on SQLite without its cancellation: see [Tx.Brief].
+func withoutCancelOnSQLite(sqlite bool, ctx context.Context) context.Context {
 	if sqlite {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
 }
 
-// Brief is the context for a statement that finds its few rows by an index and so takes no time worth speaking of. On
-// SQLite it is not watched by a goroutine of the driver and another of database/sql, which cost as much as the statement;
-// over a network it ends with Context. Rows under it must be closed whatever happens: on SQLite the writer waits for them.
+// Brief returns the context for a statement that reads a few rows by an index. On SQLite this context is never cancelled, so
+// the driver and database/sql start no goroutine to watch it; those goroutines cost as much as the statement. On PostgreSQL
+// it ends with Context. The caller must close the rows in every case: on SQLite the writer waits for them.
 func (t *Tx) Brief() context.Context { return t.brief }
 
-// Context is the context of every query of this change: the caller's values, our deadline.
+// Context returns the context for the queries of this change: the caller's values with the deadline of Write.
 func (t *Tx) Context() context.Context { return t.ctx }
 
-// SQL is the transaction itself, for the job queue's insert. Never commit it or roll it back.
+// SQL returns the underlying transaction, for inserts into the job queue. Never commit it or roll it back.
 func (t *Tx) SQL() *sql.Tx {
 	t.conn.wrote.Store(true)
 	return t.sql
 }
 
-// Now is the time of the change, the same throughout, in UTC with microseconds.
+// Now returns the time of the change, in UTC with microseconds. It stays the same throughout the change.
 func (t *Tx) Now() time.Time { return t.now }
 
-// ReadOne reads the one row of a statement that finds it by an index, and says whether there is any. It is for the few
-// statements of a call that somebody waits for: ent reads whole rows, and takes several times as long and as much memory.
+// ReadOne scans the row that an indexed statement finds, and reports whether there is one. Use it for the few statements on
+// the critical path of a request: ent reads whole rows and takes several times as long and as much memory.
 func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
@@ -80,14 +78,14 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	for rows.Next() && err == nil {
 		found, err = true, rows.Scan(into...)
 	}
-	// PostgreSQL may find only after the row that two changes do not fit together.
+	// PostgreSQL may report a serialization conflict only after the row.
 	return found, errors.Join(err, rows.Err())
 }
 
-// Insert runs an INSERT that may meet a row already there, such as one with ON CONFLICT, and returns how many rows it wrote.
-// ent's generated upserts say the same in a third more code.
+// Insert runs an INSERT, such as one with ON CONFLICT, and returns how many rows it wrote. It replaces ent's generated
+// upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
-	b.SetDialect(dialect.Postgres) // SQLite takes its placeholders and quotes as well
+	b.SetDialect(dialect.Postgres) // SQLite also accepts PostgreSQL's placeholders and quotes
 	query, args, err := b.QueryErr()
 	if err != nil {
 		return 0, err
@@ -99,19 +97,19 @@ func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	return result.RowsAffected()
 }
 
-// Err says that the change cannot go on: it is over, or the database has undone it by itself.
+// Err returns an error if the change has ended or the database has rolled it back.
 func (t *Tx) Err() error { return t.conn.usable() }
 
-// After has f run by Write's caller once the commit is durable, before Write returns.
+// After registers f to run on the goroutine of Write's caller, after the commit and before Write returns.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
-// wrote says whether anything may have changed.
-func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.over() }
+// wrote reports whether the change may have changed rows.
+func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
-// run calls fn; further use of the transaction is an error, also after a panic. A
-// transaction that was lost on the way is an error even if fn hides it.
+// run calls fn. Later use of the transaction is an error, also after a panic. A transaction that the database rolled back is
+// an error even if fn hides it.
 func (t *Tx) run(fn func(*Tx) error) error {
-	defer t.conn.over.Store(true)
+	defer t.conn.ended.Store(true)
 	t.conn.computing = startComputing()
 	var late error
 	err := func() error {
@@ -121,7 +119,7 @@ func (t *Tx) run(fn func(*Tx) error) error {
 	if err == nil {
 		err = late
 	}
-	if err == nil && t.changes.over() {
+	if err == nil && t.changes.rolledBack() {
 		err = errLost
 	}
 	return err
@@ -138,16 +136,15 @@ var (
 	errLost = errors.New("db: the transaction was rolled back by the database")
 )
 
-// txConn refuses queries once the closure is over, or SQLite has rolled the transaction
-// back by itself, after which every further statement would be a transaction of its own.
-// It remembers whether PostgreSQL asked for it to be tried again, even if the closure
-// hides that.
+// txConn refuses queries after the closure has returned, or after SQLite has rolled the transaction back by itself: each
+// further statement would be a transaction of its own. It records a serialization failure of PostgreSQL even if the closure
+// hides the error.
 type txConn struct {
 	entsql.ExecQuerier
 	changes *changes // nil on PostgreSQL
-	over    atomic.Bool
+	ended   atomic.Bool
 	retry   atomic.Bool
-	failed  atomic.Bool // a statement did, and was not undone as a part
+	failed  atomic.Bool // a statement failed outside a savepoint that was rolled back
 	wrote   atomic.Bool // a statement may have changed something
 
 	computing *computing
@@ -155,16 +152,16 @@ type txConn struct {
 
 func (c *txConn) usable() error {
 	switch {
-	case c.over.Load():
+	case c.ended.Load():
 		return errOver
-	case c.changes.over():
+	case c.changes.rolledBack():
 		return errLost
 	}
 	return nil
 }
 
 func (c *txConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	// The driver would begin and be interrupted, and SQLite would undo the change of everybody.
+	// With an ended context the driver would interrupt the statement, and SQLite would roll back all changes of the group.
 	if err := cmp.Or(c.usable(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -202,19 +199,19 @@ func (c *txConn) note(err error) {
 	}
 }
 
-// newTxClient makes the client of every change. One serves all, because to make one costs as much as a statement.
+// newTxClient makes the client that all changes share, because creating a client costs as much as a statement.
 func newTxClient(name string) *ent.Client {
-	return ent.NewClient(ent.Driver(txDriver{conn(name, ofContext{}), name}))
+	return ent.NewClient(ent.Driver(txDriver{conn(name, connOfContext{}), name}))
 }
 
 var errOutside = errors.New("db: query of a change with another context than its own; use tx.Context()")
 
-// ofContext runs a statement in the change that its context belongs to.
-type ofContext struct{}
+// connOfContext runs a statement in the change that its context belongs to.
+type connOfContext struct{}
 
-func (ofContext) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (connOfContext) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
-		if err := t.ctx.Err(); err != nil { // also under Brief: a change that is out of time ends at its next statement
+		if err := t.ctx.Err(); err != nil { // also under Brief: a change past its deadline fails at its next statement
 			return nil, err
 		}
 		return t.conn.ExecContext(ctx, query, args...)
@@ -222,7 +219,7 @@ func (ofContext) ExecContext(ctx context.Context, query string, args ...any) (sq
 	return nil, errOutside
 }
 
-func (ofContext) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (connOfContext) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if t, ok := ctx.Value(changeKey{}).(*Tx); ok {
 		if err := t.ctx.Err(); err != nil {
 			return nil, err
@@ -242,7 +239,7 @@ func (d txDriver) Dialect() string                        { return d.name }
 func (d txDriver) Close() error                           { return nil }
 func (d txDriver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
-// readDriver runs ent's queries and nothing else.
+// readDriver runs queries and refuses changes.
 type readDriver struct {
 	entsql.Conn
 	name string
@@ -262,41 +259,41 @@ func (d readDriver) ExecContext(context.Context, string, ...any) (sql.Result, er
 }
 
 func (d readDriver) Query(ctx context.Context, query string, args, v any) error {
-	if !selects(query) {
+	if !isRead(query) {
 		return errReadOnly
 	}
 	return d.Conn.Query(ctx, query, args, v)
 }
 
 func (d readDriver) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	if !selects(query) {
+	if !isRead(query) {
 		return nil, errReadOnly
 	}
 	return d.Conn.QueryContext(ctx, query, args...)
 }
 
-// selects tells a SELECT from INSERT ... RETURNING, which is a query to the driver too.
-func selects(query string) bool {
+// isRead reports whether a statement only reads. INSERT ... RETURNING is a query to the driver too.
+func isRead(query string) bool {
 	word := verb(query)
 	return strings.EqualFold(word, "SELECT") || strings.EqualFold(word, "WITH") || strings.EqualFold(word, "EXPLAIN")
 }
 
-// verb is a statement's first word.
+// verb returns the first word of a statement.
 func verb(query string) string {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
 	return word
 }
 
-// conn is ent's connection over q, with times as both databases keep them and with faults for errors of the storage.
+// conn makes ent's connection over q. It normalises times and gives storage errors their faults.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	if name == dialect.SQLite {
 		q = utcArgs{q}
 	}
-	return entsql.Conn{ExecQuerier: watched{explained{q}}}
+	return entsql.Conn{ExecQuerier: watchedConn{explainedConn{q}}}
 }
 
-// utcArgs binds times in UTC with microseconds. SQLite compares them as text, which
-// orders right only in one zone; PostgreSQL does both by itself.
+// utcArgs binds times in UTC with microseconds. SQLite compares times as text, which sorts correctly only within one zone;
+// PostgreSQL normalises them by itself.
 type utcArgs struct{ entsql.ExecQuerier }
 
 func (u utcArgs) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {

@@ -78,7 +78,7 @@ func TestWritersAreSerial(t *testing.T) {
 	})
 }
 
-func TestOneFailureLeavesNeighboursAlone(t *testing.T) {
+func TestFailedChangeDoesNotAffectOthers(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		mustWrite(t, d, put("taken"))
 		const n = 40
@@ -105,7 +105,7 @@ func TestOneFailureLeavesNeighboursAlone(t *testing.T) {
 	})
 }
 
-func TestPanicStaysWithItsCaller(t *testing.T) {
+func TestPanicReachesOnlyItsCaller(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		func() {
 			defer func() {
@@ -283,8 +283,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// A change that is out of time ends at its next statement, also at one under Brief.
-func TestChangeOutOfTimeEnds(t *testing.T) {
+// A change past its deadline fails at its next statement, also at one with Brief.
+func TestChangePastItsDeadlineFails(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		d, err := db.Open(t.Context(), db.Config{URL: url, WriteTimeout: 50 * time.Millisecond})
 		if err != nil {

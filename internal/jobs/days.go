@@ -2,22 +2,22 @@ package jobs
 
 import "github.com/riverqueue/river"
 
-// CompleteDays has the stays of a property that were given by days completed by the hours that it has now. One waits at a
-// time for each property.
+// CompleteDays recomputes the check-in and check-out times of reservations that were given by days only, from the property's
+// current hours. One job per property waits at a time.
 type CompleteDays struct {
 	PropertyID string `json:"propertyId"`
-	Round      int    `json:"round,omitempty"` // of those asked for while the ones before were under way
+	Round      int    `json:"round,omitempty"` // distinguishes a job that was requested while the previous one ran
 }
 
-// Kind names the job.
+// Kind implements river.JobArgs.
 func (CompleteDays) Kind() string { return "days.complete" }
 
-// InsertOpts has it tried for hours: nothing else does what it does.
+// InsertOpts allows attempts for hours, because no other process does this work.
 func (CompleteDays) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
 
-// Again is the job that follows one under way.
+// Again implements [Repeatable].
 func (a CompleteDays) Again() river.JobArgs {
 	a.Round++
 	return a

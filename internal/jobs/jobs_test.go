@@ -17,19 +17,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// reader does readings as the test says.
+// reader is a worker that the test controls.
 type reader struct {
 	river.WorkerDefaults[ReadSpaces]
-	begun chan ReadSpaces
-	end   chan error
+	markStarted chan ReadSpaces
+	end         chan error
 }
 
-func newReader() *reader { return &reader{begun: make(chan ReadSpaces), end: make(chan error)} }
+func newReader() *reader { return &reader{markStarted: make(chan ReadSpaces), end: make(chan error)} }
 
-// Work tells the test that it has begun and waits for its word.
+// Work signals that it has started, and returns what the test sends.
 func (r *reader) Work(ctx context.Context, job *river.Job[ReadSpaces]) error {
 	select {
-	case r.begun <- job.Args:
+	case r.markStarted <- job.Args:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -41,19 +41,19 @@ func (r *reader) Work(ctx context.Context, job *river.Job[ReadSpaces]) error {
 	}
 }
 
-// open makes a queue that finds jobs by their wake-up alone.
+// open opens a queue that does not poll, so that only notifications start jobs.
 func open(t *testing.T, d *db.DB) *Queue {
 	t.Helper()
 	q, err := Open(d, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	q.look = time.Hour
+	q.pollInterval = time.Hour
 	return q
 }
 
-// work runs the queue until the returned stop is called.
-func work(t *testing.T, q *Queue, r *reader) (stop func()) {
+// runQueue runs the queue until the returned stop is called.
+func runQueue(t *testing.T, q *Queue, r *reader) (stop func()) {
 	t.Helper()
 	workers := river.NewWorkers()
 	river.AddWorker(workers, r)
@@ -68,7 +68,7 @@ func work(t *testing.T, q *Queue, r *reader) (stop func()) {
 	}
 }
 
-func ask(t *testing.T, d *db.DB, q *Queue, a ReadSpaces) {
+func insertJob(t *testing.T, d *db.DB, q *Queue, a ReadSpaces) {
 	t.Helper()
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return q.Insert(tx, a) }); err != nil {
 		t.Fatal(err)
@@ -80,17 +80,17 @@ var (
 	two = ReadSpaces{PropertyID: "prp_one", IntegrationID: "int_two"}
 )
 
-func TestJobIsDoneOnceItsChangeIsStored(t *testing.T) {
+func TestJobRunsAfterTheCommit(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q, r := open(t, d), newReader()
-		defer work(t, q, r)()
+		defer runQueue(t, q, r)()
 		refused := errors.New("refused")
 		err := d.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(q.Insert(tx, one), refused) })
 		if !errors.Is(err, refused) {
 			t.Fatal(err)
 		}
-		ask(t, d, q, two)
-		if got := <-r.begun; got != two {
+		insertJob(t, d, q, two)
+		if got := <-r.markStarted; got != two {
 			t.Errorf("done: %v; want that of the change that was stored", got)
 		}
 		r.end <- nil
@@ -101,13 +101,13 @@ func TestWaitingJobIsNotStoredTwice(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q, r := open(t, d), newReader()
 		for range 3 {
-			ask(t, d, q, one)
+			insertJob(t, d, q, one)
 		}
-		ask(t, d, q, two)
-		defer work(t, q, r)()
+		insertJob(t, d, q, two)
+		defer runQueue(t, q, r)()
 		seen := map[string]int{}
 		for range 2 {
-			seen[(<-r.begun).IntegrationID]++
+			seen[(<-r.markStarted).IntegrationID]++
 		}
 		for range 2 {
 			r.end <- nil
@@ -118,39 +118,39 @@ func TestWaitingJobIsNotStoredTwice(t *testing.T) {
 	})
 }
 
-func TestJobUnderWayIsDoneOnceMore(t *testing.T) {
+func TestRequestDuringAJobStoresAnotherJob(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q, r := open(t, d), newReader()
-		defer work(t, q, r)()
-		// However many are under way, what is asked for then is seen by one that begins later.
+		defer runQueue(t, q, r)()
+		// A request while jobs run is served by a job that starts later, however many run.
 		for round := range 4 {
-			ask(t, d, q, one)
+			insertJob(t, d, q, one)
 			want := one
 			want.Round = round
-			if got := <-r.begun; got != want {
+			if got := <-r.markStarted; got != want {
 				t.Fatalf("begun %v, want %v", got, want)
 			}
 		}
 		for range 4 {
 			r.end <- nil
 		}
-		ask(t, d, q, two)
-		if got := <-r.begun; got != two {
+		insertJob(t, d, q, two)
+		if got := <-r.markStarted; got != two {
 			t.Errorf("begun %v, want nothing but %v", got, two)
 		}
 		r.end <- nil
 	})
 }
 
-func TestJobCutByAStopIsDoneAgain(t *testing.T) {
+func TestInterruptedJobRunsAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q, r := open(t, d), newReader()
-		stop := work(t, q, r)
-		ask(t, d, q, one)
-		<-r.begun
+		stop := runQueue(t, q, r)
+		insertJob(t, d, q, one)
+		<-r.markStarted
 		stop()
-		defer work(t, open(t, d), r)()
-		if got := <-r.begun; got != one {
+		defer runQueue(t, open(t, d), r)()
+		if got := <-r.markStarted; got != one {
 			t.Errorf("begun %v, want %v", got, one)
 		}
 		r.end <- nil
@@ -160,12 +160,12 @@ func TestJobCutByAStopIsDoneAgain(t *testing.T) {
 func TestRetriesWaitLonger(t *testing.T) {
 	for failures, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second} {
 		job := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, failures)}
-		if wait := time.Until((retries{}).NextRetry(job)); wait < want*7/10 || wait > want*13/10 {
+		if wait := time.Until((retryPolicy{}).NextRetry(job)); wait < want*7/10 || wait > want*13/10 {
 			t.Errorf("after %d failures more: %v, want about %v", failures, wait, want)
 		}
 	}
 	many := &rivertype.JobRow{Errors: make([]rivertype.AttemptError, 1000)}
-	if wait := time.Until((retries{}).NextRetry(many)); wait > 7*time.Minute {
+	if wait := time.Until((retryPolicy{}).NextRetry(many)); wait > 7*time.Minute {
 		t.Errorf("waits %v", wait)
 	}
 }

@@ -5,31 +5,30 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// ReadSpaces has getSpaces of an integration read. One waits at a time for each integration, and one of those that may
-// wait a while.
+// ReadSpaces reads getSpaces of an integration. One immediate and one later job per integration wait at a time.
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`
-	Later         bool   `json:"later,omitempty"` // asked for although it was read a moment ago
-	First         bool   `json:"first,omitempty"` // of an endpoint that was registered a moment ago
-	Round         int    `json:"round,omitempty"` // of those asked for while the ones before were under way
+	Later         bool   `json:"later,omitempty"` // requested shortly after the previous reading, so it may wait
+	First         bool   `json:"first,omitempty"` // the first reading of a newly registered endpoint
+	Round         int    `json:"round,omitempty"` // distinguishes a job that was requested while the previous one ran
 }
 
-// Kind names the job.
+// Kind implements river.JobArgs.
 func (ReadSpaces) Kind() string { return "spaces.read" }
 
-// InsertOpts bounds how often it is tried: what fails for long is read by the periodic reading.
+// InsertOpts limits the attempts: after them, the next periodic reading does the work.
 func (ReadSpaces) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 6, UniqueOpts: unique()}
 }
 
-// Again is the reading that follows one under way.
+// Again implements [Repeatable].
 func (a ReadSpaces) Again() river.JobArgs {
 	a.Round++
 	return a
 }
 
-// unique has one job of the same arguments wait or run. A done one is in nobody's way.
+// unique allows one job with the same arguments to wait or run. Completed jobs do not count.
 func unique() river.UniqueOpts {
 	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,

@@ -22,39 +22,39 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// away is a driver whose database is away for some statements of a start.
-type away[T any] struct {
+// failingDriver is a driver for which the first statements of a start fail.
+type failingDriver[T any] struct {
 	riverdriver.Driver[T]
 	first, second *atomic.Int32 // failures left, of the two statements that a start begins with
 }
 
-func (a away[T]) GetExecutor() riverdriver.Executor {
-	return missing{a.Driver.GetExecutor(), a.first, a.second}
+func (a failingDriver[T]) GetExecutor() riverdriver.Executor {
+	return failingExecutor{a.Driver.GetExecutor(), a.first, a.second}
 }
 
-type missing struct {
+type failingExecutor struct {
 	riverdriver.Executor
 	first, second *atomic.Int32
 }
 
-var errAway = errors.New("the database is away")
+var errUnreachable = errors.New("the database is unreachable")
 
-func (m missing) Exec(ctx context.Context, sql string, args ...any) error {
+func (m failingExecutor) Exec(ctx context.Context, sql string, args ...any) error {
 	if m.first.Add(-1) >= 0 {
-		return errAway
+		return errUnreachable
 	}
 	return m.Executor.Exec(ctx, sql, args...)
 }
 
-func (m missing) QueueCreateOrSetUpdatedAt(ctx context.Context, params *riverdriver.QueueCreateOrSetUpdatedAtParams) (*rivertype.Queue, error) {
+func (m failingExecutor) QueueCreateOrSetUpdatedAt(ctx context.Context, params *riverdriver.QueueCreateOrSetUpdatedAtParams) (*rivertype.Queue, error) {
 	if m.second.Add(-1) >= 0 {
-		return nil, errAway
+		return nil, errUnreachable
 	}
 	return m.Executor.QueueCreateOrSetUpdatedAt(ctx, params)
 }
 
-// failing runs the queue of a database some of whose first statements fail.
-func failing(ctx context.Context, q *Queue, workers *river.Workers, first, second int32) error {
+// runFailing runs a queue whose first statements fail.
+func runFailing(ctx context.Context, q *Queue, workers *river.Workers, first, second int32) error {
 	settings := &river.Config{
 		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 1}}, FetchPollInterval: time.Second,
 		Logger: slog.New(slog.DiscardHandler),
@@ -64,24 +64,24 @@ func failing(ctx context.Context, q *Queue, workers *river.Workers, first, secon
 	b.Store(second)
 	writer, pool := q.d.JobPools()
 	if writer != nil {
-		return run(ctx, q, settings, away[*sql.Tx]{sqliteDriver{riversqlite.New(writer), q.bell}, &a, &b})
+		return run(ctx, q, settings, failingDriver[*sql.Tx]{sqliteDriver{riversqlite.New(writer), q.inserted}, &a, &b})
 	}
-	return run(ctx, q, settings, away[pgx.Tx]{riverpgxv5.New(pool), &a, &b})
+	return run(ctx, q, settings, failingDriver[pgx.Tx]{riverpgxv5.New(pool), &a, &b})
 }
 
-func TestAQueueWaitsForItsDatabase(t *testing.T) {
+func TestQueueWaitsForItsDatabase(t *testing.T) {
 	for _, c := range []struct{ first, second int32 }{{3, 0}, {0, 2}, {1, 1}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			dbtest.Each(t, func(t *testing.T, d *db.DB) {
 				q, r := open(t, d), newReader()
-				ask(t, d, q, one)
+				insertJob(t, d, q, one)
 				workers := river.NewWorkers()
 				river.AddWorker(workers, r)
 				ctx, cancel := context.WithCancel(t.Context())
 				done := make(chan error, 1)
-				go func() { done <- failing(ctx, q, workers, c.first, c.second) }()
+				go func() { done <- runFailing(ctx, q, workers, c.first, c.second) }()
 				select {
-				case got := <-r.begun:
+				case got := <-r.markStarted:
 					if got != one {
 						t.Errorf("begun %v", got)
 					}
@@ -99,7 +99,7 @@ func TestAQueueWaitsForItsDatabase(t *testing.T) {
 	}
 }
 
-func TestAQueueThatNeverStartsCanBeStopped(t *testing.T) {
+func TestShutdownDuringFailingStarts(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		told := make(chan string, 100)
 		q, r := open(t, d), newReader()
@@ -108,9 +108,9 @@ func TestAQueueThatNeverStartsCanBeStopped(t *testing.T) {
 		river.AddWorker(workers, r)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- failing(ctx, q, workers, 1<<30, 0) }()
+		go func() { done <- runFailing(ctx, q, workers, 1<<30, 0) }()
 		for range 2 {
-			if line := <-told; !strings.Contains(line, "cannot start") || !strings.Contains(line, errAway.Error()) {
+			if line := <-told; !strings.Contains(line, "cannot start") || !strings.Contains(line, errUnreachable.Error()) {
 				t.Errorf("says %q", line)
 			}
 		}
@@ -126,20 +126,20 @@ func TestAQueueThatNeverStartsCanBeStopped(t *testing.T) {
 	})
 }
 
-// TestAQueueThatCannotStartSaysSo has a defect that no waiting mends: there is nobody to do any job.
-func TestAQueueThatCannotStartSaysSo(t *testing.T) {
+// A defect keeps the start from succeeding although the database is reachable.
+func TestQueueThatCannotStartFails(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		q := open(t, d)
-		q.bears = 50 * time.Millisecond
+		q.startFaultLimit = 50 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := failing(ctx, q, river.NewWorkers(), 2, 0); err == nil || !strings.Contains(err.Error(), "Worker") {
+		if err := runFailing(ctx, q, river.NewWorkers(), 2, 0); err == nil || !strings.Contains(err.Error(), "Worker") {
 			t.Errorf("ended with %v", err)
 		}
 	})
 }
 
-// lines passes on what is written.
+// lines is a writer that sends each write to a channel.
 type lines chan<- string
 
 func (l lines) Write(p []byte) (int, error) {

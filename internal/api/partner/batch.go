@@ -42,7 +42,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.BatchUpsertReservationsResponse, error) {
 		for i := range items {
 			it := &items[i]
-			it.err = tx.Part(func() (err error) {
+			it.err = tx.Savepoint(func() (err error) {
 				if len(it.wrong) > 0 {
 					_, err = s.keeper().Upsert(tx, own(a), it.patch, it.wrong)
 					return err

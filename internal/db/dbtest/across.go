@@ -1,6 +1,6 @@
 package dbtest
 
-// Why a function may run a statement that names no property.
+// The reasons why a function may run a statement that names no property.
 const (
 	sweep   = "a sweep over all properties, which changes the rows that it found by their ids"
 	session = "the bridge's certificate names the bridge, and each row of it is changed under its epoch"
@@ -9,7 +9,8 @@ const (
 	onceKey = "the key begins with an id of the property"
 )
 
-// acrossProperties names the functions that may run statements without a property, and why. Think twice before you add one.
+// acrossProperties lists the functions that may run statements without a property, with the reason. Think twice before you
+// add one.
 var acrossProperties = map[string]string{
 	"access.Backups":               sweep,
 	"access.Expire":                sweep,

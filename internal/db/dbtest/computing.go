@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Computing is the CPU time that a closure of Write may use between two statements in a test. The closures of this product
-// use less than a tenth of it.
+// Computing is the CPU time that a closure of Write may use between two statements in a test. The product's closures use less
+// than a tenth of it.
 const Computing = slower * 200 * time.Millisecond
 
 var late struct {
@@ -25,8 +25,8 @@ var limitComputing = sync.OnceFunc(func() {
 	})
 })
 
-// failOnComputing makes a test fail during which a closure of Write computes for too long, also where nobody looks at
-// Write's error. Benchmarks are left as they are.
+// failOnComputing fails a test during which a closure of Write computes for too long, also where the test ignores the error
+// of Write. It does not affect benchmarks.
 func failOnComputing(t testing.TB) {
 	if _, isTest := t.(*testing.T); !isTest {
 		return
@@ -39,7 +39,7 @@ func failOnComputing(t testing.TB) {
 	})
 }
 
-// TakeLate returns the closures that computed for too long since it was called last.
+// TakeLate returns and clears the reports about closures that computed for too long.
 func TakeLate() []error {
 	late.Lock()
 	defer late.Unlock()

@@ -1,5 +1,4 @@
-// Package dbtest runs tests on every database there is support for. A missing
-// PostgreSQL fails the test: it never skips.
+// Package dbtest runs tests on every supported database. Without PostgreSQL, the test fails: it is never skipped.
 package dbtest
 
 import (
@@ -23,10 +22,10 @@ import (
 // Engines are the names of the sub-tests that Each and EachURL run.
 var Engines = []string{"sqlite", "postgres"}
 
-// Option changes how a test's database is opened.
+// Option changes the configuration of a test's database.
 type Option func(*db.Config)
 
-// Clock opens the database with a clock of the test's.
+// Clock sets the clock of the database.
 func Clock(c clock.Clock) Option { return func(cfg *db.Config) { cfg.Clock = c } }
 
 // Each runs f as the sub-tests "sqlite" and "postgres", each on a fresh, migrated
@@ -65,8 +64,7 @@ func Open(t testing.TB, engine string, opts ...Option) *db.DB {
 	return d
 }
 
-// URL makes a fresh, migrated database of one engine and returns its address. It is
-// gone when t ends.
+// URL creates a fresh, migrated database of one engine and returns its address. The database is removed when t ends.
 func URL(t testing.TB, engine string) string {
 	t.Helper()
 	failOnComputing(t)
@@ -87,10 +85,10 @@ func Empty(t testing.TB, engine string) string {
 	if engine == "sqlite" {
 		return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 	}
-	return database(t, cluster(t), "")
+	return createDatabase(t, sharedCluster(t), "")
 }
 
-// sqliteTemplate is a migrated file, made once in a process and copied for each test.
+// sqliteTemplate is a migrated file, created once in a process and copied for each test.
 var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "latchkey-sqlite-")
 	if err != nil {
@@ -98,13 +96,13 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "template.db")
-	if err := migrated("sqlite:" + path); err != nil {
+	if err := migrateDatabase("sqlite:" + path); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
 })
 
-func migrated(url string) error {
+func migrateDatabase(url string) error {
 	ctx := context.Background()
 	d, err := db.Open(ctx, db.Config{URL: url})
 	if err != nil {
@@ -132,7 +130,7 @@ func sqliteCopy(t testing.TB) string {
 
 const template = "latchkey_template"
 
-// startCluster runs once in a process; the cluster ends with it.
+// startCluster runs once in a process; the cluster ends with the process.
 var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
 	key, err := schemaKey()
 	if err != nil {
@@ -142,11 +140,12 @@ var startCluster = sync.OnceValues(func() (*pgtemp.Cluster, error) {
 		if err := c.Exec(context.Background(), "CREATE DATABASE "+template); err != nil {
 			return err
 		}
-		return migrated(c.URL(template))
+		return migrateDatabase(c.URL(template))
 	})
 })
 
-// schemaKey names what the template depends on: our migrations, and the job queue's in the dependencies.
+// schemaKey identifies what the template depends on: the migrations, and the dependencies, which include the job queue's
+// migrations.
 func schemaKey() (string, error) {
 	var key strings.Builder
 	if build, ok := debug.ReadBuildInfo(); ok {
@@ -165,7 +164,7 @@ func schemaKey() (string, error) {
 	return key.String(), err
 }
 
-func cluster(t testing.TB) *pgtemp.Cluster {
+func sharedCluster(t testing.TB) *pgtemp.Cluster {
 	t.Helper()
 	c, err := startCluster()
 	if err != nil {
@@ -176,12 +175,12 @@ func cluster(t testing.TB) *pgtemp.Cluster {
 
 func postgresCopy(t testing.TB) string {
 	t.Helper()
-	return database(t, cluster(t), "TEMPLATE "+template)
+	return createDatabase(t, sharedCluster(t), "TEMPLATE "+template)
 }
 
 var databases atomic.Int64
 
-func database(t testing.TB, c *pgtemp.Cluster, as string) string {
+func createDatabase(t testing.TB, c *pgtemp.Cluster, as string) string {
 	t.Helper()
 	name := fmt.Sprintf("test_%d", databases.Add(1))
 	if err := c.Exec(t.Context(), "CREATE DATABASE "+name+" "+as); err != nil {

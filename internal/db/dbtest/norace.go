@@ -2,5 +2,5 @@
 
 package dbtest
 
-// slower is how much slower the race detector makes a program.
+// slower is the factor by which the race detector slows a program down.
 const slower = 1

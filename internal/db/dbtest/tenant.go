@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// tenantColumn names the tenant of a row.
+// tenantColumn is the column with the tenant of a row.
 const tenantColumn = "property_id"
 
 // tenantTables are the tables whose rows belong to a property.
@@ -31,8 +31,8 @@ var (
 	conditions = regexp.MustCompile(`(?is)\b(?:WHERE|ON)\b(.*)`)
 )
 
-// unscopedTable returns the first table of a statement whose rows belong to a property, if no condition of the statement names
-// the property. An INSERT names it as a column, which the schema demands.
+// unscopedTable returns the first table in a statement whose rows belong to a property, unless a condition of the statement
+// names the property. An INSERT names the property as a column, because the schema requires it.
 func unscopedTable(statement string) string {
 	if m := conditions.FindStringSubmatch(statement); m != nil && strings.Contains(m[1], tenantColumn) {
 		return ""
@@ -55,7 +55,7 @@ var watchScopes = sync.OnceFunc(func() {
 	db.WatchStatements(checkScope)
 })
 
-// checkScope records a statement that names no property and that no exception covers.
+// checkScope records a statement without a property, unless an exception covers it.
 func checkScope(statement string) {
 	if unscopedTable(statement) == "" {
 		return
@@ -69,8 +69,8 @@ func checkScope(statement string) {
 	unscoped.found[function] = statement
 }
 
-// productFunction is the function of the product that runs a statement. It is false for a test's own statement, and for
-// changes of a row that was loaded before, which ent addresses by id alone.
+// productFunction returns the product's function that runs a statement. It returns false for a statement of a test, and for a
+// change by ent's UpdateOne or DeleteOne, which addresses a loaded row by its id.
 func productFunction() (string, bool) {
 	pcs := make([]uintptr, 40)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
@@ -90,8 +90,8 @@ func productFunction() (string, bool) {
 	}
 }
 
-// failOnUnscoped makes a test fail during which the product read or changed rows of a property by a statement that does not
-// name the property: with such a statement, an id of one tenant reaches the rows of another.
+// failOnUnscoped fails a test during which the product reads or changes rows of a property by a statement that does not name
+// the property: with such a statement, an id of one tenant reaches the rows of another.
 func failOnUnscoped(t testing.TB) {
 	if _, isTest := t.(*testing.T); !isTest {
 		return

@@ -1,6 +1,5 @@
-// Command migrationgen writes the next versioned migration of both engines: what
-// separates the migrations there are from what ent/schema wants. Run it through
-// make migration NAME=what_changes.
+// Command migrationgen writes the next versioned migration for both engines: the difference between the existing migrations
+// and ent/schema. Run it with make migration NAME=what_changes.
 package main
 
 import (
@@ -26,8 +25,8 @@ import (
 )
 
 func main() {
-	fresh := flag.Bool("fresh", false, "throw away the migrations there are and write 0001_init: only before the first release")
-	dir := flag.String("dir", "ent/migrate", "directory that holds sqlite/ and postgres/")
+	fresh := flag.Bool("fresh", false, "delete the existing migrations and write 0001_init: only before the first release")
+	dir := flag.String("dir", "ent/migrate", "directory that contains sqlite/ and postgres/")
 	flag.Parse()
 	name := flag.Arg(0)
 	if *fresh {
@@ -72,7 +71,7 @@ func run(ctx context.Context, dir, name string, fresh bool) error {
 	return write(dir, fmt.Sprintf("%04d_%s.sql", number, name), next, fresh)
 }
 
-// folder is where a dialect's migrations live; ent calls SQLite "sqlite3".
+// folder returns the directory of a dialect's migrations; ent calls SQLite "sqlite3".
 func folder(engine string) string {
 	if engine == dialect.SQLite {
 		return "sqlite"
@@ -80,7 +79,7 @@ func folder(engine string) string {
 	return engine
 }
 
-// existing is the migrations of one engine as atlas replays them, in memory.
+// existing loads the migrations of one engine into memory, where atlas replays them.
 func existing(dir string, fresh bool) (*atlas.MemDir, error) {
 	mem := &atlas.MemDir{}
 	if fresh {
@@ -106,7 +105,7 @@ func existing(dir string, fresh bool) (*atlas.MemDir, error) {
 	return mem, atlas.WriteSumFile(mem, sum)
 }
 
-// difference is the statements that bring the replayed migrations to ent's schema.
+// difference returns the statements that change the schema of the replayed migrations into ent's schema.
 func difference(ctx context.Context, engine string, open func() (*sql.DB, error), dir *atlas.MemDir) ([]byte, error) {
 	pool, err := open()
 	if err != nil {
@@ -141,7 +140,7 @@ func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 	return nil, nil
 }
 
-// write puts the migration down for both engines or, if there is nothing to change, for neither.
+// write writes the migration for both engines, or for neither if nothing changes.
 func write(dir, file string, texts map[string][]byte, fresh bool) error {
 	empty := true
 	for _, text := range texts {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// Clone starts a copy of a cluster that prepare filled. The first call with a key prepares it; later ones, also of other
-// processes on this machine, copy its files, which takes a fraction of the time. The key names everything that prepare depends
-// on; the version of PostgreSQL is added to it.
+// Clone starts a copy of a cluster that prepare filled. The first call with a key runs prepare. Later calls, also from other
+// processes on this machine, copy the files, which takes a fraction of the time. The key must identify everything that
+// prepare depends on, except the version of PostgreSQL, which Clone adds.
 func Clone(ctx context.Context, key string, prepare func(*Cluster) error) (*Cluster, error) {
 	original, err := preparedFiles(ctx, key, prepare)
 	if err != nil {
@@ -27,7 +27,7 @@ func Clone(ctx context.Context, key string, prepare func(*Cluster) error) (*Clus
 	})
 }
 
-// copyAs copies a data directory for the user of attr.
+// copyAs copies a data directory and gives the copy to the user of attr.
 func copyAs(ctx context.Context, from, to string, attr *syscall.SysProcAttr) error {
 	if out, err := exec.CommandContext(ctx, "cp", "-a", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy a cluster: %w: %s", err, out)
@@ -42,7 +42,8 @@ func copyAs(ctx context.Context, from, to string, attr *syscall.SysProcAttr) err
 	return nil
 }
 
-// preparedFiles is the data directory of the prepared cluster of a key. One process prepares it while the others wait.
+// preparedFiles returns the data directory of the prepared cluster with that key. One process prepares it while the others
+// wait.
 func preparedFiles(ctx context.Context, key string, prepare func(*Cluster) error) (dir string, err error) {
 	bin, err := programs()
 	if err != nil {
@@ -52,11 +53,11 @@ func preparedFiles(ctx context.Context, key string, prepare func(*Cluster) error
 	if err != nil {
 		return "", err
 	}
-	shelf, err := privateDirectory()
+	parent, err := privateDirectory()
 	if err != nil {
 		return "", err
 	}
-	lock, err := os.OpenFile(filepath.Join(shelf, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(parent, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", err
 	}
@@ -65,18 +66,18 @@ func preparedFiles(ctx context.Context, key string, prepare func(*Cluster) error
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(key + "\x00" + string(version)))
-	dir = filepath.Join(shelf, hex.EncodeToString(sum[:8]))
+	dir = filepath.Join(parent, hex.EncodeToString(sum[:8]))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	if err := removeOld(shelf); err != nil {
+	if err := removeOld(parent); err != nil {
 		return "", err
 	}
-	return dir, fill(ctx, dir, prepare)
+	return dir, prepareFiles(ctx, dir, prepare)
 }
 
-// fill prepares a cluster, stops it and keeps its files as dir.
-func fill(ctx context.Context, dir string, prepare func(*Cluster) error) (err error) {
+// prepareFiles prepares a cluster, stops it and stores its files in dir.
+func prepareFiles(ctx context.Context, dir string, prepare func(*Cluster) error) (err error) {
 	c, err := Start(ctx)
 	if err != nil {
 		return err
@@ -98,7 +99,8 @@ func fill(ctx context.Context, dir string, prepare func(*Cluster) error) (err er
 	return os.Rename(partial, dir)
 }
 
-// privateDirectory holds prepared clusters. Nobody else may write it, or they would choose what our tests run on.
+// privateDirectory returns the directory of prepared clusters. Only this user may write to it: another user could replace the
+// databases of the tests.
 func privateDirectory() (string, error) {
 	dir := filepath.Join("/tmp", "latchkey-pg-prepared-"+strconv.Itoa(os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !os.IsExist(err) {
@@ -115,15 +117,15 @@ func privateDirectory() (string, error) {
 }
 
 // removeOld removes clusters that were prepared for earlier versions of the schema.
-func removeOld(shelf string) error {
-	entries, err := os.ReadDir(shelf)
+func removeOld(parent string) error {
+	entries, err := os.ReadDir(parent)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		st, err := e.Info()
 		if err == nil && e.IsDir() && time.Since(st.ModTime()) > 24*time.Hour {
-			err = os.RemoveAll(filepath.Join(shelf, e.Name()))
+			err = os.RemoveAll(filepath.Join(parent, e.Name()))
 		}
 		if err != nil && !os.IsNotExist(err) {
 			return err

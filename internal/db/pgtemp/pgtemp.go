@@ -1,6 +1,5 @@
-// Package pgtemp starts a temporary PostgreSQL cluster from the installed programs,
-// for tests and for writing migrations. It is fast and forgets everything: never for
-// data that matters.
+// Package pgtemp starts a temporary PostgreSQL cluster from the installed programs, for tests and for generating migrations.
+// It trades durability for speed: never use it for data that matters.
 package pgtemp
 
 import (
@@ -22,31 +21,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a running server that ends with this process, however that ends.
+// Cluster is a running server that ends when this process ends, even if the process is killed.
 type Cluster struct {
 	dir, bin string
 	attr     *syscall.SysProcAttr
-	lifeline *os.File // the server's watcher ends it when this closes
+	lifeline *os.File // the watcher stops the server when this closes
 	watcher  *exec.Cmd
 }
 
 // ErrMissing is the error when the server programs are not installed.
 var ErrMissing = errors.New("PostgreSQL server programs (initdb, postgres) not found; on Debian: apt-get install postgresql")
 
-// watch runs the server beside a read that ends when the parent is gone, then removes
-// everything. Signals that reach the whole process group are left to that.
+// watch runs the server and waits on standard input, which ends with the parent. Then it stops the server and removes all
+// files. It ignores signals to the process group, because the parent decides when the server ends.
 const watch = `trap "" INT TERM HUP
 "$1" -D "$2/data" -k "$2" &
 read -r _
 kill -QUIT $!; kill -CONT $! && wait $!
 rm -rf "$2"`
 
-// Start makes a cluster and waits until it answers.
+// Start creates a cluster and waits until it answers.
 func Start(ctx context.Context) (*Cluster, error) {
 	return start(ctx, (*Cluster).initialize)
 }
 
-// start makes a cluster whose data directory create makes.
+// start creates a cluster. create fills its data directory.
 func start(ctx context.Context, create func(*Cluster, context.Context) error) (*Cluster, error) {
 	bin, err := programs()
 	if err != nil {
@@ -66,8 +65,8 @@ func start(ctx context.Context, create func(*Cluster, context.Context) error) (*
 	return c, nil
 }
 
-// fastDirectory is where clusters live: in memory where there is plenty, because a database is some hundred files. Both paths
-// are short, as a socket's path holds about 100 bytes.
+// fastDirectory returns the parent directory of clusters: in memory where there is plenty, because a database has some
+// hundred files. Both paths are short, because the path of a Unix socket is limited to about 100 bytes.
 func fastDirectory() string {
 	const memory, plenty = "/dev/shm", 4 << 30
 	var fs syscall.Statfs_t
@@ -77,7 +76,7 @@ func fastDirectory() string {
 	return "/tmp"
 }
 
-// programs is the directory of the newest installed server.
+// programs returns the directory of the newest installed server.
 func programs() (string, error) {
 	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	slices.SortFunc(dirs, func(a, b string) int { return version(b) - version(a) })
@@ -106,7 +105,7 @@ func executable(path string) bool {
 	return err == nil && st.Mode().IsRegular() && st.Mode()&0o111 != 0
 }
 
-// unprivileged gives dir to another user if we are root, as whom the server refuses to run.
+// unprivileged gives dir to another user if this process runs as root: PostgreSQL refuses to run as root.
 func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
 		return &syscall.SysProcAttr{}, nil
@@ -126,7 +125,7 @@ func unprivileged(dir string) (*syscall.SysProcAttr, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-// initialize makes an empty data directory.
+// initialize creates an empty data directory.
 func (c *Cluster) initialize(ctx context.Context) error {
 	if err := c.program(ctx, "initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"); err != nil {
 		return err
@@ -145,7 +144,7 @@ func (c *Cluster) initialize(ctx context.Context) error {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// program runs one of PostgreSQL's programs as the cluster's user.
+// program runs a PostgreSQL program as the cluster's user.
 func (c *Cluster) program(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.bin, name), args...)
 	cmd.Dir, cmd.SysProcAttr = c.dir, c.attr
@@ -166,7 +165,7 @@ func (c *Cluster) launch() error {
 		return err
 	}
 	defer in.Close()
-	// Files, not buffers: os/exec needs no goroutine then, and none outlives a test.
+	// With files instead of buffers, os/exec starts no goroutine that could outlive a test.
 	c.watcher = exec.Command("/bin/sh", "-c", watch, "sh", filepath.Join(c.bin, "postgres"), c.dir)
 	c.watcher.Dir, c.watcher.SysProcAttr = "/", c.attr
 	c.watcher.Stdin, c.watcher.Stdout, c.watcher.Stderr = in, log, log
@@ -177,7 +176,7 @@ func (c *Cluster) launch() error {
 	return nil
 }
 
-// await tries until the server answers; it has no other signal to give.
+// await polls until the server answers, because the server sends no signal when it is ready.
 func (c *Cluster) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -197,8 +196,8 @@ func (c *Cluster) await(ctx context.Context) error {
 	}
 }
 
-// URL is the address of one of the cluster's databases, and of the same database on other clusters, such as its standby;
-// "postgres" is always there.
+// URL returns the address of a database of the cluster. With others, such as its standby, the URL also names their hosts. The
+// database "postgres" always exists.
 func (c *Cluster) URL(database string, others ...*Cluster) string {
 	hosts := c.dir
 	for _, o := range others {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Standby starts a standby of the cluster, which from then on stores no change before the standby has it.
+// Standby starts a synchronous standby of the cluster: from then on each commit waits until the standby has it.
 func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	s, err := start(ctx, func(s *Cluster, ctx context.Context) error {
 		return s.program(ctx, "pg_basebackup", "-D", s.data(), "-h", c.dir, "-U", "postgres", "-R", "-X", "stream", "-c", "fast", "--no-sync")
@@ -29,7 +29,7 @@ func (c *Cluster) Standby(ctx context.Context) (*Cluster, error) {
 	return s, nil
 }
 
-// Promote makes a standby a primary, and waits until it is one. It has no standby of its own to wait for.
+// Promote makes a standby the primary and waits until it is. The new primary waits for no standby of its own.
 func (c *Cluster) Promote(ctx context.Context) error {
 	return errors.Join(
 		c.Exec(ctx, "ALTER SYSTEM SET synchronous_standby_names = ''"),
@@ -37,15 +37,15 @@ func (c *Cluster) Promote(ctx context.Context) error {
 	)
 }
 
-// Freeze stops every process of the server, as a host that hangs: connections stay open, new ones are accepted by the
-// kernel, and nothing is answered.
+// Freeze suspends every process of the server, like a host that hangs: connections stay open, the kernel accepts new ones,
+// and nothing is answered.
 func (c *Cluster) Freeze() error { return c.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (c *Cluster) Thaw() error { return c.signal(syscall.SIGCONT) }
 
-// signal reaches the server and every process that it has started. The server comes first, so that a stop leaves nothing
-// that starts more.
+// signal sends s to the server and its child processes. The server is first, so that a stopped server starts no more
+// children.
 func (c *Cluster) signal(s syscall.Signal) error {
 	pid, err := c.pid()
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,7 +73,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 	return nil
 }
 
-// pid is the server's process.
+// pid returns the id of the server's process.
 func (c *Cluster) pid() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
 	if err != nil {
@@ -83,13 +83,14 @@ func (c *Cluster) pid() (int, error) {
 	return strconv.Atoi(line)
 }
 
-// parentage reads a process and its parent from a file like /proc/1/stat; zeros if the process has ended.
+// parentage reads the ids of a process and of its parent from a file like /proc/1/stat. It returns zeros if the process has
+// ended.
 func parentage(path string) (pid, parent int) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return 0, 0
 	}
-	head, tail, _ := strings.Cut(string(text), ") ") // the name between may hold spaces
+	head, tail, _ := strings.Cut(string(text), ") ") // the name in parentheses may contain spaces
 	first, _, _ := strings.Cut(head, " ")
 	fields := strings.Fields(tail)
 	if len(fields) < 2 {

@@ -8,11 +8,11 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// Without the copier the log would go on to db.LogMost, which so few changes do not reach.
-func TestTheLogIsCopiedBesideTheWriter(t *testing.T) {
+// Without the checkpointer the log would grow to db.LogMax, which so few changes do not reach.
+func TestCheckpointerCopiesTheLog(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	const long = 64
-	db.CopyFrom(d, long)
+	db.CheckpointFrom(d, long)
 	length := 0
 	for n := range 20_000 {
 		mustWrite(t, d, put(fmt.Sprint(n)))
@@ -20,16 +20,16 @@ func TestTheLogIsCopiedBesideTheWriter(t *testing.T) {
 		if length = db.LogLength(t, d); length < before && before >= long {
 			return
 		}
-		if length >= db.LogMost {
+		if length >= db.LogMax {
 			break
 		}
 	}
 	t.Errorf("the log has %d pages and never began anew", length)
 }
 
-func TestNothingIsLostWhileTheLogIsCopied(t *testing.T) {
+func TestCheckpointLosesNoChange(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
-	db.CopyFrom(d, 1)
+	db.CheckpointFrom(d, 1)
 	const changes = 500
 	for n := range changes {
 		mustWrite(t, d, put(fmt.Sprint(n)))

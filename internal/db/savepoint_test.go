@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-func TestAPartFailsAlone(t *testing.T) {
+func TestFailedSavepointKeepsTheRest(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
 		var told []string
@@ -25,16 +25,16 @@ func TestAPartFailsAlone(t *testing.T) {
 		}
 		mustWrite(t, d, func(tx *db.Tx) error {
 			told = nil
-			if err := tx.Part(tell(tx, "a")); err != nil {
+			if err := tx.Savepoint(tell(tx, "a")); err != nil {
 				t.Error(err)
 			}
-			if err := tx.Part(func() error { return errors.Join(tell(tx, "lost")(), wrong) }); !errors.Is(err, wrong) {
+			if err := tx.Savepoint(func() error { return errors.Join(tell(tx, "lost")(), wrong) }); !errors.Is(err, wrong) {
 				t.Errorf("error = %v, want the part's own", err)
 			}
-			if err := tx.Part(tell(tx, "a")); !ent.IsConstraintError(err) {
+			if err := tx.Savepoint(tell(tx, "a")); !ent.IsConstraintError(err) {
 				t.Errorf("error = %v, want a duplicate", err)
 			}
-			return tx.Part(tell(tx, "b"))
+			return tx.Savepoint(tell(tx, "b"))
 		})
 		if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
 			t.Error(diff)
@@ -45,12 +45,12 @@ func TestAPartFailsAlone(t *testing.T) {
 	})
 }
 
-func TestPartsGoWithTheWhole(t *testing.T) {
+func TestRollbackIncludesSavepoints(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wrong := errors.New("wrong")
 		var told []string
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			err := tx.Part(func() error {
+			err := tx.Savepoint(func() error {
 				tx.After(func() { told = append(told, "a") })
 				return put("a")(tx)
 			})
@@ -62,8 +62,8 @@ func TestPartsGoWithTheWhole(t *testing.T) {
 	})
 }
 
-// A panic in a part undoes the whole change and reaches the caller; the database goes on.
-func TestPartPanics(t *testing.T) {
+// A panic within a savepoint rolls back the whole change and reaches the caller; the database stays usable.
+func TestPanicInSavepoint(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		func() {
 			defer func() {
@@ -75,7 +75,7 @@ func TestPartPanics(t *testing.T) {
 				if err := put("a")(tx); err != nil {
 					return err
 				}
-				return tx.Part(func() error { panic("in a part") })
+				return tx.Savepoint(func() error { panic("in a part") })
 			})
 		}()
 		mustWrite(t, d, put("b"))

@@ -10,29 +10,29 @@ import (
 	"github.com/riverqueue/river/riverdriver/riversqlite"
 )
 
-// sqliteDriver is River's driver with a listener, so that a job begins when it is stored rather than at the next look.
-// PostgreSQL has LISTEN for that; SQLite has one process, where a channel does.
+// sqliteDriver is River's driver with a listener, so that a job starts when it is stored rather than at the next poll.
+// PostgreSQL has LISTEN for that; SQLite has one process, where a channel suffices.
 type sqliteDriver struct {
 	*riversqlite.Driver
-	bell <-chan struct{}
+	inserted <-chan struct{}
 }
 
-// SupportsListener has River make one.
+// SupportsListener makes River create a listener.
 func (sqliteDriver) SupportsListener() bool { return true }
 
-// GetListener makes a listener.
+// GetListener creates a listener.
 func (d sqliteDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
-	return &listener{bell: d.bell}
+	return &listener{inserted: d.inserted}
 }
 
-// insertTopic is where River hears of new jobs.
+// insertTopic is the topic on which River announces new jobs.
 const insertTopic = "river_insert"
 
-// listener tells River of new jobs; the other topics stay silent, as one process has nobody to hear from.
+// listener notifies River of new jobs. The other topics coordinate several processes, which SQLite does not have.
 type listener struct {
-	bell <-chan struct{}
-	mu   sync.Mutex
-	on   bool
+	inserted  <-chan struct{}
+	mu        sync.Mutex
+	listening bool
 }
 
 func (*listener) Close(context.Context) error   { return nil }
@@ -42,40 +42,40 @@ func (*listener) Schema() string                { return "" }
 func (*listener) SetAfterConnectExec(string)    {}
 
 func (l *listener) Listen(_ context.Context, topic string) error {
-	l.turn(topic, true)
+	l.setListening(topic, true)
 	return nil
 }
 
 func (l *listener) Unlisten(_ context.Context, topic string) error {
-	l.turn(topic, false)
+	l.setListening(topic, false)
 	return nil
 }
 
-func (l *listener) turn(topic string, on bool) {
+func (l *listener) setListening(topic string, on bool) {
 	if topic != insertTopic {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.on = on
+	l.listening = on
 }
 
-// heard is the bell while somebody listens.
-func (l *listener) heard() <-chan struct{} {
+// notifications returns the channel while River listens to new jobs, otherwise nil, which blocks.
+func (l *listener) notifications() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.on {
+	if !l.listening {
 		return nil
 	}
-	return l.bell
+	return l.inserted
 }
 
-// WaitForNotification waits for the bell. River cuts the wait short when what it listens to changes.
+// WaitForNotification waits for a new job. River interrupts the wait when it subscribes to other topics.
 func (l *listener) WaitForNotification(ctx context.Context) (*riverdriver.Notification, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-l.heard():
+	case <-l.notifications():
 		return &riverdriver.Notification{Topic: insertTopic, Payload: fmt.Sprintf(`{"queue":%q}`, river.QueueDefault)}, nil
 	}
 }

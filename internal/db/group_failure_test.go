@@ -12,8 +12,7 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// A change that fails is undone alone, whatever it did before.
-func TestAChangeThatFailsIsUndoneAlone(t *testing.T) {
+func TestFailedChangeIsRolledBackAlone(t *testing.T) {
 	wrong := errors.New("wrong")
 	for name, fails := range map[string]func(tx *db.Tx) error{
 		"with ent": func(tx *db.Tx) error { return errors.Join(put("lost")(tx), wrong) },
@@ -51,7 +50,7 @@ func TestAChangeThatFailsIsUndoneAlone(t *testing.T) {
 			if diff := cmp.Diff([]string{"a", "b"}, stored(t, d)); diff != "" {
 				t.Error(diff)
 			}
-			// b came after the first failure, and who fails then has nobody run again.
+			// b ran after the first failure, within a savepoint, so its own failure makes no other change run again.
 			if diff := cmp.Diff(map[string]int{"a": 2, "fails": 2, "b": 1, "again": 1}, runs); diff != "" {
 				t.Errorf("runs: %s", diff)
 			}
@@ -62,7 +61,7 @@ func TestAChangeThatFailsIsUndoneAlone(t *testing.T) {
 	}
 }
 
-func TestAChangeThatFailsBeforeItWroteDisturbsNobody(t *testing.T) {
+func TestChangeThatFailsBeforeItWritesCausesNoRerun(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	wrong, runs := errors.New("wrong"), 0
 	counted := func(id string) func(*db.Tx) error {
@@ -80,8 +79,8 @@ func TestAChangeThatFailsBeforeItWroteDisturbsNobody(t *testing.T) {
 	}
 }
 
-// All changes have one client, which finds theirs by the context.
-func TestAQueryBelongsToTheChangeOfItsContext(t *testing.T) {
+// All changes share one client, which finds the transaction by the context.
+func TestQueryRunsInTheChangeOfItsContext(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		var left context.Context
 		mustWrite(t, d, func(tx *db.Tx) error {
@@ -103,9 +102,9 @@ func TestAQueryBelongsToTheChangeOfItsContext(t *testing.T) {
 	})
 }
 
-// A statement after the change's time is refused before it begins: interrupted, it would undo the changes of others too.
-func TestNoStatementBeginsAfterItsTime(t *testing.T) {
-	d := impatient(t)
+// A statement after the deadline is refused before it begins: an interrupted statement would also roll back other changes.
+func TestNoStatementBeginsAfterTheDeadline(t *testing.T) {
+	d := openWithShortTimeout(t)
 	runs := 0
 	errs := together(t, d, func(tx *db.Tx) error {
 		runs++
@@ -122,21 +121,21 @@ func TestNoStatementBeginsAfterItsTime(t *testing.T) {
 	}
 }
 
-func TestClosedTwice(t *testing.T) {
+func TestCloseTwice(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	if err := errors.Join(d.Close(), d.Close()); err != nil {
 		t.Error(err)
 	}
 }
 
-// On a transaction that the database has undone nothing begins that would be stored by itself.
-func TestNoPartBeginsOnALostTransaction(t *testing.T) {
+// After a rollback by the database, a statement would be stored as a transaction of its own.
+func TestNoSavepointAfterARollback(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	err := d.Write(t.Context(), func(tx *db.Tx) error {
 		if _, err := tx.SQL().Exec("ROLLBACK"); err != nil {
 			return err
 		}
-		if tx.Part(func() error { return put("lost")(tx) }) == nil {
+		if tx.Savepoint(func() error { return put("lost")(tx) }) == nil {
 			t.Error("a part ran")
 		}
 		return nil

@@ -1,0 +1,110 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// logPages is the length of the write-ahead log, in pages of 4 KiB, from which the checkpointer copies it into the file.
+	// With a long log, a page that changes often is copied once for many changes; the price is a longer recovery after a
+	// crash.
+	logPages = 8192
+	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
+	logMax = 8 * logPages
+	// logRemainder is few enough pages that the writer may wait for their checkpoint.
+	logRemainder = 512
+	// logCheckInterval is the shortest time between two checks of the length.
+	logCheckInterval = 20 * time.Millisecond
+)
+
+// checkpointer copies the write-ahead log into the database file, so that the writer does not wait for thousands of scattered
+// pages and two syncs of the disk. The last few pages are copied between two transactions of the writer: SQLite restarts the
+// log only when all of it was copied.
+type checkpointer struct {
+	conn   *sql.DB // used by the checkpointer only
+	writer *sql.DB
+	file   *os.File // the database; see sync
+	log    *slog.Logger
+	pages  atomic.Int64 // the length from which the log is copied
+	grown  chan struct{}
+	done   chan struct{}
+	stop   context.CancelFunc
+}
+
+func newCheckpointer(conn, writer *sql.DB, file *os.File, grown chan struct{}, log *slog.Logger) *checkpointer {
+	c := &checkpointer{conn: conn, writer: writer, file: file, log: log, grown: grown, done: make(chan struct{})}
+	c.pages.Store(logPages)
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	go c.loop(ctx)
+	return c
+}
+
+func (c *checkpointer) close() error {
+	c.stop()
+	<-c.done
+	return c.conn.Close()
+}
+
+// loop checks the length of the log after changes.
+func (c *checkpointer) loop(ctx context.Context) {
+	defer close(c.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.grown:
+		}
+		if err := c.checkpointIfLong(ctx); err != nil && ctx.Err() == nil {
+			c.log.Warn("the checkpoint of the write-ahead log failed; the writer will retry it", "error", err)
+		}
+		timer.Reset(logCheckInterval)
+	}
+}
+
+// checkpointIfLong copies the log into the file if the log is long.
+func (c *checkpointer) checkpointIfLong(ctx context.Context) error {
+	left, err := c.pagesLeft(ctx)
+	if err != nil || int64(left) < c.pages.Load() {
+		return err
+	}
+	for before := left + 1; left > logRemainder && left < before; {
+		before = left
+		if err := errors.Join(checkpoint(ctx, c.conn), c.sync()); err != nil {
+			return err
+		}
+		if left, err = c.pagesLeft(ctx); err != nil {
+			return err
+		}
+	}
+	return checkpoint(ctx, c.writer)
+}
+
+// sync waits until the copied pages are on disk. SQLite would do so with the last page, while the writer waits.
+func (c *checkpointer) sync() error { return c.file.Sync() }
+
+// pagesLeft counts the pages of the log that are not copied yet.
+func (c *checkpointer) pagesLeft(ctx context.Context) (int, error) {
+	var busy, length, copied int
+	err := c.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &length, &copied)
+	return max(length-copied, 0), err
+}
+
+// checkpoint copies as much of the log as possible without waiting for other connections.
+func checkpoint(ctx context.Context, conn *sql.DB) error {
+	_, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
+	return err
+}
