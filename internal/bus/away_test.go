@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/bus/bustest"
 )
 
-// until waits for what nothing announces.
+// until polls until holds returns true.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second)
@@ -21,12 +21,12 @@ func until(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-tick.C:
 		case <-late:
-			t.Fatalf("did not come about: %s", what)
+			t.Fatalf("timed out waiting for: %s", what)
 		}
 	}
 }
 
-// echo reports whether a request is answered. One that is sent while a connection is lost is lost with it.
+// echo reports whether a request is answered. A request that is sent while the connection breaks is lost.
 func echo(t *testing.T, b *bus.Bus) bool {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -59,7 +59,7 @@ func TestStartsWithoutAServerAndConnectsLater(t *testing.T) {
 	until(t, "a request is answered", func() bool { return echo(t, b) })
 }
 
-func TestConnectsAgain(t *testing.T) {
+func TestReconnects(t *testing.T) {
 	s := bustest.Start(t)
 	b := open(t, bus.Config{URL: s.URL})
 	respond(t, b)
@@ -73,8 +73,8 @@ func TestConnectsAgain(t *testing.T) {
 	until(t, "a request is answered again", func() bool { return echo(t, b) })
 }
 
-// A server that hangs keeps its connections open: only pings that nobody answers tell.
-func TestAServerThatHangsIsNoticed(t *testing.T) {
+// A server that hangs keeps its connections open: only unanswered pings reveal it.
+func TestHungServerIsDropped(t *testing.T) {
 	s := bustest.Start(t)
 	r := prometheus.NewRegistry()
 	b := open(t, bus.Config{URL: s.URL, PingInterval: 50 * time.Millisecond, Metrics: r})
@@ -99,7 +99,7 @@ func TestAServerThatHangsIsNoticed(t *testing.T) {
 	}
 }
 
-// metric is the value of a gauge or counter, or how many observations a histogram has under its one label.
+// metric returns the value of a gauge or counter, or the number of observations of a histogram with a label.
 func metric(t *testing.T, r *prometheus.Registry, name string, label ...string) float64 {
 	t.Helper()
 	families, err := r.Gather()
@@ -121,8 +121,8 @@ func metric(t *testing.T, r *prometheus.Registry, name string, label ...string) 
 	return 0
 }
 
-// The longest that a server may hang unnoticed.
-func TestPingsFindAServerThatHangsWithinTenSeconds(t *testing.T) {
+// With the default ping interval, a hung server is detected within ten seconds.
+func TestDefaultPingsDetectAHungServerWithinTenSeconds(t *testing.T) {
 	if most := bus.PingInterval * (bus.PingsUnanswered + 1); most >= 10*time.Second {
 		t.Errorf("a server may hang for %v before it is dropped", most)
 	}

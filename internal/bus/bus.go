@@ -1,7 +1,6 @@
-// Package bus carries wake-ups between parts and nodes of the product, and requests to
-// the node that holds a bridge. It is NATS: embedded in the process without a socket,
-// or a cluster by URL, with the same behaviour. Messages are hints: they have no
-// authority and hold no PIN, token or personal data, and one may get lost.
+// Package bus carries wake-ups between the parts and nodes of an installation, and requests to the node that a bridge is
+// connected to. It uses NATS: embedded in the process without a socket, or a cluster by URL, with the same behaviour.
+// Messages are hints: they have no authority, contain no PIN, token or personal data, and may get lost.
 package bus
 
 import (
@@ -25,45 +24,45 @@ const (
 	MaxPayload = 64 << 10
 
 	maxSubject     = 256
-	maxPending     = 64 << 10 // messages waiting for one subscription
+	maxPending     = 64 << 10 // pending messages of one subscription
 	maxPendingSize = 16 << 20 // bytes of them
-	maxResponding  = 512      // requests answered at once by one subscription
+	maxResponding  = 512      // requests that one subscription answers concurrently
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
 	errorHeader    = "Latchkey-Error"
 
-	// A server that hangs is dropped after pingsUnanswered+1 pings: at most 9 s.
+	// The client drops a server that hangs after pingsUnanswered+1 pings: at most 9 s.
 	pingInterval    = 3 * time.Second
 	pingsUnanswered = 2
 )
 
-// Config says which bus to open.
+// Config selects a bus.
 type Config struct {
 	URL         string // nats://, tls:// or ws://, several with commas; empty: embedded
 	Credentials string // file with user JWT and seed
 	CAFile      string // certificates to trust instead of the system's
 	CertFile    string // client certificate and its key
 	KeyFile     string
-	Name        string // of this node, shown in the cluster's own tools
+	Name        string // of this node, shown in NATS tools
 	Logger      *slog.Logger
-	Metrics     prometheus.Registerer // nil: the metrics are kept and not shown
+	Metrics     prometheus.Registerer // nil: the metrics are not exported
 	// PingInterval is the time between pings of the server. Tests use a shorter one; zero: 3 s.
 	PingInterval time.Duration
 }
 
-// Message is what a subscriber gets.
+// Message is a message that a subscriber receives.
 type Message struct {
 	Subject string
 	Payload []byte
 }
 
-// ErrNoResponder says that nobody answers requests on the subject now.
+// ErrNoResponder means that no node answers requests on the subject.
 var ErrNoResponder = errors.New("bus: no responder")
 
-// ErrNotConnected says that a request was not sent because no server is connected.
+// ErrNotConnected means that a request was not sent because no server is connected.
 var ErrNotConnected = errors.New("bus: not connected to a server")
 
-// RemoteError is the error with which a responder answered.
+// RemoteError is the error that a responder returned.
 type RemoteError struct{ Text string }
 
 func (e *RemoteError) Error() string { return "bus: responder: " + e.Text }
@@ -73,19 +72,19 @@ type Bus struct {
 	conn     *nats.Conn
 	embedded *server.Server
 	log      *slog.Logger
-	closed   chan struct{} // the connection has ended
+	closed   chan struct{} // closes when the connection has ended
 	metrics  *metrics
 
 	mu        sync.Mutex
 	onConnect []func()
 
-	ctx       context.Context // of responders; ends with Close
+	ctx       context.Context // passed to responders; ends with Close
 	cancel    context.CancelFunc
 	answering sync.WaitGroup
 }
 
-// Open connects, or starts the embedded server. A cluster that cannot be reached, now or
-// later, is no error: the connection is retried for as long as it takes. See [Bus.Connected].
+// Open connects to the cluster, or starts the embedded server. It succeeds even if the cluster cannot be reached: the client
+// retries until it can. See [Bus.Connected].
 func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -112,13 +111,13 @@ func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	return b, nil
 }
 
-// redact leaves of the servers' URLs what may be logged.
+// redact removes credentials from the servers' URLs, for logs.
 func redact(urls string) string {
 	all := strings.Split(urls, ",")
 	for i, raw := range all {
 		all[i] = "(unreadable URL)"
 		if u, err := url.Parse(strings.TrimSpace(raw)); err == nil {
-			u.User = nil // a user alone may be a token
+			u.User = nil // a user name without a password may be a token
 			all[i] = u.String()
 		}
 	}
@@ -131,16 +130,16 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
 		nats.ReconnectBufSize(1 << 20), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(cmp.Or(cfg.PingInterval, pingInterval)), nats.MaxPingsOutstanding(pingsUnanswered),
-		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.complain(sub, err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.logError(sub, err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				b.log.Warn("bus disconnected", "error", err)
 			}
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { b.connected() }), // after Open, if no server was there
+		nats.ConnectHandler(func(*nats.Conn) { b.onConnected() }), // after Open, if no server was there
 		nats.ReconnectHandler(func(*nats.Conn) {
 			b.metrics.reconnects.Inc()
-			b.connected()
+			b.onConnected()
 		}),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 	}
@@ -164,8 +163,8 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	return opts, nil
 }
 
-// connected runs each time a server is connected.
-func (b *Bus) connected() {
+// onConnected runs each time a server is connected.
+func (b *Bus) onConnected() {
 	if b.embedded == nil {
 		b.log.Info("bus connected")
 	}
@@ -176,8 +175,8 @@ func (b *Bus) connected() {
 	}
 }
 
-// OnConnect has f called each time a server is connected from now on: messages that other
-// nodes sent before are lost. f must not block.
+// OnConnect registers f, which is called each time a server is connected: messages that other nodes sent before are lost. f
+// must not block.
 func (b *Bus) OnConnect(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -204,7 +203,7 @@ func stop(s *server.Server) {
 	s.WaitForShutdown()
 }
 
-func (b *Bus) complain(sub *nats.Subscription, err error) {
+func (b *Bus) logError(sub *nats.Subscription, err error) {
 	subject := ""
 	if sub != nil {
 		subject = sub.Subject
@@ -212,24 +211,22 @@ func (b *Bus) complain(sub *nats.Subscription, err error) {
 	b.log.Warn("bus: messages dropped or refused", "subject", subject, "error", err)
 }
 
-// Publish sends a message to whoever subscribes now.
+// Publish sends a message to the current subscribers.
 func (b *Bus) Publish(subject string, payload []byte) error {
-	if err := check(subject, payload); err != nil {
+	if err := checkMessage(subject, payload); err != nil {
 		return err
 	}
 	return b.conn.Publish(subject, payload)
 }
 
-// Subscribe has f called for each message, one after the other, until the returned stop
-// is called. f must not block: messages beyond a bound are dropped while it does. A
-// subject may end in ".>" or have "*" as a part.
+// Subscribe calls f for each message, one after the other, until the returned stop is called. f must not block: while it
+// does, messages beyond a limit are dropped. A subject may end in ".>" or have "*" as a part.
 func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error) {
 	return b.subscribe(subject, func(m *nats.Msg) { f(Message{m.Subject, m.Data}) })
 }
 
-// Respond has f answer each request on the subject, many at once, until the returned
-// stop is called. f's ctx ends when the bus is closed. Its error reaches the requester
-// as a [RemoteError], so it holds nothing secret.
+// Respond answers each request on the subject with f, many concurrently, until the returned stop is called. f's ctx ends when
+// the bus is closed. f's error reaches the requester as a [RemoteError], so it must not contain secrets.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {
@@ -283,8 +280,8 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 	if err := sub.SetPendingLimits(maxPending, maxPendingSize); err != nil {
 		return nil, errors.Join(err, sub.Unsubscribe())
 	}
-	// The server knows of the subscription when this returns, so nothing sent later is missed. Without a server, the next
-	// connection makes the subscription.
+	// After the flush the server has the subscription, so no later message is missed. Without a server, the client subscribes
+	// when it connects.
 	if b.Connected() {
 		if err := b.conn.FlushTimeout(requestTimeout); err != nil && b.Connected() {
 			return nil, errors.Join(err, sub.Unsubscribe())
@@ -293,20 +290,20 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
-// Request asks the responder on the subject and waits for its answer until ctx ends,
-// 10 s at most. [ErrNoResponder] and [ErrNotConnected] come at once.
+// Request sends a request to the responder on the subject and waits for its answer until ctx ends, at most 10 s. It returns
+// [ErrNoResponder] and [ErrNotConnected] at once.
 func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
-	if err := check(subject, payload); err != nil {
+	if err := checkMessage(subject, payload); err != nil {
 		return nil, err
 	}
 	began := time.Now()
 	answer, err := b.request(ctx, subject, payload)
-	b.metrics.requested(began, err)
+	b.metrics.observeRequest(began, err)
 	return answer, err
 }
 
 func (b *Bus) request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
-	if !b.Connected() { // the client would keep it for later
+	if !b.Connected() { // the client would buffer the request
 		return nil, ErrNotConnected
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -324,22 +321,23 @@ func (b *Bus) request(ctx context.Context, subject string, payload []byte) ([]by
 	return answer.Data, nil
 }
 
-// check refuses what would be ambiguous: an id with a dot or a wildcard in a subject.
-func check(subject string, payload []byte) error {
+// checkMessage refuses ambiguous subjects, such as one that contains an id with a dot or a wildcard, and messages that are
+// too large.
+func checkMessage(subject string, payload []byte) error {
 	if subject == "" || len(subject) > maxSubject || strings.ContainsAny(subject, " \t\r\n*>") ||
 		strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
 		return fmt.Errorf("bus: bad subject %q", subject)
 	}
 	if len(payload) > MaxPayload {
-		return fmt.Errorf("bus: a message of %d bytes on %s, at most %d", len(payload), subject, MaxPayload)
+		return fmt.Errorf("bus: the message on %[2]s has %[1]d bytes; at most %[3]d are allowed", len(payload), subject, MaxPayload)
 	}
 	return nil
 }
 
-// Connected tells whether messages go through now.
+// Connected reports whether a server is connected.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
-// Close ends responders' contexts, lets them and pending messages finish, then closes.
+// Close cancels the contexts of responders, waits for them and for pending messages, then closes the connection.
 func (b *Bus) Close() error {
 	b.cancel()
 	if err := b.conn.Drain(); err != nil {

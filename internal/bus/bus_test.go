@@ -62,7 +62,7 @@ func startServer(t *testing.T) string {
 	return s.ClientURL()
 }
 
-func TestSubscribersGetWhatIsPublishedInOrder(t *testing.T) {
+func TestSubscribersReceiveMessagesInOrder(t *testing.T) {
 	each(t, func(t *testing.T, here, there *bus.Bus) {
 		got := make(chan bus.Message, 100)
 		stop, err := there.Subscribe("lock.*.changed", func(m bus.Message) { got <- m })
@@ -114,7 +114,7 @@ func TestRequests(t *testing.T) {
 	})
 }
 
-func TestASlowAnswerDelaysNoOther(t *testing.T) {
+func TestSlowAnswerDelaysNoOther(t *testing.T) {
 	each(t, func(t *testing.T, here, there *bus.Bus) {
 		free := make(chan struct{})
 		_, err := there.Respond("bridge.b1", func(ctx context.Context, m bus.Message) ([]byte, error) {
@@ -142,7 +142,7 @@ func TestASlowAnswerDelaysNoOther(t *testing.T) {
 	})
 }
 
-func TestARequestEndsWithItsContext(t *testing.T) {
+func TestRequestEndsWithItsContext(t *testing.T) {
 	each(t, func(t *testing.T, here, there *bus.Bus) {
 		_, err := there.Respond("bridge.b1", func(ctx context.Context, _ bus.Message) ([]byte, error) {
 			<-ctx.Done() // until the bus closes

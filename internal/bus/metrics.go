@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are what operators see of the bus.
+// metrics are the Prometheus metrics of the bus.
 type metrics struct {
 	reconnects prometheus.Counter
 	requests   *prometheus.HistogramVec // by outcome
@@ -19,7 +19,7 @@ const (
 	noResponder  = "noResponder"
 	notConnected = "notConnected"
 	remoteError  = "remoteError"
-	failed       = "failed" // mostly: no answer came in time
+	failed       = "failed" // in most cases a timeout
 )
 
 func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
@@ -33,7 +33,7 @@ func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range []string{answered, noResponder, notConnected, remoteError, failed} {
-		m.requests.WithLabelValues(outcome) // 0 before the first, so that an alert sees the first
+		m.requests.WithLabelValues(outcome) // export 0 before the first request, so that an alert detects the first
 	}
 	if r == nil {
 		return m
@@ -49,7 +49,7 @@ func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
 	return m
 }
 
-func (m *metrics) requested(began time.Time, err error) {
+func (m *metrics) observeRequest(began time.Time, err error) {
 	m.requests.WithLabelValues(outcomeOf(err)).Observe(time.Since(began).Seconds())
 }
 

@@ -1,7 +1,7 @@
 package event
 
-// What happens to a lock itself, besides lock.offline and lock.batteryLow.
+// Kinds of events about a lock itself, in addition to lock.offline and lock.batteryLow.
 const (
-	LockTampered Kind = "lock.tampered" // codes were changed at the lock, it was opened up or forced, or reset
+	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or it was opened, forced or reset
 	LockJammed   Kind = "lock.jammed"
 )

@@ -1,5 +1,5 @@
-// Package event keeps what happened: written in the transaction of the change itself, numbered per subject, delivered
-// later, at least once and in order per subject.
+// Package event stores events. Append writes an event in the transaction of the change, with a sequence number per subject.
+// The worker delivers events later, at least once and in order per subject.
 package event
 
 import (
@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Kind names what happened. The words are those of the webhooks.
+// Kind is the kind of an event. The values are those of the webhooks.
 type Kind string
 
 // The kinds.
@@ -31,35 +31,37 @@ const (
 	EndpointFailing    Kind = "endpoint.failing"
 )
 
-// Kinds are all that are handed over; those in [Kind.Internal] are not.
+// Kinds are the kinds that webhooks deliver. [Kind.Internal] kinds are not among them.
 var Kinds = []Kind{
 	PINGenerated, AccessIssued, AccessUpdated, AccessRemoved, AccessFailed, CredentialVerified, DoorOpened, DoorDenied,
 	LockOffline, LockBatteryLow, ConflictOpened, ConflictClosed, EndpointFailing,
 }
 
-// Event is one thing that happened.
+// Event is something that happened to a subject.
 type Event struct {
 	PropertyID string
-	Subject    string // the id of the reservation, lock or integration it happened to
+	Subject    string // the id of the reservation, lock or integration
 	Kind       Kind
 	Body       map[string]any // no PIN, no token, no personal data
 	OccurredAt time.Time      // zero: now
-	GrantID    string         // the access it was about, where that is not the subject
+	GrantID    string         // the access grant, if that is not the subject
 }
 
-// insert draws the subject's next number and stores the event. Of two at once, PostgreSQL has one begin anew.
+// insert stores an event with the subject's next sequence number. If two transactions choose the same number, PostgreSQL
+// makes one of them run again.
 const insert = `INSERT INTO events (property_id, subject, subject_sequence, kind, body, grant_id, occurred_at, dispatched_at, created_at)
 	VALUES ($1, $2, (SELECT COALESCE(MAX(subject_sequence), 0) + 1 FROM events WHERE subject = $3), $4, $5, $6, $7, $8, $9)
 	ON CONFLICT (subject, subject_sequence) DO NOTHING`
 
 type wakerKey struct{}
 
-// WithWaker has wake called when events that are appended under this context are stored, once for each. It must not wait.
+// WithWaker registers wake, which is called after the commit for each event that is appended under this context. It must not
+// block.
 func WithWaker(ctx context.Context, wake func()) context.Context {
 	return context.WithValue(ctx, wakerKey{}, wake)
 }
 
-// Append writes the event with the next number of its subject.
+// Append stores the event with the next sequence number of its subject.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()

@@ -15,12 +15,13 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// of lists the events of one subject, oldest first.
+// of returns the events of one subject, oldest first.
 func of(tx *db.Tx, propertyID, subject string) ([]*ent.Event, error) {
 	return tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(tx.Context())
 }
 
-// Events of one subject are numbered without gaps, however many happen at once, and with their change or not at all.
+// The events of one subject are numbered without gaps, even if many are appended concurrently, and are stored if and only if
+// their change is.
 func TestNumbers(t *testing.T) {
 	at := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {

@@ -2,29 +2,29 @@ package event
 
 import "slices"
 
-// Kinds that tell of steps inside the service: they explain a stay and are no business of webhooks. Their subject is
-// [Inside] of what they are about, so that the numbers of a subject that partners see have no gaps.
+// Internal kinds record steps inside the service. They explain a stay and are not delivered to webhooks. Their subject is
+// [Inside] of an id, so that the sequence numbers of subjects that partners see have no gaps.
 const (
 	ReservationChanged Kind = "reservation.changed" // a change by the PMS that touches access
-	CredentialChanged  Kind = "credential.changed"  // more, or less, is known of a code on a lock
+	CredentialChanged  Kind = "credential.changed"  // the evidence that a code works on a lock has changed
 	LockOnline         Kind = "lock.online"         // after a lock.offline
 
 	LockBatteryOK      Kind = "lock.batteryOk"      // after a lock.batteryLow
-	LockClockUntrusted Kind = "lock.clockUntrusted" // so wrong that it keeps no windows
+	LockClockUntrusted Kind = "lock.clockUntrusted" // too wrong to enforce validity windows
 	LockClockOK        Kind = "lock.clockOk"
-	LockMoved          Kind = "lock.moved"      // it was put on a door, or taken off one
+	LockMoved          Kind = "lock.moved"      // it was assigned to a door or removed from one
 	SlotReassigned     Kind = "slot.reassigned" // a slot of a lock was given to another grant
 	BridgeOffline      Kind = "bridge.offline"
 	BridgeOnline       Kind = "bridge.online"
 
-	GuessesAtLock Kind = "lock.guessBudgetSpent" // wrong PINs at one keypad
-	GuessesAtSite Kind = "site.guessBudgetSpent" // and at all of a property
-	KeypadPaused  Kind = "lock.keypadPaused"     // after wrong PINs, by its bridge
+	GuessesAtLock Kind = "lock.guessBudgetSpent" // too many wrong PINs at one keypad
+	GuessesAtSite Kind = "site.guessBudgetSpent" // too many wrong PINs at all keypads of a property
+	KeypadPaused  Kind = "lock.keypadPaused"     // the bridge paused a keypad after wrong PINs
 
-	CodeCreated Kind = "code.created" // a code of staff, for one use, or a backup
-	CodeUsed    Kind = "code.used"    // it opened a door, the first time
-	CodeRead    Kind = "code.read"    // its PIN was shown to somebody
-	CodeEnded   Kind = "code.ended"   // by a person
+	CodeCreated Kind = "code.created" // a staff code, one-time code or backup code
+	CodeUsed    Kind = "code.used"    // it opened a door for the first time
+	CodeRead    Kind = "code.read"    // its PIN was shown to a person
+	CodeEnded   Kind = "code.ended"   // a person ended it
 )
 
 var internal = []Kind{
@@ -32,8 +32,8 @@ var internal = []Kind{
 	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded,
 }
 
-// Internal says that the kind is not for webhooks: its events count as delivered from the beginning.
+// Internal reports whether webhooks do not deliver this kind: its events count as delivered from the beginning.
 func (k Kind) Internal() bool { return slices.Contains(internal, k) }
 
-// Inside is the subject of internal events about something with an id.
+// Inside returns the subject of internal events about an object with an id.
 func Inside(id string) string { return "in:" + id }

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// declaredKinds reads the constants of type Kind out of the package's source, because a constant leaves no trace at run time.
+// declaredKinds reads the constants of type Kind from the package's source, because constants are not visible at run time.
 func declaredKinds(t *testing.T) []event.Kind {
 	t.Helper()
 	var kinds []event.Kind
@@ -45,7 +45,7 @@ func declaredKinds(t *testing.T) []event.Kind {
 	return kinds
 }
 
-// Every kind is either delivered to subscribers or internal, never both and never neither.
+// Every kind is either delivered to subscribers or internal.
 func TestKindsAreComplete(t *testing.T) {
 	declared := declaredKinds(t)
 	if len(declared) < 20 {

@@ -10,14 +10,14 @@ import (
 	"syscall"
 )
 
-// LoadFile reads the key file. It must be readable by its owner alone.
+// LoadFile reads the key file. It refuses a file that other users can read.
 func LoadFile(path string) (KEKs, error) {
 	st, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("key file %s: others may read it (mode %04o); run: chmod 600 %s", path, st.Mode().Perm(), path)
+		return nil, fmt.Errorf("key file %s: other users can read it (mode %04o); run: chmod 600 %s", path, st.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -30,15 +30,15 @@ func LoadFile(path string) (KEKs, error) {
 	return keys, nil
 }
 
-// CreateFile draws a key and writes it to a new file with mode 0600. The file must lie
-// outside dataDir: a backup of the data must not hold the key to it.
+// CreateFile generates a key and writes it to a new file with mode 0600. The file must not be below dataDir, because a backup
+// of the data must not contain its key.
 func CreateFile(path, dataDir string) (KEKs, error) {
-	inside, err := within(path, dataDir)
+	inside, err := isBelow(path, dataDir)
 	if err != nil {
 		return nil, err
 	}
 	if inside {
-		return nil, fmt.Errorf("key file %s lies in the data directory %s: keep the key apart from what it opens", path, dataDir)
+		return nil, fmt.Errorf("key file %s is in the data directory %s; choose a path outside of it, so that backups of the data do not contain the key", path, dataDir)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -51,11 +51,11 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return KEKs{k}, errors.Join(fill(f, KEKs{k}), syncDir(filepath.Dir(path)))
+	return KEKs{k}, errors.Join(writeKeys(f, KEKs{k}), syncDir(filepath.Dir(path)))
 }
 
-// replaceFile writes keys over the file that path leads to, in one step that a crash leaves done or not done. Whose the file
-// is stays: root rotates keys that a server of less standing reads.
+// replaceFile replaces the content of the key file atomically, so that a crash leaves the old or the new content. It keeps
+// the owner of the file: root may rotate keys that an unprivileged server reads.
 func replaceFile(path string, keys KEKs) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -65,7 +65,7 @@ func replaceFile(path string, keys KEKs) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // made with mode 0600
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func replaceFile(path string, keys KEKs) error {
 			return errors.Join(err, f.Close())
 		}
 	}
-	if err := fill(f, keys); err != nil {
+	if err := writeKeys(f, keys); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
@@ -84,14 +84,14 @@ func replaceFile(path string, keys KEKs) error {
 	return syncDir(filepath.Dir(path))
 }
 
-func fill(f *os.File, keys KEKs) error {
+func writeKeys(f *os.File, keys KEKs) error {
 	var b strings.Builder
-	b.WriteString("# Latchkey key-encryption keys. Without this file the database cannot be read:\n")
-	b.WriteString("# keep a copy in a safe place, apart from backups of the data. The first key seals.\n")
+	b.WriteString("# Latchkey key-encryption keys. Without this file the secrets in the database cannot be read:\n")
+	b.WriteString("# keep a copy in a safe place, separate from backups of the data. The first key encrypts.\n")
 	for _, k := range keys {
 		l, ok := k.(*localKEK)
 		if !ok {
-			return errors.Join(errors.New("key file: holds keys of its own only"), f.Close())
+			return errors.Join(errors.New("key file: only generated keys can be stored in a file"), f.Close())
 		}
 		b.WriteString(l.text + "\n")
 	}
@@ -107,16 +107,16 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// within reports whether path lies below dir, links resolved as far as both exist.
-func within(path, dir string) (bool, error) {
+// isBelow reports whether path is below dir. It resolves symbolic links as far as the paths exist.
+func isBelow(path, dir string) (bool, error) {
 	if dir == "" {
 		return false, nil
 	}
-	p, err := resolved(filepath.Dir(path))
+	p, err := resolveLinks(filepath.Dir(path))
 	if err != nil {
 		return false, err
 	}
-	d, err := resolved(dir)
+	d, err := resolveLinks(dir)
 	if err != nil {
 		return false, err
 	}
@@ -127,14 +127,14 @@ func within(path, dir string) (bool, error) {
 	return rel == "." || (rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))), nil
 }
 
-func resolved(path string) (string, error) {
+func resolveLinks(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(abs) != abs {
-		parent, err := resolved(filepath.Dir(abs))
+		parent, err := resolveLinks(filepath.Dir(abs))
 		return filepath.Join(parent, filepath.Base(abs)), err
 	}
 	return real, err

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-func TestFirstStartMakesAPrivateKeyFile(t *testing.T) {
+func TestFirstStartCreatesAPrivateKeyFile(t *testing.T) {
 	p, store := newPlace(t), memory{}
 	open(t, p.source(), store)
 	st, err := os.Stat(p.key)
@@ -29,7 +29,7 @@ func TestFirstStartMakesAPrivateKeyFile(t *testing.T) {
 	}
 }
 
-func TestALostKeyFileIsNotReplaced(t *testing.T) {
+func TestMissingKeyFileIsNotReplaced(t *testing.T) {
 	p, store := newPlace(t), memory{}
 	open(t, p.source(), store)
 	if err := os.Remove(p.key); err != nil {
@@ -43,9 +43,8 @@ func TestALostKeyFileIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestARotationLeavesTheFileWhereAndWhoseItWas rotates, as root where the test is, a key that is somebody else's and lies
-// behind a link.
-func TestARotationLeavesTheFileWhereAndWhoseItWas(t *testing.T) {
+// The key file is a symbolic link and, if the test runs as root, belongs to another user. Rotation must keep both.
+func TestRotationKeepsLinkAndOwnerOfTheKeyFile(t *testing.T) {
 	p, store := newPlace(t), memory{}
 	open(t, p.source(), store)
 	if os.Geteuid() == 0 {
@@ -78,7 +77,7 @@ func TestARotationLeavesTheFileWhereAndWhoseItWas(t *testing.T) {
 	open(t, p.source(), store)
 }
 
-func TestTheKeyFileStaysOutOfTheData(t *testing.T) {
+func TestKeyFileMustBeOutsideTheDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {

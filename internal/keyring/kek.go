@@ -15,20 +15,20 @@ import (
 	aead "github.com/tink-crypto/tink-go/v2/aead/subtle"
 )
 
-// KEK is a key-encryption key: it seals the data keys and nothing else. A key that
-// lives in a KMS implements it by calling there; the ones here hold the key itself.
+// KEK is a key-encryption key: it encrypts data keys and nothing else. An implementation for a KMS calls the KMS; the
+// implementation in this package has the key in memory.
 type KEK interface {
-	// ID names the key, 16 hex digits; it is stored beside what the key sealed.
+	// ID returns the key's id, 16 hex digits. It is stored with each data key that the key encrypted.
 	ID() string
 	Wrap(ctx context.Context, plaintext, associated []byte) ([]byte, error)
 	Unwrap(ctx context.Context, sealed, associated []byte) ([]byte, error)
 }
 
-// KEKs is the key that seals, first, and older ones that still open.
+// KEKs holds the key that encrypts, first, and older keys that can still decrypt.
 type KEKs []KEK
 
 const (
-	keyPrefix = "lkkek_" // then base64url of 32 bytes; one key in a line
+	keyPrefix = "lkkek_" // followed by base64url of 32 bytes; one key per line
 	keyBytes  = 32
 )
 
@@ -39,7 +39,7 @@ type localKEK struct {
 	text string
 }
 
-// NewKEK draws a key.
+// NewKEK generates a key.
 func NewKEK() (KEK, error) {
 	raw := make([]byte, keyBytes)
 	rand.Read(raw)
@@ -71,8 +71,8 @@ func (k *localKEK) String() string { return "KEK " + k.id }
 // GoString keeps the key out of logs.
 func (k *localKEK) GoString() string { return k.String() }
 
-// ParseKEKs reads keys in the form of the key file and of the environment: a key in a
-// line, the one that seals first; empty lines and lines with # are skipped.
+// ParseKEKs parses keys in the format of the key file and of the environment: one key per line, the encrypting one first. It
+// ignores empty lines and lines that begin with #.
 func ParseKEKs(text string) (KEKs, error) {
 	var keys KEKs
 	for n, line := range strings.Split(text, "\n") {
@@ -97,8 +97,8 @@ func ParseKEKs(text string) (KEKs, error) {
 	return keys, nil
 }
 
-// CommandKEKs runs a program that prints the keys, such as a KMS's decrypt call, and
-// reads them. It gets 30 s; what it prints is never shown.
+// CommandKEKs runs a program that prints the keys, such as a KMS decrypt command, and parses the output. The program gets 30
+// s. Its output is never logged.
 func CommandKEKs(ctx context.Context, argv []string) (KEKs, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("key command: empty")

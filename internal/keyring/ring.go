@@ -1,7 +1,6 @@
-// Package keyring keeps secrets at rest sealed. Each property has a data key of its own
-// (a Tink AES-256-GCM keyset); the data keys are stored sealed by a key-encryption key
-// that is kept outside the database. It also draws and reads tokens and computes the
-// keyed hashes under which tokens and PINs are stored.
+// Package keyring encrypts secrets at rest. Each property has a data key of its own (a Tink AES-256-GCM keyset); the database
+// stores the data keys encrypted by a key-encryption key that is outside of the database. The package also generates and
+// parses tokens, and computes the keyed hashes under which tokens and PINs are stored.
 package keyring
 
 import (
@@ -25,16 +24,15 @@ import (
 // System is the property id of secrets that belong to no property.
 const System = ""
 
-// macKey is the name under which the key of the keyed hashes is stored.
+// macKey is the id under which the key of the keyed hashes is stored.
 const macKey = "mac"
 
-// Store keeps sealed keys by property id; besides properties there are the names
-// [System] and "mac".
+// Store stores sealed keys by property id. The ids [System] and "mac" belong to no property.
 type Store interface {
 	Reader
-	// CreateKey stores sealed unless there is a key, and returns the one that is stored.
+	// CreateKey stores sealed unless a key exists, and returns the stored key.
 	CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error)
-	// ReplaceKey stores sealed in place of old; it is an error if old is not what is stored.
+	// ReplaceKey replaces old by sealed. It fails if the stored key is not old.
 	ReplaceKey(ctx context.Context, id string, old, sealed []byte) error
 }
 
@@ -42,11 +40,11 @@ type Store interface {
 type Reader interface {
 	// LoadKey returns the sealed key, or nil if there is none.
 	LoadKey(ctx context.Context, id string) ([]byte, error)
-	// KeyIDs lists what is stored.
+	// KeyIDs lists the ids of all stored keys.
 	KeyIDs(ctx context.Context) ([]string, error)
 }
 
-// Ring seals and opens. It is safe for concurrent use.
+// Ring encrypts and decrypts secrets. It is safe for concurrent use.
 type Ring struct {
 	store Store
 	mac   []byte
@@ -56,19 +54,19 @@ type Ring struct {
 	open map[string]tink.AEAD
 }
 
-// Source says where the key-encryption key comes from: the first of these that is set.
+// Source says where the key-encryption key comes from: the first field that is set, in this order.
 type Source struct {
-	Keys    KEKs     // given by the caller, such as a KMS
-	Text    string   // from the environment, as ParseKEKs reads it
+	Keys    KEKs     // from the caller, such as a KMS
+	Text    string   // from the environment, in the format of ParseKEKs
 	Command []string // a program that prints the keys
-	File    string   // made at the first start
-	DataDir string   // where File must not lie
+	File    string   // created at the first start
+	DataDir string   // File must not be below it
 }
 
-// Open gets the key-encryption key, makes what a first start needs, and loads every
-// data key. A missing key file is made only while nothing is sealed yet.
+// Open loads the key-encryption key and every data key, and creates the keys that a first start needs. It creates a missing
+// key file only while no key is stored.
 func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
-	keks, err := src.keys(ctx, store)
+	keks, err := src.loadKEKs(ctx, store)
 	if err != nil {
 		return nil, err
 	}
@@ -79,19 +77,19 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 	if err := r.EnsureKey(ctx, System); err != nil {
 		return nil, err
 	}
-	return r, r.warm(ctx)
+	return r, r.loadAll(ctx)
 }
 
-// Verify checks that the key-encryption key opens every key in a store. It makes nothing.
+// Verify checks that the key-encryption key decrypts every key in a store. It creates nothing.
 func Verify(ctx context.Context, src Source, store Reader) error {
 	ids, err := store.KeyIDs(ctx)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return errors.New("the database holds no sealed key, which every database of a server does")
+		return errors.New("the database contains no encrypted key, but every Latchkey database has one")
 	}
-	keks, err := src.keys(ctx, store)
+	keks, err := src.loadKEKs(ctx, store)
 	if err != nil {
 		return err
 	}
@@ -108,7 +106,7 @@ func Verify(ctx context.Context, src Source, store Reader) error {
 	return nil
 }
 
-func (s Source) keys(ctx context.Context, store Reader) (KEKs, error) {
+func (s Source) loadKEKs(ctx context.Context, store Reader) (KEKs, error) {
 	switch {
 	case len(s.Keys) > 0:
 		return s.Keys, nil
@@ -128,14 +126,13 @@ func (s Source) keys(ctx context.Context, store Reader) (KEKs, error) {
 		return nil, err
 	}
 	if len(sealed) > 0 {
-		return nil, fmt.Errorf("key file %s is missing and the database holds what it sealed: restore the file from its copy", s.File)
+		return nil, fmt.Errorf("key file %s is missing but the database has data that only this file can decrypt: restore the file from its copy", s.File)
 	}
 	return CreateFile(s.File, s.DataDir)
 }
 
-// warm loads every data key there is, so that sealing inside a transaction seldom has
-// to read.
-func (r *Ring) warm(ctx context.Context) error {
+// loadAll loads every data key, so that sealing inside a transaction seldom has to read one.
+func (r *Ring) loadAll(ctx context.Context) error {
 	ids, err := r.store.KeyIDs(ctx)
 	if err != nil {
 		return err
@@ -151,19 +148,19 @@ func (r *Ring) warm(ctx context.Context) error {
 	return nil
 }
 
-// EnsureKey makes the property's data key if it has none. It writes to the database:
-// call it before the transaction that needs the key, not in it.
+// EnsureKey creates the property's data key if it has none. It writes to the database: call it before the transaction that
+// needs the key, not inside it.
 func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 	raw, err := r.load(ctx, propertyID, newKeyset)
 	if err != nil {
 		return err
 	}
-	_, err = r.keep(propertyID, raw)
+	_, err = r.cacheCipher(propertyID, raw)
 	return err
 }
 
-// Seal encrypts plaintext with the property's data key. Open needs the same purpose,
-// which says what the secret is and where it belongs, as in "pin/slt_...".
+// Seal encrypts plaintext with the property's data key. Open needs the same purpose, which names the kind of secret and its
+// object, as in "pin/slt_...".
 func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
 	a, err := r.aead(ctx, propertyID)
 	if err != nil {
@@ -172,7 +169,7 @@ func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext [
 	return a.Encrypt(plaintext, associated(propertyID, purpose))
 }
 
-// Open decrypts what Seal made for the same property and purpose.
+// Open decrypts a result of Seal for the same property and purpose.
 func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []byte) ([]byte, error) {
 	a, err := r.aead(ctx, propertyID)
 	if err != nil {
@@ -180,21 +177,21 @@ func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []by
 	}
 	plain, err := a.Decrypt(sealed, associated(propertyID, purpose))
 	if err != nil {
-		return nil, fmt.Errorf("keyring: %s of property %q does not open: it was changed, moved, or sealed with another key", purpose, propertyID)
+		return nil, fmt.Errorf("keyring: cannot decrypt %s of property %q: it was changed, moved, or encrypted with another key", purpose, propertyID)
 	}
 	return plain, nil
 }
 
-// MAC is the keyed hash, 32 bytes, under which a secret of some kind can be stored and
-// found again without being readable. Equal kinds and values, equal hash.
+// MAC returns a keyed hash of 32 bytes. A secret stored under it can be found again but not read. Equal kinds and values give
+// equal hashes.
 func (r *Ring) MAC(kind string, values ...string) []byte {
 	h := hmac.New(sha256.New, r.mac)
-	h.Write(framed(append([]string{kind}, values...)...))
+	h.Write(lengthPrefixed(append([]string{kind}, values...)...))
 	return h.Sum(nil)
 }
 
-// framed joins strings so that no two lists of them look alike.
-func framed(parts ...string) []byte {
+// lengthPrefixed joins strings with their lengths, so that different lists never give the same bytes.
+func lengthPrefixed(parts ...string) []byte {
 	var b []byte
 	for _, p := range parts {
 		b = binary.AppendUvarint(b, uint64(len(p)))
@@ -203,9 +200,11 @@ func framed(parts ...string) []byte {
 	return b
 }
 
-func associated(propertyID, purpose string) []byte { return framed("latchkey/1", propertyID, purpose) }
+func associated(propertyID, purpose string) []byte {
+	return lengthPrefixed("latchkey/1", propertyID, purpose)
+}
 
-// aead is the property's cipher, loaded if need be.
+// aead returns the property's cipher, and loads it if necessary.
 func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
 	r.mu.RLock()
 	a, ok := r.open[id]
@@ -218,23 +217,23 @@ func (r *Ring) aead(ctx context.Context, id string) (tink.AEAD, error) {
 		return nil, err
 	}
 	if sealed == nil {
-		return nil, fmt.Errorf("keyring: property %q has no data key; EnsureKey makes it before the first secret", id)
+		return nil, fmt.Errorf("keyring: property %q has no data key; EnsureKey must create it before the first secret", id)
 	}
 	raw, err := r.unwrap(ctx, id, sealed)
 	if err != nil {
 		return nil, err
 	}
-	return r.keep(id, raw)
+	return r.cacheCipher(id, raw)
 }
 
-// load returns the opened key of that name, made by draw and stored if there is none.
-func (r *Ring) load(ctx context.Context, id string, draw func() ([]byte, error)) ([]byte, error) {
+// load returns the decrypted key with that id. If there is none, load stores the one that generate returns.
+func (r *Ring) load(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if sealed == nil {
-		raw, err := draw()
+		raw, err := generate()
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +248,7 @@ func (r *Ring) load(ctx context.Context, id string, draw func() ([]byte, error))
 	return r.unwrap(ctx, id, sealed)
 }
 
-func (r *Ring) keep(id string, raw []byte) (tink.AEAD, error) {
+func (r *Ring) cacheCipher(id string, raw []byte) (tink.AEAD, error) {
 	h, err := keyset.Read(keyset.NewBinaryReader(bytes.NewReader(raw)), plain{})
 	if err != nil {
 		return nil, err
@@ -280,14 +279,13 @@ func newMACKey() ([]byte, error) {
 	return raw, nil
 }
 
-// plain lets Tink write a keyset that wrap seals as a whole; a keyset never leaves
-// this package without that.
+// plain makes Tink write and read an unencrypted keyset. wrap encrypts it before it leaves this package.
 type plain struct{}
 
 func (plain) Encrypt(plaintext, _ []byte) ([]byte, error)  { return bytes.Clone(plaintext), nil }
 func (plain) Decrypt(ciphertext, _ []byte) ([]byte, error) { return bytes.Clone(ciphertext), nil }
 
-// A stored key is: version 1, the KEK's id (8 bytes), what the KEK sealed.
+// A stored key is version 1, the KEK's id (8 bytes), and the output of the KEK.
 const (
 	sealVersion = 1
 	sealHeader  = 1 + 8
@@ -309,7 +307,7 @@ func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) 
 }
 
 func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, error) {
-	kekID, err := sealedBy(sealed)
+	kekID, err := kekIDOf(sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -317,18 +315,18 @@ func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, er
 	kek, ok := r.keks.byID(kekID)
 	r.mu.RUnlock()
 	if !ok {
-		return nil, fmt.Errorf("keyring: the data key of %q was sealed by key %s, which is not at hand: restore the key file", id, kekID)
+		return nil, fmt.Errorf("keyring: the data key of %q was encrypted with key %s, which is not in the key file: restore the key file", id, kekID)
 	}
 	raw, err := kek.Unwrap(ctx, sealed[sealHeader:], associated(id, "data key"))
 	if err != nil {
-		return nil, fmt.Errorf("keyring: the data key of %q does not open with key %s: it was changed or moved", id, kekID)
+		return nil, fmt.Errorf("keyring: cannot decrypt the data key of %q with key %s: it was changed or moved", id, kekID)
 	}
 	return raw, nil
 }
 
-func sealedBy(sealed []byte) (string, error) {
+func kekIDOf(sealed []byte) (string, error) {
 	if len(sealed) <= sealHeader || sealed[0] != sealVersion {
-		return "", errors.New("keyring: stored key of an unknown form")
+		return "", errors.New("keyring: stored key in an unknown format")
 	}
 	return hex.EncodeToString(sealed[1:sealHeader]), nil
 }

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// place is where one installation keeps its key and its data.
+// place holds the key file and the data of one installation.
 type place struct{ key, data string }
 
 func newPlace(t *testing.T) place {
@@ -50,7 +50,7 @@ func seal(t *testing.T, r *keyring.Ring, property, purpose, text string) []byte 
 	return sealed
 }
 
-func TestSealedSecretsOpenOnlyWhereTheyBelong(t *testing.T) {
+func TestSecretsOpenOnlyForTheirPropertyAndPurpose(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		store, p := db.KeyStore{DB: d}, newPlace(t)
 		r := open(t, p.source(), store)
@@ -105,7 +105,7 @@ func TestSealWithoutAKeyInsideAWrite(t *testing.T) {
 	})
 }
 
-func TestOneKeyPerPropertyWhenManyMakeIt(t *testing.T) {
+func TestConcurrentEnsureKeyCreatesOneKey(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		store, p := db.KeyStore{DB: d}, newPlace(t)
 		open(t, p.source(), store)
@@ -136,7 +136,7 @@ func TestOneKeyPerPropertyWhenManyMakeIt(t *testing.T) {
 	})
 }
 
-func TestMACTellsValuesAndKindsApart(t *testing.T) {
+func TestMACDependsOnKindAndValues(t *testing.T) {
 	r := open(t, newPlace(t).source(), memory{})
 	seen := map[string]string{}
 	for _, in := range [][]string{{"pin", "1234"}, {"token", "1234"}, {"pin", "12", "34"}, {"pin", "1", "234"}, {"pin1", "234"}, {"pin", "1234", ""}} {
@@ -189,7 +189,7 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-func TestAnotherDatabasesKeyIsNotRotated(t *testing.T) {
+func TestRotationRefusesTheKeyOfAnotherDatabase(t *testing.T) {
 	store, p := memory{}, newPlace(t)
 	open(t, newPlace(t).source(), store)
 	if _, err := keyring.CreateFile(p.key, ""); err != nil {
@@ -207,7 +207,7 @@ func TestAnotherDatabasesKeyIsNotRotated(t *testing.T) {
 	}
 }
 
-func TestARotationThatStoppedIsFinished(t *testing.T) {
+func TestInterruptedRotationIsFinished(t *testing.T) {
 	store, p := memory{}, newPlace(t)
 	r := open(t, p.source(), store)
 	sealed := map[string][]byte{}
@@ -235,7 +235,7 @@ func TestARotationThatStoppedIsFinished(t *testing.T) {
 	check("finished")
 }
 
-// memory is a store of one test.
+// memory is a Store in memory.
 type memory map[string][]byte
 
 func (m memory) LoadKey(_ context.Context, id string) ([]byte, error) { return m[id], nil }
@@ -263,7 +263,7 @@ func (m memory) ReplaceKey(_ context.Context, id string, old, sealed []byte) err
 	return nil
 }
 
-// failing is a store that breaks after some replacements.
+// failing is a Store that fails after some replacements.
 type failing struct {
 	memory
 	left int

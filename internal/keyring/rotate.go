@@ -5,9 +5,8 @@ import (
 	"fmt"
 )
 
-// Rotate seals every data key with kek and goes on with kek. It may be stopped at any
-// point and run again: until it returns, both the old keys and kek are needed. It
-// returns how many data keys it sealed anew.
+// Rotate re-encrypts every data key with kek and uses kek from then on. It may be interrupted and run again; until it
+// returns, the old keys and kek are both needed. It returns the number of data keys that it re-encrypted.
 func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	r.mu.Lock()
 	old := r.keks
@@ -37,7 +36,7 @@ func (r *Ring) reseal(ctx context.Context, id string, kek KEK) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	by, err := sealedBy(sealed)
+	by, err := kekIDOf(sealed)
 	if err != nil || by == kek.ID() {
 		return false, err
 	}
@@ -45,27 +44,27 @@ func (r *Ring) reseal(ctx context.Context, id string, kek KEK) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	again, err := r.wrap(ctx, id, raw)
+	resealed, err := r.wrap(ctx, id, raw)
 	if err != nil {
 		return false, err
 	}
-	return true, r.store.ReplaceKey(ctx, id, sealed, again)
+	return true, r.store.ReplaceKey(ctx, id, sealed, resealed)
 }
 
-// RotateFile draws a new key, seals every data key with it and leaves it alone in the
-// key file. The file holds both keys in between, so that a crash loses nothing; run it
-// again then. No server may run meanwhile: it would go on sealing with the old key.
+// RotateFile generates a new key, re-encrypts every data key with it, and leaves only the new key in the key file. In between
+// the file contains both keys, so that a crash loses nothing; run it again after a crash. No server may run meanwhile,
+// because it would continue to encrypt with the old key.
 func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	keys, err := LoadFile(path)
 	if err != nil {
 		return 0, err
 	}
 	if len(keys) > 1 {
-		// An earlier rotation stopped: finish with the key that it drew.
+		// An earlier rotation was interrupted: finish it with the key that it generated.
 		return rotateTo(ctx, path, keys, keys[0], store)
 	}
 	if _, err := Open(ctx, Source{Keys: keys}, store); err != nil {
-		return 0, err // another database's key: the file stays as it is
+		return 0, err // the key belongs to another database: leave the file unchanged
 	}
 	kek, err := NewKEK()
 	if err != nil {

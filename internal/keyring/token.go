@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Kind is what a token is for, its prefix in writing. The prefix lets leak scanners
-// find tokens and lets each area of the API refuse another's at sight.
+// Kind is the purpose of a token, which is also its prefix. The prefix lets leak scanners find tokens, and lets each area of
+// the API refuse tokens of another area without a lookup.
 type Kind string
 
 // Kinds of tokens.
 const (
-	ClientToken   Kind = "lkc_" // a partner's app
-	AccessToken   Kind = "lka_" // an app at a property
-	APIKey        Kind = "lkk_" // a property's own scripts
+	ClientToken   Kind = "lkc_" // for a partner's app
+	AccessToken   Kind = "lka_" // for an app at one property
+	APIKey        Kind = "lkk_" // for a property's own scripts
 	OperatorToken Kind = "lko_"
 	StaffToken    Kind = "lkp_"
-	JoinCode      Kind = "lkj_" // a bridge's enrolment
-	PhoneLink     Kind = "lkg_" // a guest's phone joins a stay
+	JoinCode      Kind = "lkj_" // enrols a bridge
+	PhoneLink     Kind = "lkg_" // adds a guest's phone to a stay
 )
 
-// Kinds are all kinds there are.
+// Kinds lists all kinds.
 var Kinds = []Kind{ClientToken, AccessToken, APIKey, OperatorToken, StaffToken, JoinCode, PhoneLink}
 
 const (
@@ -35,8 +35,8 @@ const (
 
 var tokenEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// NewToken draws a token: prefix, 160 bits in base32, and a checksum that tells a
-// mistyped or cut token from a wrong one without asking the database. 42 characters.
+// NewToken generates a token of 42 characters: prefix, 160 bits in base32, and a checksum that detects mistyped or truncated
+// tokens without a database query.
 func NewToken(kind Kind) string {
 	raw := make([]byte, secretBytes)
 	rand.Read(raw)
@@ -44,13 +44,13 @@ func NewToken(kind Kind) string {
 	return body + checksum(body)
 }
 
-// checksum is the upper 30 bits of CRC-32 (IEEE) over prefix and secret, in base32.
+// checksum returns the upper 30 bits of CRC-32 (IEEE) over prefix and secret, in base32.
 func checksum(body string) string {
 	sum := crc32.ChecksumIEEE([]byte(body))
 	return tokenEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})[:checksumChars]
 }
 
-// ParseToken tells a token's kind. false: it is no token of ours, or not whole.
+// ParseToken returns the kind of a token. It returns false if the token is incomplete or not one of Latchkey's.
 func ParseToken(token string) (Kind, bool) {
 	if len(token) != tokenChars {
 		return "", false
@@ -67,13 +67,13 @@ func ParseToken(token string) (Kind, bool) {
 	return "", false
 }
 
-// IsToken reports whether token is a whole token of that kind.
+// IsToken reports whether token is a complete token of that kind.
 func IsToken(token string, kind Kind) bool {
 	k, ok := ParseToken(token)
 	return ok && k == kind
 }
 
-// Hint is the part of a token that may be shown and logged: prefix and four characters.
+// Hint returns the part of a token that may be shown and logged: the prefix and four characters.
 func Hint(token string) string {
 	if _, ok := ParseToken(token); !ok {
 		return ""

@@ -34,7 +34,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-func TestMistypedTokensAreNone(t *testing.T) {
+func TestMistypedTokensAreRefused(t *testing.T) {
 	token := keyring.NewToken(keyring.AccessToken)
 	rapid.Check(t, func(t *rapid.T) {
 		i := rapid.IntRange(0, len(token)-1).Draw(t, "position")

@@ -1,5 +1,5 @@
-// Package bustest runs NATS servers as processes of their own, so that a test can freeze or kill one. The process is the
-// test's own binary: its TestMain calls [Main] first.
+// Package bustest runs NATS servers as separate processes, so that a test can freeze or kill one. The process is the test
+// binary itself: its TestMain must call [Main] first.
 package bustest
 
 import (
@@ -18,10 +18,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// portVariable names the environment variable that makes a test's binary a NATS server at that port; -1 is a free one.
+// portVariable is the environment variable that makes a test binary run as a NATS server on that port; -1 chooses a free
+// port.
 const portVariable = "LATCHKEY_TEST_NATS_PORT"
 
-// Main serves NATS and does not return in a process that [Start] began. In any other it does nothing.
+// Main runs a NATS server and does not return in a process that [Start] started. In any other process it does nothing.
 func Main() {
 	port, ok := os.LookupEnv(portVariable)
 	if !ok {
@@ -34,7 +35,7 @@ func Main() {
 	os.Exit(0)
 }
 
-// serve runs a server until standard input ends, as it does when the test's process is gone.
+// serve runs a server until standard input ends, which happens when the test's process ends.
 func serve(port string) error {
 	n, err := strconv.Atoi(port)
 	if err != nil {
@@ -54,15 +55,15 @@ func serve(port string) error {
 	return err
 }
 
-// Server is a NATS server in a process of its own.
+// Server is a NATS server in a separate process.
 type Server struct {
 	t       testing.TB
 	URL     string
-	process *exec.Cmd // nil: killed
+	process *exec.Cmd // nil after Kill
 	stdin   io.Closer
 }
 
-// Start starts a server. It is gone when t ends.
+// Start starts a server. It is killed when t ends.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s := &Server{t: t}
@@ -71,7 +72,7 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
-// Reserve returns a server that does not run yet, and whose URL is known.
+// Reserve returns a server that does not run yet but already has a URL.
 func Reserve(t testing.TB) *Server {
 	t.Helper()
 	s := Start(t)
@@ -112,10 +113,10 @@ func (s *Server) start(port string) {
 	s.URL = strings.TrimSpace(line)
 }
 
-// Freeze stops the process where it is, with its connections open.
+// Freeze suspends the process, with its connections open.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on.
+// Thaw resumes a frozen process.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig os.Signal) {
@@ -125,7 +126,7 @@ func (s *Server) signal(sig os.Signal) {
 	}
 }
 
-// Kill ends the process at once, also a frozen one.
+// Kill ends the process at once, even a frozen one.
 func (s *Server) Kill() {
 	if s.process == nil {
 		return

@@ -1,6 +1,6 @@
-// Package pinseal seals PINs on their way to a bridge: HPKE (RFC 9180: X25519, HKDF-SHA256, export only) agrees on a key
-// that only the bridge can know too, and AES-256-GCM under it ties each PIN to the lock, slot and generation it was meant
-// for. The agreement is what takes time, so it is made once for a session and not for each PIN.
+// Package pinseal encrypts PINs for a bridge. HPKE (RFC 9180: X25519, HKDF-SHA256, export only) establishes a key that only
+// the server and the bridge know. AES-256-GCM with that key binds each PIN to its lock, slot and generation. HPKE is the slow
+// part, so it runs once per session and not for each PIN.
 package pinseal
 
 import (
@@ -14,7 +14,7 @@ import (
 	"fmt"
 )
 
-// Place is where a code belongs.
+// Place identifies the slot that a PIN belongs to.
 type Place struct {
 	LockID     string
 	Slot       int
@@ -32,8 +32,8 @@ var (
 	info = []byte("latchkey pin/1")
 )
 
-// GenerateKey draws a bridge's key pair: the private half stays on the bridge (32
-// bytes), the public half (32 bytes) goes into the enrolment.
+// GenerateKey generates a bridge's key pair of 32 bytes each. The private key stays on the bridge; the public key is part of
+// the enrolment.
 func GenerateKey() (private, public []byte, err error) {
 	k, err := kem.GenerateKey()
 	if err != nil {
@@ -43,7 +43,7 @@ func GenerateKey() (private, public []byte, err error) {
 	return private, k.PublicKey().Bytes(), err
 }
 
-// CheckPublicKey tells whether a bridge's public key is usable.
+// CheckPublicKey returns an error if a bridge's public key is not usable.
 func CheckPublicKey(public []byte) error {
 	if _, err := kem.NewPublicKey(public); err != nil {
 		return fmt.Errorf("HPKE public key: want 32 bytes of X25519, got %d", len(public))
@@ -51,13 +51,13 @@ func CheckPublicKey(public []byte) error {
 	return nil
 }
 
-// Sealer seals PINs for one bridge, at most 2^32 of them.
+// Sealer encrypts PINs for one bridge, at most 2^32 of them.
 type Sealer struct {
 	encapsulated []byte
 	codes        cipher.AEAD
 }
 
-// NewSealer agrees on a key with the holder of the private half.
+// NewSealer establishes a key with the holder of the private key.
 func NewSealer(public []byte) (*Sealer, error) {
 	k, err := kem.NewPublicKey(public)
 	if err != nil {
@@ -67,11 +67,11 @@ func NewSealer(public []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pinseal: %w", err)
 	}
-	codes, err := agreed(sender)
+	codes, err := sessionCipher(sender)
 	return &Sealer{encapsulated, codes}, err
 }
 
-// Seal encrypts pin: the encapsulated key, a nonce, and the ciphertext with its tag.
+// Seal encrypts pin. The result is the encapsulated key, a nonce, and the ciphertext with its tag.
 func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 	if len(pin) > maxPIN {
 		return nil, fmt.Errorf("pinseal: a code of %d characters", len(pin))
@@ -79,8 +79,7 @@ func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 	return s.codes.Seal(bytes.Clone(s.encapsulated), nil, []byte(pin), at.bytes()), nil
 }
 
-// Opener opens what was sealed for the holder of a private key. It remembers the key that was agreed on last, and is not
-// safe for concurrent use.
+// Opener decrypts PINs for the holder of a private key. It caches the latest session key, and is not safe for concurrent use.
 type Opener struct {
 	Private []byte
 
@@ -88,24 +87,24 @@ type Opener struct {
 	codes        cipher.AEAD
 }
 
-var errForeign = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
+var errWrongPlace = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
 
-// Open decrypts what a Sealer made for the same place.
+// Open decrypts a result of Seal for the same place.
 func (o *Opener) Open(at Place, sealed []byte) (string, error) {
 	if len(sealed) < encSize {
-		return "", errForeign
+		return "", errWrongPlace
 	}
-	if err := o.agree(sealed[:encSize]); err != nil {
+	if err := o.deriveCipher(sealed[:encSize]); err != nil {
 		return "", err
 	}
 	pin, err := o.codes.Open(nil, nil, sealed[encSize:], at.bytes())
 	if err != nil {
-		return "", errForeign
+		return "", errWrongPlace
 	}
 	return string(pin), nil
 }
 
-func (o *Opener) agree(encapsulated []byte) error {
+func (o *Opener) deriveCipher(encapsulated []byte) error {
 	if o.codes != nil && bytes.Equal(o.encapsulated, encapsulated) {
 		return nil
 	}
@@ -115,9 +114,9 @@ func (o *Opener) agree(encapsulated []byte) error {
 	}
 	recipient, err := hpke.NewRecipient(encapsulated, k, hpke.HKDFSHA256(), hpke.ExportOnly(), info)
 	if err != nil {
-		return errForeign
+		return errWrongPlace
 	}
-	codes, err := agreed(recipient)
+	codes, err := sessionCipher(recipient)
 	if err != nil {
 		return err
 	}
@@ -125,8 +124,8 @@ func (o *Opener) agree(encapsulated []byte) error {
 	return nil
 }
 
-// agreed is the cipher under the key that both sides export.
-func agreed(side interface {
+// sessionCipher returns the cipher for the key that both sides export.
+func sessionCipher(side interface {
 	Export(context string, length int) ([]byte, error)
 }) (cipher.AEAD, error) {
 	key, err := side.Export("codes", keySize)

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/keyring/pinseal"
 )
 
-func TestACodeOpensOnlyInItsPlace(t *testing.T) {
+func TestPINOpensOnlyInItsPlace(t *testing.T) {
 	private, public, err := pinseal.GenerateKey()
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func seal(t *testing.T, s *pinseal.Sealer, at pinseal.Place, pin string) []byte 
 	return sealed
 }
 
-// A session that began anew agreed on another key; what the one before sealed may come after it.
+// A new session uses another key. PINs sealed in the previous session may arrive after it began.
 func TestKeysOfSeveralSessionsOpen(t *testing.T) {
 	private, public, err := pinseal.GenerateKey()
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Forget removes what happened before a moment and was handed over, of the limit events with the next ids above after. The
-// last event of each subject stays, since the next one is numbered by it. It answers with the id to go on after, 0 at the
+// Forget deletes delivered events from before a time, among the limit events with the next ids after a cursor. It keeps the
+// last event of each subject, which determines the next sequence number. It returns the cursor to continue after, 0 at the
 // end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
 	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).
 		Select(event.FieldID, event.FieldCreatedAt, event.FieldDispatchedAt).All(tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("look for old events: %w", err)
+		return 0, fmt.Errorf("load old events: %w", err)
 	}
 	var old []int64
 	next := int64(0)
 	for i, e := range page {
 		if !e.CreatedAt.Before(before) {
-			break // as are those that follow
+			break // later events are newer
 		}
 		if e.DispatchedAt != nil && e.DispatchedAt.Before(before) {
 			old = append(old, e.ID)
@@ -43,7 +43,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 		))))
 	}).Exec(tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("forget old events: %w", err)
+		return 0, fmt.Errorf("delete old events: %w", err)
 	}
 	return next, nil
 }

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// Old events go once they were handed over; numbers go on where they were.
+// Old events are deleted after their delivery; the sequence numbers continue.
 func TestForget(t *testing.T) {
 	c := clock.At(time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC))
 	start := c.Now()
