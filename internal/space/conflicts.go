@@ -18,18 +18,18 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// maxNamed is how many reservations a conflict names.
+// maxNamed limits the reservations that a conflict lists.
 const maxNamed = 200
 
-// ConflictFilter narrows a list of conflicts.
+// ConflictFilter filters a list of conflicts.
 type ConflictFilter struct {
 	IntegrationID string // "" for all
 	Kind          Kind   // "" for all
-	Closed        bool   // those that have healed as well
+	Closed        bool   // include closed conflicts
 	Page
 }
 
-// ListConflicts is one page of conflicts, newest first, and how many there are in all.
+// ListConflicts returns one page of conflicts, newest first, and the total number.
 func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
 	if f.IntegrationID != "" {
@@ -53,8 +53,8 @@ func ListConflicts(ctx context.Context, c *ent.Client, propertyID string, f Conf
 	return list, total, nil
 }
 
-// apply stores what became of the conflicts, and tells staff and the partner.
-func (m Mappings) apply(tx *db.Tx, s *stored, out Outcome) error {
+// apply stores the changes of the conflicts, and notifies staff and the partner.
+func (m Mappings) apply(tx *db.Tx, s *listingState, out Outcome) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
 		rows[openKey(s.integrationID, Finding{Kind: Kind(c.Kind), ExternalID: c.ExternalID})] = c
@@ -85,7 +85,7 @@ func (m Mappings) apply(tx *db.Tx, s *stored, out Outcome) error {
 	return nil
 }
 
-func (m Mappings) open(tx *db.Tx, s *stored, f Finding) (*ent.Conflict, error) {
+func (m Mappings) open(tx *db.Tx, s *listingState, f Finding) (*ent.Conflict, error) {
 	affected, err := m.affected(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
 		return nil, err
@@ -99,14 +99,14 @@ func (m Mappings) open(tx *db.Tx, s *stored, f Finding) (*ent.Conflict, error) {
 	return row, appendEvent(tx, event.ConflictOpened, row)
 }
 
-// notifyOpened notifies staff of the conflicts of one kind that a reading opened, with one notice.
+// notifyOpened sends staff one notice about the conflicts of one kind that a reading opened.
 func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	first := rows[0]
 	n := staff.Notice{
-		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Text: notice(rows), OnceKey: *first.OpenKey,
+		PropertyID: first.PropertyID, Kind: noticeKind(Kind(first.Kind)), Subject: first.ID, Text: noticeText(rows), OnceKey: *first.OpenKey,
 	}
 	if len(rows) > 1 {
 		n.Subject = first.IntegrationID
@@ -114,7 +114,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	return staff.Notify(tx, n)
 }
 
-// refresh keeps an open conflict true, and tells nobody.
+// refresh updates an open conflict without a notice.
 func (m Mappings) refresh(tx *db.Tx, row *ent.Conflict, f Finding) error {
 	affected, err := m.affected(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
@@ -141,15 +141,15 @@ func (m Mappings) close(tx *db.Tx, row *ent.Conflict) error {
 	return appendEvent(tx, event.ConflictClosed, row)
 }
 
-// ForgetConflicts removes conflicts that were closed before a moment, at most so many, and says how many.
+// ForgetConflicts deletes conflicts that were closed before a time, at most most of them, and returns how many it deleted.
 func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Conflict.Query().Where(conflict.ClosedAtLT(before)).Limit(most).IDs(tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("look for old conflicts: %w", err)
+		return 0, fmt.Errorf("load old conflicts: %w", err)
 	}
 	n, err := tx.Conflict.Delete().Where(conflict.IDIn(ids...)).Exec(tx.Context())
 	if err != nil {
-		return 0, fmt.Errorf("forget old conflicts: %w", err)
+		return 0, fmt.Errorf("delete old conflicts: %w", err)
 	}
 	return n, nil
 }
@@ -160,7 +160,7 @@ func (m Mappings) affected(tx *db.Tx, propertyID, integrationID string, f Findin
 	}
 	ids, err := m.Affected(tx, propertyID, integrationID, []string{f.ExternalID})
 	if err != nil {
-		return nil, fmt.Errorf("look for the reservations a conflict affects: %w", err)
+		return nil, fmt.Errorf("load the reservations a conflict affects: %w", err)
 	}
 	ids = unique(ids)
 	slices.Sort(ids)
@@ -170,13 +170,13 @@ func (m Mappings) affected(tx *db.Tx, propertyID, integrationID string, f Findin
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
 	if row.Kind != string(Unreadable) {
-		// What a partner's error says is for staff alone.
+		// The text of a partner's error is only for staff.
 		body["detail"] = row.Detail
 	}
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
 
-// openKey is unique among open conflicts; it is also what staff are told once under.
+// openKey returns a key that is unique among open conflicts. It also deduplicates notices to staff.
 func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }
@@ -185,23 +185,23 @@ func noticeKind(k Kind) string {
 	return "mapping" + strings.ToUpper(string(k[:1])) + string(k[1:])
 }
 
-// advice says what staff can do about each kind of conflict.
+// advice tells staff what to do about each kind of conflict.
 var advice = map[Kind]string{
-	Missing:        "Access stays as it is. Map the space again, or unmap it.",
-	Inactive:       "Access stays as it is. Unmap the space if it is no longer let.",
+	Missing:        "Access does not change. Map the space again, or unmap it.",
+	Inactive:       "Access does not change. Unmap the space if it is no longer let.",
 	Renamed:        "Map the space again to accept the new name, or correct the mapping.",
 	Retyped:        "Map the space again to accept the new type, or correct the mapping.",
 	NewUnmapped:    "Map it, so that its guests get access.",
 	BedWithoutRoom: "Correct the listing in the partner's system.",
-	DuplicateID:    "What was known before stays. Correct the listing in the partner's system.",
-	Unreadable:     "The last good listing and all access stay as they are. Ask the partner to repair the endpoint.",
+	DuplicateID:    "The former entry remains in use. Correct the listing in the partner's system.",
+	Unreadable:     "The last good listing remains in use and access does not change. Ask the partner to repair the endpoint.",
 }
 
-// listedInNotice is how many of several conflicts a notice names.
+// listedInNotice limits the conflicts that a notice describes.
 const listedInNotice = 3
 
-// notice is the text of conflicts of one kind: the detail of one, or how many there are and some of them.
-func notice(rows []*ent.Conflict) string {
+// noticeText returns the text for conflicts of one kind: the detail of a single conflict, or their number and the first few.
+func noticeText(rows []*ent.Conflict) string {
 	affected := map[string]bool{}
 	details := make([]string, 0, listedInNotice)
 	for _, row := range rows {

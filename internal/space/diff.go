@@ -12,11 +12,11 @@ type Kind string
 // Every kind of conflict.
 const (
 	Missing        Kind = "missing"        // a mapped space is no longer listed
-	Inactive       Kind = "inactive"       // a mapped space is listed as switched off
+	Inactive       Kind = "inactive"       // a mapped space is listed as inactive
 	Renamed        Kind = "renamed"        // a mapped space has another name than when it was mapped
 	Retyped        Kind = "retyped"        // a mapped space has another type than when it was mapped
 	NewUnmapped    Kind = "newUnmapped"    // a space appeared after the first reading, and is not mapped
-	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no room that is listed, where the partner names rooms
+	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the partner names rooms of beds
 	DuplicateID    Kind = "duplicateId"    // an id is listed twice
 	Unreadable     Kind = "unreadable"     // the endpoint failed several times in a row
 )
@@ -32,7 +32,7 @@ type Finding struct {
 	Detail     string // for staff
 }
 
-// Mapped is one mapping, with what the partner called the space when it was mapped.
+// Mapped is one mapping, with the partner's name and type of the space at the time of the mapping.
 type Mapped struct {
 	ExternalID string
 	SpaceID    string
@@ -40,92 +40,92 @@ type Mapped struct {
 	Type       string
 }
 
-// Known is what we held before a reading.
+// Known is the state before a reading.
 type Known struct {
 	Listing  []Listed  // the last good reading
 	Gone     []Listed  // listed once, but not in the last good reading
 	Mappings []Mapped  // of the integration
-	Open     []Finding // conflicts that stand
+	Open     []Finding // open conflicts
 	Failures int       // failed readings in a row
 }
 
 // Options are the settings of Diff.
 type Options struct {
-	UnreadableAfter int // failed readings in a row that make the conflict unreadable; 0 means 3
+	UnreadableAfter int // failed readings in a row that open the conflict Unreadable; 0 means 3
 }
 
 const unreadableAfter = 3
 
-// Outcome is what a reading changes. Nothing in it removes a mapping: that is for people.
+// Outcome is the result of a reading. It never removes a mapping; only people do.
 type Outcome struct {
-	Failed   string   // why the reading does not count; the listing then stays as it is
+	Failed   string   // why the reading was rejected, which leaves the listing unchanged
 	Failures int      // failed readings in a row, this one included
-	Upsert   []Listed // new, back or changed
+	Upsert   []Listed // new, reappeared or changed
 	Gone     []string // no longer listed
 	Opened   []Finding
 	Closed   []Finding
-	Standing []Finding // open before and after, with the present detail
+	Standing []Finding // still open, with the current detail
 }
 
-// Diff compares a reading of getSpaces with the last and with the mapping. A failed or empty
-// reading changes nothing but the count of failures and, at the limit, one conflict.
+// Diff compares a reading of getSpaces with the previous one and with the mapping. A failed or empty reading changes only the
+// count of failures and, at the limit, opens one conflict.
 func Diff(known Known, reading Reading, o Options) Outcome {
 	if problem := reading.problem(len(known.Listing) > 0); problem != "" {
-		return failed(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
+		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
 	before, gone := byID(known.Listing), byID(known.Gone)
-	listing, twice := distinct(reading.Spaces, before)
+	listing, twice := deduplicate(reading.Spaces, before)
 	out := Outcome{}
-	for _, id := range sorted(listing) {
+	for _, id := range sortedKeys(listing) {
 		if was, ok := before[id]; !ok || was != listing[id] {
 			out.Upsert = append(out.Upsert, listing[id])
 		}
 	}
-	for _, id := range sorted(before) {
+	for _, id := range sortedKeys(before) {
 		if _, ok := listing[id]; !ok {
 			out.Gone = append(out.Gone, id)
 		}
 	}
 	first := len(before) == 0 && len(gone) == 0
 	findings := contradictions(listing, known.Mappings)
-	for _, id := range sorted(twice) {
+	for _, id := range sortedKeys(twice) {
 		findings = append(findings, Finding{DuplicateID, id, fmt.Sprintf("The partner lists the id %q more than once.", id)})
 	}
-	findings = append(findings, unmapped(listing, known, func(id string) bool {
+	findings = append(findings, newUnmapped(listing, known, func(id string) bool {
 		return !first && !before[id].IsActive
 	})...)
-	out.settle(known.Open, findings)
+	out.sortFindings(known.Open, findings)
 	return out
 }
 
-// Review looks at the conflicts again after a change of the mapping, without a reading.
+// Review recomputes the conflicts after a change of the mapping, without a reading.
 func Review(known Known) Outcome {
 	listing := byID(known.Listing)
 	findings := contradictions(listing, known.Mappings)
-	findings = append(findings, unmapped(listing, known, func(string) bool { return false })...)
+	findings = append(findings, newUnmapped(listing, known, func(string) bool { return false })...)
 	for _, f := range known.Open {
-		// Only a reading tells whether these two have healed.
+		// Only a reading can close these two kinds.
 		if f.Kind == DuplicateID || f.Kind == Unreadable {
 			findings = append(findings, f)
 		}
 	}
 	out := Outcome{Failures: known.Failures}
-	out.settle(known.Open, findings)
+	out.sortFindings(known.Open, findings)
 	return out
 }
 
-// failed is the outcome of a reading that does not count.
-func failed(known Known, problem string, limit int) Outcome {
+// rejectReading returns the outcome of a rejected reading.
+func rejectReading(known Known, problem string, limit int) Outcome {
 	out := Outcome{Failed: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
 		findings = append(findings, Finding{Unreadable, "", clip(fmt.Sprintf("getSpaces failed %d times in a row: %s", out.Failures, problem), maxDetail)})
 	}
-	out.settle(known.Open, findings)
+	out.sortFindings(known.Open, findings)
 	return out
 }
 
-// contradictions are the conflicts that a listing and the mappings show by themselves.
+// contradictions returns the conflicts between a listing and the mappings.
 func contradictions(listing map[string]Listed, mappings []Mapped) []Finding {
 	var found []Finding
 	for _, m := range mappings {
@@ -144,12 +144,12 @@ func contradictions(listing map[string]Listed, mappings []Mapped) []Finding {
 			found = append(found, Finding{Retyped, m.ExternalID, fmt.Sprintf("%q was a %s and is now a %s for the partner.", s.Name, m.Type, s.Type)})
 		}
 	}
-	return append(found, orphans(listing)...)
+	return append(found, bedsWithoutRoom(listing)...)
 }
 
-// orphans are beds without a room. The parent of a bed is optional in getSpaces: where no
-// bed names one, the partner does not send them and nothing is wrong.
-func orphans(listing map[string]Listed) []Finding {
+// bedsWithoutRoom returns the beds that name no listed room. The parent of a bed is optional in getSpaces: if no bed names
+// one, the partner does not send parents and there is no conflict.
+func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	names := false
 	for _, s := range listing {
 		names = names || s.Type == Bed && s.ParentExternalID != ""
@@ -158,7 +158,7 @@ func orphans(listing map[string]Listed) []Finding {
 		return nil
 	}
 	var found []Finding
-	for _, id := range sorted(listing) {
+	for _, id := range sortedKeys(listing) {
 		bed := listing[id]
 		if bed.Type != Bed {
 			continue
@@ -176,8 +176,8 @@ func orphans(listing map[string]Listed) []Finding {
 	return found
 }
 
-// unmapped are active spaces without a mapping that have just appeared, or whose conflict is open.
-func unmapped(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
+// newUnmapped returns active spaces without a mapping that have just appeared or whose conflict is already open.
+func newUnmapped(listing map[string]Listed, known Known, appeared func(id string) bool) []Finding {
 	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
 	for _, m := range known.Mappings {
 		mapped[m.ExternalID] = true
@@ -188,7 +188,7 @@ func unmapped(listing map[string]Listed, known Known, appeared func(id string) b
 		}
 	}
 	var found []Finding
-	for _, id := range sorted(listing) {
+	for _, id := range sortedKeys(listing) {
 		if s := listing[id]; s.IsActive && !mapped[id] && (open[id] || appeared(id)) {
 			found = append(found, Finding{NewUnmapped, id, fmt.Sprintf("The partner's %s %q is new and not mapped.", s.Type, s.Name)})
 		}
@@ -196,8 +196,8 @@ func unmapped(listing map[string]Listed, known Known, appeared func(id string) b
 	return found
 }
 
-// settle sorts the findings into opened, closed and standing.
-func (o *Outcome) settle(open, findings []Finding) {
+// sortFindings sorts the findings into opened, closed and standing.
+func (o *Outcome) sortFindings(open, findings []Finding) {
 	type key struct {
 		kind Kind
 		id   string

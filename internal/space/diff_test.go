@@ -264,7 +264,7 @@ func TestDiffIsIdempotent(t *testing.T) {
 func dedupe(spaces []Listed) []Listed {
 	m := byID(spaces)
 	var all []Listed
-	for _, id := range sorted(m) {
+	for _, id := range sortedKeys(m) {
 		all = append(all, m[id])
 	}
 	return all
@@ -282,10 +282,10 @@ func after(known Known, out Outcome) Known {
 		delete(listing, id)
 	}
 	known.Listing, known.Gone = known.Listing[:0:0], nil
-	for _, id := range sorted(listing) {
+	for _, id := range sortedKeys(listing) {
 		known.Listing = append(known.Listing, listing[id])
 	}
-	for _, id := range sorted(gone) {
+	for _, id := range sortedKeys(gone) {
 		known.Gone = append(known.Gone, gone[id])
 	}
 	known.Open = append(append([]Finding{}, out.Opened...), out.Standing...)

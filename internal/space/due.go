@@ -14,14 +14,14 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// dueAtOnce bounds the integrations that one call of Due lists.
+// dueAtOnce limits the integrations that one call of Due returns.
 const dueAtOnce = 500
 
-// Source is an integration whose listing is to be read.
+// Source is an integration whose listing is due for a reading.
 type Source struct{ PropertyID, IntegrationID string }
 
-// Due lists integrations with a registered getSpaces that were last tried longer ago than
-// interval, give or take a tenth that differs for each of them and each time.
+// Due lists integrations with a registered getSpaces whose last attempt is longer ago than interval, plus or minus a tenth
+// that varies by integration and attempt.
 func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Duration) ([]Source, error) {
 	rows, err := c.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(
@@ -37,16 +37,16 @@ func Due(ctx context.Context, c *ent.Client, now time.Time, interval time.Durati
 	}
 	var due []Source
 	for _, row := range rows {
-		if row.SpacesTriedAt == nil || !now.Before(row.SpacesTriedAt.Add(spread(row.ID, *row.SpacesTriedAt, interval))) {
+		if row.SpacesTriedAt == nil || !now.Before(row.SpacesTriedAt.Add(jitter(row.ID, *row.SpacesTriedAt, interval))) {
 			due = append(due, Source{row.PropertyID, row.ID})
 		}
 	}
 	return due, nil
 }
 
-// spread is interval give or take a tenth, the same for the same integration and time, so that
-// sweeps in any process agree when it is due.
-func spread(id string, tried time.Time, interval time.Duration) time.Duration {
+// jitter returns interval plus or minus a tenth. It is deterministic for an integration and time, so that all processes agree
+// when a reading is due.
+func jitter(id string, tried time.Time, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprint(h, id, tried.UnixMicro())
 	return interval - interval/10 + time.Duration(h.Sum64()%uint64(interval/5+1))

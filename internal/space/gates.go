@@ -19,23 +19,23 @@ import (
 type GateDraft struct {
 	Name     string
 	Floor    string
-	SpaceIDs []string // whose guests it lets in; empty: those of all spaces
+	SpaceIDs []string // the spaces whose guests may pass; empty: all spaces
 }
 
-// GateChange is what to change of a gate; nil leaves a field as it is.
+// GateChange is a change of a gate; nil leaves a field unchanged.
 type GateChange struct {
 	Name     *string
 	Floor    *string
 	SpaceIDs *[]string
 }
 
-// GateFilter narrows a list of gates.
+// GateFilter filters a list of gates.
 type GateFilter struct {
 	Floor string
 	Page
 }
 
-// CreateGate adds a gate.
+// CreateGate creates a gate.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -46,30 +46,30 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, Touched, 
 		return nil, Touched{}, fmt.Errorf("count gates: %w", err)
 	}
 	if n >= maxGates {
-		return nil, Touched{}, fault.New(fault.Exhausted, fault.TooMany, "the property has %d gates already, and no more fit", n)
+		return nil, Touched{}, fault.New(fault.Exhausted, fault.TooMany, "the property already has %d gates, which is the maximum", n)
 	}
 	g, err := tx.Gate.Create().SetID(id.New(id.Gate)).SetPropertyID(propertyID).SetName(d.Name).SetFloor(d.Floor).
 		SetSpaceIds(d.SpaceIDs).SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
 	}
-	touched, err := touchGate(tx, propertyID, g.SpaceIds)
+	touched, err := touchedByGate(tx, propertyID, g.SpaceIds)
 	return g, touched, err
 }
 
-// UpdateGate changes a gate and tells which stays may have to be planned anew.
+// UpdateGate changes a gate and returns which reservations need a new access plan.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, Touched, error) {
 	g, err := GetGate(tx.Context(), tx.Client, propertyID, gateID)
 	if err != nil {
 		return nil, Touched{}, err
 	}
 	d := GateDraft{
-		Name: strings.TrimSpace(or(c.Name, g.Name)), Floor: strings.TrimSpace(or(c.Floor, g.Floor)), SpaceIDs: unique(or(c.SpaceIDs, g.SpaceIds)),
+		Name: strings.TrimSpace(valueOr(c.Name, g.Name)), Floor: strings.TrimSpace(valueOr(c.Floor, g.Floor)), SpaceIDs: unique(valueOr(c.SpaceIDs, g.SpaceIds)),
 	}
 	if err := checkGate(tx, propertyID, g.ID, d); err != nil {
 		return nil, Touched{}, err
 	}
-	before, err := touchGate(tx, propertyID, g.SpaceIds)
+	before, err := touchedByGate(tx, propertyID, g.SpaceIds)
 	if err != nil {
 		return nil, Touched{}, err
 	}
@@ -77,7 +77,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("store a gate: %w", err)
 	}
-	now, err := touchGate(tx, propertyID, g.SpaceIds)
+	now, err := touchedByGate(tx, propertyID, g.SpaceIds)
 	return g, before.And(now), err
 }
 
@@ -90,7 +90,7 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
 	if err := refuseLock(tx, propertyID, g.ID, g.Name); err != nil {
 		return Touched{}, err
 	}
-	touched, err := touchGate(tx, propertyID, g.SpaceIds)
+	touched, err := touchedByGate(tx, propertyID, g.SpaceIds)
 	if err != nil {
 		return Touched{}, err
 	}
@@ -100,7 +100,7 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (Touched, error) {
 	return touched, nil
 }
 
-// GetGate is one gate of a property.
+// GetGate returns one gate of a property.
 func GetGate(ctx context.Context, c *ent.Client, propertyID, gateID string) (*ent.Gate, error) {
 	g, err := c.Gate.Query().Where(gate.PropertyID(propertyID), gate.ID(gateID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -112,7 +112,7 @@ func GetGate(ctx context.Context, c *ent.Client, propertyID, gateID string) (*en
 	return g, nil
 }
 
-// ListGates is one page of the gates of a property, by name, and how many there are in all.
+// ListGates returns one page of the gates of a property, by name, and the total number.
 func ListGates(ctx context.Context, c *ent.Client, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
 	where := []predicate.Gate{gate.PropertyID(propertyID)}
 	if f.Floor != "" {
@@ -131,9 +131,9 @@ func ListGates(ctx context.Context, c *ent.Client, propertyID string, f GateFilt
 }
 
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
-	wrong := texts(d.Name, d.Floor)
+	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {
-		wrong = append(wrong, fault.Field{Path: "spaceIds", Reason: fault.TooMany, Message: fmt.Sprintf("must not be over %d; leave it empty for all", maxGates)})
+		wrong = append(wrong, fault.Field{Path: "spaceIds", Reason: fault.TooMany, Message: fmt.Sprintf("must not have more than %d entries; leave it empty for all spaces", maxGates)})
 	}
 	if len(wrong) > 0 {
 		return fault.Fields(wrong...)
@@ -152,15 +152,15 @@ func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	}
 	taken, err := tx.Gate.Query().Where(gate.PropertyID(propertyID), gate.Name(d.Name), gate.IDNEQ(exceptID)).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for a gate of the same name: %w", err)
+		return fmt.Errorf("check for a gate of the same name: %w", err)
 	}
 	if taken {
-		return fault.New(fault.Exists, fault.AlreadyExists, "another gate is called %q; choose another name", d.Name)
+		return fault.New(fault.Exists, fault.AlreadyExists, "another gate is already called %q; choose another name", d.Name)
 	}
 	return nil
 }
 
-// unique keeps the first of each, and is never nil.
+// unique removes duplicates and never returns nil.
 func unique(list []string) []string {
 	seen, all := make(map[string]bool, len(list)), make([]string, 0, len(list))
 	for _, s := range list {

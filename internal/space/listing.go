@@ -1,5 +1,5 @@
-// Package space knows the rooms, beds and gates of a property, how they are mapped to a
-// partner's, and where the two contradict each other. It names no reservation.
+// Package space manages the rooms, beds and gates of a property, their mapping to a partner's spaces, and the conflicts
+// between the two. It does not know reservations.
 package space
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// The types of a space, ours and a partner's.
+// The types of a space, for Latchkey and for partners.
 const (
 	Room = "Room"
 	Bed  = "Bed"
@@ -23,7 +23,7 @@ var types = []string{Room, Bed, Dorm}
 // ValidType reports whether t is a type of a space.
 func ValidType(t string) bool { return slices.Contains(types, t) }
 
-// Longest texts that are stored, in bytes.
+// The maximum lengths of stored texts, in bytes.
 const (
 	maxID     = 255
 	maxName   = 255
@@ -36,26 +36,26 @@ type Listed struct {
 	ExternalID       string // the partner's id, 1 to 255 bytes
 	Type             string // Room, Bed or Dorm
 	Name             string
-	ParentExternalID string // the room of a bed; empty where the partner does not say
+	ParentExternalID string // the room of a bed; empty if the partner sends none
 	Floor            string
 	IsPrivate        bool
 	IsActive         bool
 }
 
-// Reading is what one call of getSpaces brought: a listing, or why there is none.
+// Reading is the result of one call of getSpaces: a listing or an error.
 type Reading struct {
 	Spaces []Listed
-	Err    error // its text is shown to staff, so it holds no token
+	Err    error // staff see its text, so it contains no token
 }
 
-// problem says why a reading cannot be relied on, or "". A listing that is suddenly empty is
-// a fault of the partner's: no hotel loses all its rooms between two reads.
+// problem returns why a reading must be rejected, or "". An empty listing after a non-empty one is a fault of the partner: no
+// hotel loses all its rooms between two readings.
 func (r Reading) problem(listedBefore bool) string {
 	if r.Err != nil {
 		return r.Err.Error()
 	}
 	if len(r.Spaces) == 0 && listedBefore {
-		return "the listing is empty, and it was not before"
+		return "the listing is empty although it was not before"
 	}
 	for i, s := range r.Spaces {
 		switch {
@@ -63,7 +63,7 @@ func (r Reading) problem(listedBefore bool) string {
 			return fmt.Sprintf("entry %d of the listing has no id", i)
 		case len(s.ExternalID) > maxID || len(s.ParentExternalID) > maxID:
 			return fmt.Sprintf("entry %d of the listing has an id over %d bytes", i, maxID)
-		case !storable(s.ExternalID) || !storable(s.ParentExternalID):
+		case !isStorable(s.ExternalID) || !isStorable(s.ParentExternalID):
 			return fmt.Sprintf("entry %d of the listing has an id with NUL or broken UTF-8", i)
 		case !ValidType(s.Type):
 			return fmt.Sprintf("entry %d of the listing is neither Room, Bed nor Dorm", i)
@@ -72,11 +72,11 @@ func (r Reading) problem(listedBefore bool) string {
 	return ""
 }
 
-func storable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
+func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// distinct keeps one entry of each id and tells which ids occur more than once. Of an id that
-// occurs twice what was known before stays, because neither entry can be trusted.
-func distinct(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
+// deduplicate keeps one entry per id and returns the ids that occur more than once. For such an id it keeps the former entry,
+// because neither new entry can be trusted.
+func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
 	listing, twice = make(map[string]Listed, len(spaces)), make(map[string]bool)
 	for _, s := range spaces {
 		if _, ok := listing[s.ExternalID]; !ok {
@@ -92,8 +92,8 @@ func distinct(spaces []Listed, before map[string]Listed) (listing map[string]Lis
 	return listing, twice
 }
 
-// clip shortens s to at most n bytes without cutting a character, and drops what no
-// database stores: NUL and broken UTF-8.
+// clip shortens s to at most n bytes without splitting a character, and removes NUL and invalid UTF-8, which the databases do
+// not store.
 func clip(s string, n int) string {
 	s = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
 	if len(s) <= n {
@@ -105,7 +105,7 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-func sorted[V any](m map[string]V) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)

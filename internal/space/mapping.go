@@ -16,19 +16,19 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Affected tells which reservations of a property, by id, name one of a partner's spaces. Package space
-// knows no reservation, so whoever wires it fills this in.
+// Affected returns the ids of the reservations that name one of a partner's spaces. Package space does not know reservations,
+// so the server injects this function.
 type Affected func(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error)
 
-// Mappings ties a partner's spaces to ours and keeps the conflicts of the two.
+// Mappings maps a partner's spaces to Latchkey spaces and maintains the conflicts between the two.
 type Mappings struct {
 	Affected        Affected // nil: conflicts name no reservation
-	UnreadableAfter int      // failed readings in a row that make a conflict; 0 means 3
+	UnreadableAfter int      // failed readings in a row that open a conflict; 0 means 3
 }
 
-// Map ties a listed space of an integration to one of ours. A mapping of the same partner's
-// space moves; a space of ours that another one holds is refused. Mapping the same pair again
-// accepts the name and type the partner has given it since.
+// Map maps a listed space of an integration to a Latchkey space. It moves an existing mapping of the same partner's space,
+// and refuses a Latchkey space that is mapped to another one. Mapping the same pair again accepts the partner's present name
+// and type.
 func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID string) (*ent.Mapping, Touched, error) {
 	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
 		return nil, Touched{}, err
@@ -53,18 +53,18 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 	var same *ent.Mapping
 	for _, p := range present {
 		if p.ExternalID != externalID {
-			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is mapped to the partner's space %q already; unmap that first", own.Name, p.Name)
+			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is already mapped to the partner's space %q; unmap that first", own.Name, p.Name)
 		}
 		same = p
 	}
-	row, touched, err := m.tie(tx, same, listed, own)
+	row, touched, err := m.storeMapping(tx, same, listed, own)
 	if err != nil {
 		return nil, Touched{}, err
 	}
-	return row, touched, m.review(tx, propertyID, integrationID)
+	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
 }
 
-func (m Mappings) tie(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, Touched, error) {
+func (m Mappings) storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, Touched, error) {
 	touched := Touched{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping
 	var err error
@@ -78,11 +78,12 @@ func (m Mappings) tie(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, ow
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("store a mapping: %w", err)
 	}
-	touched, err = withBeds(tx, own.PropertyID, touched)
+	touched, err = addBeds(tx, own.PropertyID, touched)
 	return row, touched, err
 }
 
-// Unmap takes a mapping away, and returns what it was. Access that hangs on it goes when the stays touched are planned anew.
+// Unmap deletes a mapping and returns it. Access that depends on it ends when the returned reservations get a new access
+// plan.
 func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string) (*ent.Mapping, Touched, error) {
 	if err := requireIntegration(tx, propertyID, integrationID); err != nil {
 		return nil, Touched{}, err
@@ -95,38 +96,38 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("load a mapping: %w", err)
 	}
-	touched, err := withBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
+	touched, err := addBeds(tx, propertyID, Touched{SpaceIDs: []string{row.SpaceID}, Externals: []External{{integrationID, externalID}}})
 	if err != nil {
 		return nil, Touched{}, err
 	}
 	if err := tx.Mapping.DeleteOneID(row.ID).Exec(tx.Context()); err != nil {
 		return nil, Touched{}, fmt.Errorf("delete a mapping: %w", err)
 	}
-	return row, touched, m.review(tx, propertyID, integrationID)
+	return row, touched, m.reevaluateConflicts(tx, propertyID, integrationID)
 }
 
 // Entry is one space of a partner and what it is mapped to.
 type Entry struct {
 	Listed
-	SpaceID string     // "" where it is not mapped
-	SeenAt  time.Time  // of the last reading that listed it
-	GoneAt  *time.Time // of the first reading that did not
+	SpaceID string     // "" if it is not mapped
+	SeenAt  time.Time  // time of the last reading that listed it
+	GoneAt  *time.Time // time of the first reading that did not
 }
 
-// Listing is one page of a partner's spaces, also those that are gone but mapped, by name,
-// and how many there are in all.
+// Listing returns one page of a partner's spaces by name, including spaces that are mapped but no longer listed, and the
+// total number.
 func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID string, unmappedOnly bool, page Page) ([]Entry, int, error) {
-	state, err := load(ctx, c, propertyID, integrationID)
+	state, err := loadListing(ctx, c, propertyID, integrationID)
 	if err != nil {
 		return nil, 0, err
 	}
-	held := make(map[string]string, len(state.mappings))
+	mappedTo := make(map[string]string, len(state.mappings))
 	for _, m := range state.mappings {
-		held[m.ExternalID] = m.SpaceID
+		mappedTo[m.ExternalID] = m.SpaceID
 	}
 	var all []Entry
 	for _, row := range state.rows {
-		spaceID := held[row.ExternalID]
+		spaceID := mappedTo[row.ExternalID]
 		if row.GoneAt != nil && spaceID == "" || unmappedOnly && spaceID != "" {
 			continue
 		}
@@ -140,9 +141,9 @@ func Listing(ctx context.Context, c *ent.Client, propertyID, integrationID strin
 	return all[min(offset, total):min(offset+limit, total)], total, nil
 }
 
-// Suggestions pairs what is not mapped yet by name.
+// Suggestions pairs unmapped spaces by name.
 func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Suggestion, error) {
-	state, err := load(ctx, c, propertyID, integrationID)
+	state, err := loadListing(ctx, c, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
@@ -154,11 +155,11 @@ func Suggestions(ctx context.Context, c *ent.Client, propertyID, integrationID s
 	for i, s := range spaces {
 		ours[i] = Own{ID: s.ID, Type: s.Type, Name: s.Name, ParentID: s.ParentID}
 	}
-	known := state.known()
+	known := state.asKnown()
 	return Suggest(known.Listing, ours, known.Mappings), nil
 }
 
-// ExternalIDs tells which of an integration's spaces stand for the given ones of ours.
+// ExternalIDs returns, by Latchkey space id, which of an integration's spaces are mapped to the given spaces.
 func ExternalIDs(ctx context.Context, c *ent.Client, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
 	rows, err := c.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(ctx)

@@ -17,20 +17,20 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// chunk bounds the rows and parameters of one statement.
+// chunk limits the rows and parameters of one statement.
 const chunk = 200
 
-// Recorded is what a reading changed.
+// Recorded is the result of a reading.
 type Recorded struct {
-	Failed   string // why the reading does not count; "" where it does
+	Failed   string // why the reading was rejected; "" if it was accepted
 	Failures int    // failed readings in a row, this one included
 	Opened   []Finding
 	Closed   []Finding
-	Touched  Touched // stays whose reason for having no access may be another now
+	Touched  Touched // reservations whose reason for having no access may have changed
 }
 
-// Record stores a reading of getSpaces: the listing, the conflicts it opens and closes, with
-// their notices and events. It never removes a mapping.
+// Record stores a reading of getSpaces: the listing, and the conflicts it opens and closes with their notices and events. It
+// never removes a mapping.
 func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
 	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -39,12 +39,12 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	if err != nil {
 		return Recorded{}, fmt.Errorf("load an integration: %w", err)
 	}
-	s, err := load(tx.Context(), tx.Client, propertyID, integrationID)
+	s, err := loadListing(tx.Context(), tx.Client, propertyID, integrationID)
 	if err != nil {
 		return Recorded{}, err
 	}
 	s.failures = in.SpacesFailures
-	out := Diff(s.known(), r, Options{UnreadableAfter: m.UnreadableAfter})
+	out := Diff(s.asKnown(), r, Options{UnreadableAfter: m.UnreadableAfter})
 	change := tx.Integration.UpdateOneID(in.ID).SetSpacesTriedAt(tx.Now()).SetSpacesFailures(out.Failures)
 	if out.Failed == "" {
 		change.SetSpacesReadAt(tx.Now())
@@ -54,7 +54,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	}
 	result := Recorded{Failed: out.Failed, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
 	if out.Failed == "" {
-		if err := s.store(tx, out); err != nil {
+		if err := s.storeListing(tx, out); err != nil {
 			return Recorded{}, err
 		}
 		for _, u := range out.Upsert {
@@ -66,17 +66,17 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	return result, m.apply(tx, s, out)
 }
 
-// review looks at the conflicts again after the mapping has changed.
-func (m Mappings) review(tx *db.Tx, propertyID, integrationID string) error {
-	s, err := load(tx.Context(), tx.Client, propertyID, integrationID)
+// reevaluateConflicts recomputes the conflicts after a change of the mapping.
+func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string) error {
+	s, err := loadListing(tx.Context(), tx.Client, propertyID, integrationID)
 	if err != nil {
 		return err
 	}
-	return m.apply(tx, s, Review(s.known()))
+	return m.apply(tx, s, Review(s.asKnown()))
 }
 
-// stored is what the database holds about a partner's listing.
-type stored struct {
+// listingState is what the database holds about a partner's listing.
+type listingState struct {
 	propertyID, integrationID string
 	rows                      []*ent.PartnerSpace
 	byID                      map[string]*ent.PartnerSpace
@@ -85,8 +85,8 @@ type stored struct {
 	failures                  int
 }
 
-func load(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*stored, error) {
-	s := &stored{propertyID: propertyID, integrationID: integrationID}
+func loadListing(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*listingState, error) {
+	s := &listingState{propertyID: propertyID, integrationID: integrationID}
 	var err error
 	s.rows, err = c.PartnerSpace.Query().Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID)).All(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func load(ctx context.Context, c *ent.Client, propertyID, integrationID string) 
 	return s, nil
 }
 
-func (s *stored) known() Known {
+func (s *listingState) asKnown() Known {
 	k := Known{Failures: s.failures}
 	for _, row := range s.rows {
 		if row.GoneAt == nil {
@@ -133,19 +133,19 @@ func listedOf(row *ent.PartnerSpace) Listed {
 	}
 }
 
-// listedColumns are what a reading may change of a space that was listed before.
+// listedColumns are the columns that a reading may change of a space that was listed before.
 var listedColumns = []string{
 	partnerspace.FieldType, partnerspace.FieldName, partnerspace.FieldParentExternalID, partnerspace.FieldFloor,
 	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
 }
 
-// store brings the listing in the database to the reading.
-func (s *stored) store(tx *db.Tx, out Outcome) error {
+// storeListing updates the listing in the database to the reading.
+func (s *listingState) storeListing(tx *db.Tx, out Outcome) error {
 	for part := range slices.Chunk(out.Gone, chunk) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
 			SetGoneAt(tx.Now()).Exec(tx.Context())
 		if err != nil {
-			return fmt.Errorf("store what a partner no longer lists: %w", err)
+			return fmt.Errorf("mark what a partner no longer lists: %w", err)
 		}
 	}
 	for part := range slices.Chunk(out.Upsert, chunk) {
@@ -172,7 +172,8 @@ func (s *stored) store(tx *db.Tx, out Outcome) error {
 	return nil
 }
 
-// SpacesReadAt tells when an integration's listing was last read well, and last tried; zero: never.
+// SpacesReadAt returns when an integration's listing was last read successfully, and when a reading was last attempted; zero:
+// never.
 func SpacesReadAt(in *ent.Integration) (read, tried time.Time) {
-	return or(in.SpacesReadAt, time.Time{}), or(in.SpacesTriedAt, time.Time{})
+	return valueOr(in.SpacesReadAt, time.Time{}), valueOr(in.SpacesTriedAt, time.Time{})
 }

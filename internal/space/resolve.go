@@ -12,29 +12,28 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// SpaceInactive is the reason of a space that is switched off at the property.
+// SpaceInactive is the reason for a space that the property has deactivated.
 const SpaceInactive fault.Reason = "spaceInactive"
 
-// Request says which space a stay names: one of ours, or a partner's by its ids.
+// Request identifies the space of a reservation, by a Latchkey id or by a partner's ids.
 type Request struct {
 	PropertyID       string
 	IntegrationID    string
 	ExternalID       string // the partner's bed or room
-	ExternalParentID string // the partner's room of a bed; alone: the room itself
-	OwnID            string // a space of ours; then the partner's ids do not count
+	ExternalParentID string // the partner's room of the bed; without ExternalID, the room itself
+	OwnID            string // the id of a Latchkey space; overrides the partner's ids
 }
 
-// Place is where a stay is: a space and, for a bed, its dorm. Their CreatedAt is not loaded.
+// Place is the space of a reservation and, for a bed, its dorm. Their CreatedAt is not loaded.
 type Place struct {
 	Space  *ent.Space
-	Parent *ent.Space // nil but for a bed
-	// Doubt is a reason not to trust the place, "" for none: spacesDisagree, bedNotAssigned.
+	Parent *ent.Space // the dorm of a bed, otherwise nil
+	// Doubt is a reason why the place may be wrong, spacesDisagree or bedNotAssigned; "" for none.
 	Doubt fault.Reason
 }
 
-// Resolve finds the space of the property that a stay is in, with one query where there is one.
-// Without a space the reason says why: roomNotAssigned, spaceUnknown, spaceNotMapped. With the
-// reason spaceInactive the space is given as well.
+// Resolve finds the space of a reservation, usually with one query. Without a space the reason says why: roomNotAssigned,
+// spaceUnknown or spaceNotMapped. With the reason spaceInactive it also returns the space.
 func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
 	switch {
 	case r.OwnID != "":
@@ -42,26 +41,26 @@ func Resolve(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason
 	case r.ExternalID == "" && r.ExternalParentID == "":
 		return Place{}, fault.RoomNotAssigned, nil
 	}
-	mapped, err := places(ctx, c, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
+	mapped, err := queryPlaces(ctx, c, placesMapped, r.PropertyID, r.IntegrationID, r.ExternalID, r.ExternalParentID)
 	if err != nil {
 		return Place{}, "", err
 	}
-	place, ok := choose(r, mapped)
+	place, ok := choosePlace(r, mapped)
 	bedMapped := slices.ContainsFunc(mapped, func(f found) bool { return f.externalID == r.ExternalID })
 	if ok && (bedMapped || r.ExternalID == "") {
-		return place, place.reason(), nil
+		return place, place.inactiveReason(), nil
 	}
-	// The bed is not mapped. Its room stands for it, unless the listing says that the bed is in another.
-	nowhere, reason, err := unresolved(ctx, c, r)
-	if err != nil || !ok || nowhere.Doubt != "" {
-		return nowhere, reason, err
+	// The bed is not mapped. Use its room, unless the listing says that the bed is in another room.
+	noPlace, reason, err := reasonForNoPlace(ctx, c, r)
+	if err != nil || !ok || noPlace.Doubt != "" {
+		return noPlace, reason, err
 	}
-	return place, place.reason(), nil
+	return place, place.inactiveReason(), nil
 }
 
-// choose picks among the mapped spaces a stay names. A bed that is not mapped falls back to
-// its room only where that is let as a whole: in a dorm it would be someone else's bed.
-func choose(r Request, mapped []found) (Place, bool) {
+// choosePlace chooses among the mapped spaces that a reservation names. A bed without a mapping falls back to its room only
+// if the room is let as a whole: in a dorm the guest would get access to another guest's bed.
+func choosePlace(r Request, mapped []found) (Place, bool) {
 	var bed, room *found
 	for i, m := range mapped {
 		switch m.externalID {
@@ -74,8 +73,8 @@ func choose(r Request, mapped []found) (Place, bool) {
 	switch {
 	case bed != nil:
 		place := bed.Place
-		place.Doubt = place.doubt()
-		if disagree(r, bed, room) {
+		place.Doubt = place.findDoubt()
+		if roomContradictsBed(r, bed, room) {
 			place.Doubt = fault.SpacesDisagree
 		}
 		return place, true
@@ -83,13 +82,13 @@ func choose(r Request, mapped []found) (Place, bool) {
 		return Place{}, false
 	}
 	place := room.Place
-	place.Doubt = place.doubt()
+	place.Doubt = place.findDoubt()
 	return place, true
 }
 
-// disagree reports whether the room that a stay names is another one than its bed's: by the partner's listing, or, where
-// that does not say, by the spaces that the two are mapped to.
-func disagree(r Request, bed, room *found) bool {
+// roomContradictsBed reports whether a reservation names another room than that of its bed, according to the partner's
+// listing or, without a listed parent, to the mapped spaces.
+func roomContradictsBed(r Request, bed, room *found) bool {
 	switch {
 	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:
 		return false
@@ -103,24 +102,24 @@ func disagree(r Request, bed, room *found) bool {
 	return bed.Space.ID != room.Space.ID
 }
 
-// doubt is bedNotAssigned for a dorm that is not let as a whole.
-func (p Place) doubt() fault.Reason {
+// findDoubt returns bedNotAssigned for a dorm that is not let as a whole.
+func (p Place) findDoubt() fault.Reason {
 	if p.Space.Type == Dorm && !p.Space.IsPrivate {
 		return fault.BedNotAssigned
 	}
 	return ""
 }
 
-// reason is spaceInactive where the space, or the dorm of a bed, is switched off.
-func (p Place) reason() fault.Reason {
+// inactiveReason returns spaceInactive if the space, or the dorm of a bed, is inactive.
+func (p Place) inactiveReason() fault.Reason {
 	if !p.Space.IsActive || p.Parent != nil && !p.Parent.IsActive {
 		return SpaceInactive
 	}
 	return ""
 }
 
-// unresolved says why a stay that names spaces of a partner has none of ours.
-func unresolved(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
+// reasonForNoPlace returns why a reservation that names spaces of a partner has no Latchkey space.
+func reasonForNoPlace(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
 	id := cmp.Or(r.ExternalID, r.ExternalParentID)
 	row, err := c.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(r.PropertyID), partnerspace.IntegrationID(r.IntegrationID), partnerspace.ExternalID(id)).
@@ -132,14 +131,14 @@ func unresolved(ctx context.Context, c *ent.Client, r Request) (Place, fault.Rea
 		return Place{}, "", fmt.Errorf("resolve a space: %w", err)
 	}
 	place := Place{}
-	if disagree(r, &found{listedParent: row.ParentExternalID}, nil) {
+	if roomContradictsBed(r, &found{listedParent: row.ParentExternalID}, nil) {
 		place.Doubt = fault.SpacesDisagree
 	}
 	return place, fault.SpaceNotMapped, nil
 }
 
 func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Reason, error) {
-	own, err := places(ctx, c, placesOwn, r.PropertyID, r.OwnID)
+	own, err := queryPlaces(ctx, c, placesOwn, r.PropertyID, r.OwnID)
 	if err != nil {
 		return Place{}, "", err
 	}
@@ -147,19 +146,19 @@ func resolveOwn(ctx context.Context, c *ent.Client, r Request) (Place, fault.Rea
 		return Place{}, fault.SpaceUnknown, nil
 	}
 	place := own[0].Place
-	place.Doubt = place.doubt()
-	return place, place.reason(), nil
+	place.Doubt = place.findDoubt()
+	return place, place.inactiveReason(), nil
 }
 
-// found is a place and the partner's id that led to it.
+// found is a place and the partner's id that it was found by.
 type found struct {
 	externalID   string
-	listedParent string // the room of that bed by the partner's listing, "" where it does not say
+	listedParent string // the bed's room in the partner's listing, "" if the listing names none
 	Place
 }
 
-// Written by hand, because each change of a reservation runs one of these: ent takes three
-// times as long to build and scan them. An id that is not given is "", which no row has.
+// These queries are written by hand because every change of a reservation runs one of them: ent takes three times as long to
+// build and scan them. An id that is not given is "", which matches no row.
 const (
 	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active,
 		dorm.id, dorm.type, dorm.name, dorm.floor, dorm.is_private, dorm.is_active`
@@ -172,7 +171,7 @@ const (
 		WHERE own.property_id = $1 AND own.id = $2`
 )
 
-func places(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]found, error) {
+func queryPlaces(ctx context.Context, c *ent.Client, query, propertyID string, args ...any) ([]found, error) {
 	rows, err := c.QueryContext(ctx, query, append([]any{propertyID}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("resolve a space: %w", err)

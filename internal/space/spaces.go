@@ -17,13 +17,13 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Most spaces and gates a property may have.
+// The maximum numbers of spaces and gates of a property.
 const (
 	maxSpaces = 10_000
 	maxGates  = 1_000
 )
 
-// Page is a part of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
+// Page selects a page of a list. Limit is 1 to 200, 0 means 50; Number counts from 0.
 type Page struct{ Limit, Number int }
 
 func (p Page) bounds() (limit, offset int) {
@@ -39,11 +39,11 @@ type Draft struct {
 	Type      string // Room, Bed or Dorm
 	Name      string
 	Floor     string
-	ParentID  string // the dorm; of a bed, and of a bed only
-	IsPrivate *bool  // nil: a room is, a bed or dorm is not
+	ParentID  string // the dorm of a bed; empty for other types
+	IsPrivate *bool  // nil: true for a room, false for a bed or dorm
 }
 
-// Change is what to change of a space; nil leaves a field as it is. A bed stays a bed.
+// Change is a change of a space; nil leaves a field unchanged. A bed cannot become another type, nor another type a bed.
 type Change struct {
 	Type      *string
 	Name      *string
@@ -53,25 +53,24 @@ type Change struct {
 	IsActive  *bool
 }
 
-// Filter narrows a list of spaces; an empty field narrows nothing.
+// Filter filters a list of spaces; an empty field matches all.
 type Filter struct {
 	Type, Floor, ParentID string
 	Page
 }
 
-// Create adds a space. It refuses a name that another room or dorm, or another bed of the
-// same dorm, has already.
+// Create creates a space. It refuses a name that another room or dorm, or another bed of the same dorm, already has.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
-	wrong := texts(d.Name, d.Floor)
+	wrong := checkTexts(d.Name, d.Floor)
 	if !ValidType(d.Type) {
 		wrong = append(wrong, fault.Field{Path: "type", Reason: fault.WrongValue, Message: "must be Room, Bed or Dorm"})
 	}
 	if d.Type == Bed && d.ParentID == "" {
-		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Required, Message: "a bed names the dorm it is in"})
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Required, Message: "is required for a bed: the id of its dorm"})
 	}
 	if d.Type != Bed && d.ParentID != "" {
-		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "only a bed is within another space"})
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "is allowed for a bed only"})
 	}
 	if len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -81,7 +80,7 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 		return nil, fmt.Errorf("count spaces: %w", err)
 	}
 	if n >= maxSpaces {
-		return nil, fault.New(fault.Exhausted, fault.TooMany, "the property has %d spaces already, and no more fit", n)
+		return nil, fault.New(fault.Exhausted, fault.TooMany, "the property already has %d spaces, which is the maximum", n)
 	}
 	if err := checkParent(tx, propertyID, d.ParentID); err != nil {
 		return nil, err
@@ -101,19 +100,19 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	return s, nil
 }
 
-// Update changes a space and tells which stays may have to be planned anew.
+// Update changes a space and returns which reservations need a new access plan.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touched, error) {
 	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
 	if err != nil {
 		return nil, Touched{}, err
 	}
-	name, floor, parent, kind := strings.TrimSpace(or(c.Name, s.Name)), strings.TrimSpace(or(c.Floor, s.Floor)), or(c.ParentID, s.ParentID), or(c.Type, s.Type)
-	wrong := texts(name, floor)
+	name, floor, parent, kind := strings.TrimSpace(valueOr(c.Name, s.Name)), strings.TrimSpace(valueOr(c.Floor, s.Floor)), valueOr(c.ParentID, s.ParentID), valueOr(c.Type, s.Type)
+	wrong := checkTexts(name, floor)
 	if !ValidType(kind) || (kind == Bed) != (s.Type == Bed) {
-		wrong = append(wrong, fault.Field{Path: "type", Reason: fault.WrongValue, Message: "a room may become a dorm and back; a bed stays a bed"})
+		wrong = append(wrong, fault.Field{Path: "type", Reason: fault.WrongValue, Message: "must be Room or Dorm for a room or dorm, and Bed for a bed"})
 	}
 	if (s.Type == Bed) == (parent == "") {
-		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "a bed names the dorm it is in, and nothing else does"})
+		wrong = append(wrong, fault.Field{Path: "parentSpaceId", Reason: fault.Conflicting, Message: "is required for a bed and not allowed for other types"})
 	}
 	if len(wrong) > 0 {
 		return nil, Touched{}, fault.Fields(wrong...)
@@ -134,15 +133,15 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Touche
 		}
 	}
 	s, err = tx.Space.UpdateOneID(s.ID).SetType(kind).SetName(name).SetFloor(floor).SetParentID(parent).
-		SetIsPrivate(or(c.IsPrivate, s.IsPrivate)).SetIsActive(or(c.IsActive, s.IsActive)).Save(tx.Context())
+		SetIsPrivate(valueOr(c.IsPrivate, s.IsPrivate)).SetIsActive(valueOr(c.IsActive, s.IsActive)).Save(tx.Context())
 	if err != nil {
 		return nil, Touched{}, fmt.Errorf("store a space: %w", err)
 	}
-	touched, err := touch(tx, propertyID, s.ID)
+	touched, err := touchedBySpaces(tx, propertyID, s.ID)
 	return s, touched, err
 }
 
-// Delete removes a space that nothing hangs on: no bed, no lock, no mapping. Gates forget it.
+// Delete removes a space that has no beds, lock or mapping. It also removes the space from gates.
 func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	s, err := Get(tx.Context(), tx.Client, propertyID, spaceID)
 	if err != nil {
@@ -156,12 +155,12 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	}
 	mapped, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.SpaceID(s.ID)).Exist(tx.Context())
 	if err != nil {
-		return Touched{}, fmt.Errorf("look for mappings: %w", err)
+		return Touched{}, fmt.Errorf("check for mappings: %w", err)
 	}
 	if mapped {
 		return Touched{}, fault.New(fault.Precondition, fault.InUse, "%q is mapped to a partner's space; unmap it first", s.Name)
 	}
-	touched, err := forget(tx, propertyID, s.ID)
+	touched, err := removeFromGates(tx, propertyID, s.ID)
 	if err != nil {
 		return Touched{}, err
 	}
@@ -171,15 +170,15 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	return touched, nil
 }
 
-// forget takes a space out of the gates that name it. A gate that served this space alone
-// would then serve all, which nobody asked for: that one is left to people.
-func forget(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
+// removeFromGates removes a space from the gates that list it. It refuses to do so if a gate lists only this space, because
+// an empty list means all spaces.
+func removeFromGates(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	gates, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
 		return Touched{}, fmt.Errorf("list gates: %w", err)
 	}
 	for _, g := range gates {
-		rest := without(g.SpaceIds, spaceID)
+		rest := remove(g.SpaceIds, spaceID)
 		if len(rest) == len(g.SpaceIds) {
 			continue
 		}
@@ -193,7 +192,7 @@ func forget(tx *db.Tx, propertyID, spaceID string) (Touched, error) {
 	return Touched{SpaceIDs: []string{spaceID}}, nil
 }
 
-// Get is one space of a property.
+// Get returns one space of a property.
 func Get(ctx context.Context, c *ent.Client, propertyID, spaceID string) (*ent.Space, error) {
 	s, err := c.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(spaceID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -205,7 +204,7 @@ func Get(ctx context.Context, c *ent.Client, propertyID, spaceID string) (*ent.S
 	return s, nil
 }
 
-// List is one page of the spaces of a property, by name, and how many there are in all.
+// List returns one page of the spaces of a property, by name, and the total number.
 func List(ctx context.Context, c *ent.Client, propertyID string, f Filter) ([]*ent.Space, int, error) {
 	where := []predicate.Space{entspace.PropertyID(propertyID)}
 	if f.Type != "" {
@@ -247,10 +246,10 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	taken, err := tx.Space.Query().
 		Where(entspace.PropertyID(propertyID), entspace.Name(name), entspace.ParentID(parentID), entspace.IDNEQ(exceptID)).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for a space of the same name: %w", err)
+		return fmt.Errorf("check for a space of the same name: %w", err)
 	}
 	if taken {
-		return fault.New(fault.Exists, fault.AlreadyExists, "another space here is called %q; choose another name", name)
+		return fault.New(fault.Exists, fault.AlreadyExists, "another space is already called %q; choose another name", name)
 	}
 	return nil
 }
@@ -269,16 +268,16 @@ func refuseBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 func refuseLock(tx *db.Tx, propertyID, doorID, name string) error {
 	locked, err := tx.Lock.Query().Where(lock.PropertyID(propertyID), lock.DoorID(doorID)).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for a lock: %w", err)
+		return fmt.Errorf("check for a lock: %w", err)
 	}
 	if locked {
-		return fault.New(fault.Precondition, fault.InUse, "a lock sits on %q; take it off first", name)
+		return fault.New(fault.Precondition, fault.InUse, "%q has a lock; remove the lock from it first", name)
 	}
 	return nil
 }
 
-// texts checks what people call a space or gate.
-func texts(name, floor string) []fault.Field {
+// checkTexts validates the name and floor of a space or gate.
+func checkTexts(name, floor string) []fault.Field {
 	var wrong []fault.Field
 	if name == "" {
 		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "must not be empty"})
@@ -288,7 +287,7 @@ func texts(name, floor string) []fault.Field {
 		most        int
 	}{{"name", name, maxName}, {"floor", floor, maxFloor}} {
 		if len(f.value) > f.most {
-			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.TooLong, Message: fmt.Sprintf("must not be over %d bytes", f.most)})
+			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.TooLong, Message: fmt.Sprintf("must not be longer than %d bytes", f.most)})
 		}
 		if p := text.Problem(f.value); p != "" {
 			wrong = append(wrong, fault.Field{Path: f.path, Reason: fault.NotPrintable, Message: p})
@@ -297,14 +296,14 @@ func texts(name, floor string) []fault.Field {
 	return wrong
 }
 
-func or[T any](p *T, otherwise T) T {
+func valueOr[T any](p *T, otherwise T) T {
 	if p == nil {
 		return otherwise
 	}
 	return *p
 }
 
-func without(list []string, gone string) []string {
+func remove(list []string, gone string) []string {
 	rest := make([]string, 0, len(list))
 	for _, s := range list {
 		if s != gone {

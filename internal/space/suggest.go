@@ -7,17 +7,17 @@ import (
 	"unicode"
 )
 
-// Confidence says how much a suggestion deserves to be believed.
+// Confidence rates a suggestion.
 type Confidence string
 
-// A suggestion is exact when the names differ in nothing but case, punctuation and leading
-// zeros, and likely when words such as "room" had to be left out.
+// A suggestion is exact if the names differ only in case, punctuation and leading zeros, and likely if words such as "room"
+// had to be ignored.
 const (
 	Exact  Confidence = "exact"
 	Likely Confidence = "likely"
 )
 
-// Own is one of our spaces, as far as Suggest looks at it.
+// Own is a Latchkey space with the fields that Suggest uses.
 type Own struct {
 	ID       string
 	Type     string
@@ -25,15 +25,15 @@ type Own struct {
 	ParentID string // the dorm of a bed
 }
 
-// Suggestion pairs a partner's space with one of ours.
+// Suggestion pairs a partner's space with a Latchkey space.
 type Suggestion struct {
 	ExternalID string
 	SpaceID    string
 	Confidence Confidence
 }
 
-// Suggest pairs spaces that are not mapped yet, one to one, by name: rooms and dorms first,
-// then the beds within dorms that are paired. Where two could be meant, it suggests neither.
+// Suggest pairs unmapped spaces one to one by name: first rooms and dorms, then the beds of paired dorms. If a name is
+// ambiguous, it suggests nothing for it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	p := pairing{taken: map[string]string{}, held: map[string]bool{}}
 	for _, m := range mappings {
@@ -74,7 +74,7 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 			inRoom[b.ParentExternalID] = append(inRoom[b.ParentExternalID], b)
 		}
 	}
-	for _, room := range sorted(inRoom) {
+	for _, room := range sortedKeys(inRoom) {
 		dorm, ok := p.taken[room]
 		if !ok {
 			continue
@@ -82,19 +82,20 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 		p.pair(entries(inRoom[room], func(s Listed) (string, string) { return s.ExternalID, s.Name }, theirs[room].Name),
 			entries(ownBeds[dorm], func(s Own) (string, string) { return s.ID, s.Name }, own[dorm].Name), p.confidence(room))
 	}
-	p.pair(entries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), inFull(ownBeds, own), Likely)
+	p.pair(entries(loose, func(s Listed) (string, string) { return s.ExternalID, s.Name }, ""), bedsWithDormName(ownBeds, own), Likely)
 	slices.SortFunc(p.found, func(a, b Suggestion) int { return cmp.Compare(a.ExternalID, b.ExternalID) })
 	return p.found
 }
 
-// inFull names our beds with their dorm, as a partner must that does not list parents.
-func inFull(beds map[string][]Own, own map[string]Own) []entry {
+// bedsWithDormName returns entries for beds with the dorm in their names, because a partner that lists no parents must name
+// beds like that.
+func bedsWithDormName(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
-	for _, dorm := range sorted(beds) {
+	for _, dorm := range sortedKeys(beds) {
 		for _, b := range beds[dorm] {
 			words := tokens(own[dorm].Name + " " + b.Name)
 			bare := tokens(b.Name)
-			if own[dorm].Name == "" || within(bare, tokens(own[dorm].Name)) {
+			if own[dorm].Name == "" || hasPrefix(bare, tokens(own[dorm].Name)) {
 				words = bare
 			}
 			all = append(all, entry{id: b.ID, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(words), " ")})
@@ -103,7 +104,7 @@ func inFull(beds map[string][]Own, own map[string]Own) []entry {
 	return all
 }
 
-// entry is one side of a possible pair: an id and the names it answers to.
+// entry is one side of a possible pair: an id and its normalised names.
 type entry struct{ id, exact, likely string }
 
 func entries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
@@ -115,9 +116,9 @@ func entries[S any](spaces []S, name func(S) (id, name string), parent string) [
 		words := tokens(n)
 		rest := words
 		switch {
-		case within(words, prefix):
+		case hasPrefix(words, prefix):
 			rest = words[len(prefix):]
-		case within(words, short):
+		case hasPrefix(words, short):
 			rest = words[len(short):]
 		}
 		all = append(all, entry{id: id, exact: strings.Join(words, " "), likely: strings.Join(withoutGeneric(rest), " ")})
@@ -126,8 +127,8 @@ func entries[S any](spaces []S, name func(S) (id, name string), parent string) [
 }
 
 type pairing struct {
-	taken map[string]string // partner's id to ours
-	held  map[string]bool   // ours
+	taken map[string]string // Latchkey id by partner's id
+	held  map[string]bool   // Latchkey ids that are paired
 	found []Suggestion
 }
 
@@ -140,14 +141,15 @@ func (p *pairing) confidence(externalID string) Confidence {
 	return Exact // mapped by a person
 }
 
-// pair suggests what is unique on both sides: first by the exact names, then by the likely
-// ones among what is left. No suggestion is more certain than most.
+// pair pairs names that are unique on both sides: first exact names, then likely names among the rest. No suggestion gets a
+// higher confidence than most.
 func (p *pairing) pair(theirs, ours []entry, most Confidence) {
-	p.round(theirs, ours, func(e entry) string { return e.exact }, most)
-	p.round(theirs, ours, func(e entry) string { return e.likely }, Likely)
+	p.pairUnique(theirs, ours, func(e entry) string { return e.exact }, most)
+	p.pairUnique(theirs, ours, func(e entry) string { return e.likely }, Likely)
 }
 
-func (p *pairing) round(theirs, ours []entry, name func(entry) string, c Confidence) {
+// pairUnique pairs the entries whose name, by the given function, is unique on both sides.
+func (p *pairing) pairUnique(theirs, ours []entry, name func(entry) string, c Confidence) {
 	left, right := map[string][]string{}, map[string][]string{}
 	for _, e := range theirs {
 		if _, ok := p.taken[e.id]; !ok && name(e) != "" {
@@ -159,7 +161,7 @@ func (p *pairing) round(theirs, ours []entry, name func(entry) string, c Confide
 			right[name(e)] = append(right[name(e)], e.id)
 		}
 	}
-	for _, n := range sorted(left) {
+	for _, n := range sortedKeys(left) {
 		if len(left[n]) != 1 || len(right[n]) != 1 {
 			continue
 		}
@@ -169,14 +171,14 @@ func (p *pairing) round(theirs, ours []entry, name func(entry) string, c Confide
 	}
 }
 
-// generic are words that say what a space is, not which one.
+// generic are words that describe the type of a space and do not identify it.
 var generic = []string{
 	"room", "rm", "dorm", "dormitory", "bed", "bunk", "no", "nr", "number",
 	"zimmer", "bett", "schlafsaal", "chambre", "dortoir", "lit", "habitacion", "habitación", "dormitorio", "cama",
 	"camera", "letto", "quarto", "kamer", "the",
 }
 
-// withoutGeneric leaves the words that tell spaces apart; a name of nothing else stays whole.
+// withoutGeneric removes generic words. It returns a name of only generic words unchanged.
 func withoutGeneric(words []string) []string {
 	rest := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return slices.Contains(generic, w) })
 	if len(rest) == 0 {
@@ -185,13 +187,12 @@ func withoutGeneric(words []string) []string {
 	return rest
 }
 
-// within reports whether words begin with a parent's name and go on after it.
-func within(words, prefix []string) bool {
+// hasPrefix reports whether words begin with the words of a parent's name and continue after them.
+func hasPrefix(words, prefix []string) bool {
 	return len(prefix) > 0 && len(words) > len(prefix) && slices.Equal(words[:len(prefix)], prefix)
 }
 
-// tokens splits a name into lower-case words and numbers without leading zeros:
-// "Room-007B" becomes room, 7, b.
+// tokens splits a name into lower-case words and numbers without leading zeros: "Room-007B" becomes room, 7, b.
 func tokens(name string) []string {
 	var words []string
 	var word []rune
@@ -226,7 +227,7 @@ func tokens(name string) []string {
 	return words
 }
 
-// sameText compares names as people read them, blind to white space alone.
+// sameText compares names and ignores differences in white space.
 func sameText(a, b string) bool {
 	return slices.Equal(strings.Fields(a), strings.Fields(b))
 }

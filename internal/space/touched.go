@@ -16,25 +16,25 @@ import (
 // External is a partner's space.
 type External struct{ IntegrationID, ID string }
 
-// Touched says which stays a change may concern: those that name one of these spaces of ours,
-// or one of these of a partner's as their space or as its room. All means every stay of the property.
+// Touched selects the reservations that a change may affect: those that name one of these Latchkey spaces, or one of these
+// partner's spaces as their space or room. All selects every reservation of the property.
 type Touched struct {
 	All       bool
 	SpaceIDs  []string
 	Externals []External
 }
 
-// And is what either touches.
+// And returns the union of both.
 func (t Touched) And(o Touched) Touched {
 	return Touched{All: t.All || o.All, SpaceIDs: unique(slices.Concat(t.SpaceIDs, o.SpaceIDs)), Externals: uniqueExternals(slices.Concat(t.Externals, o.Externals))}
 }
 
-// Empty reports that nothing is touched.
+// Empty reports whether no reservation is selected.
 func (t Touched) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
 
-// touch names the stays of spaces, of the beds within them, and of the partners' spaces that
-// stand for them.
-func touch(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched, error) {
+// touchedBySpaces selects the reservations of spaces, of the beds within them, and of the partners' spaces that are mapped to
+// them.
+func touchedBySpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched, error) {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
 	if err != nil {
 		return Touched{}, fmt.Errorf("list beds: %w", err)
@@ -47,11 +47,11 @@ func touch(tx *db.Tx, propertyID string, spaceIDs ...string) (Touched, error) {
 	for _, m := range mapped {
 		t.Externals = append(t.Externals, External{m.IntegrationID, m.ExternalID})
 	}
-	return withBeds(tx, propertyID, t)
+	return addBeds(tx, propertyID, t)
 }
 
-// withBeds adds the partners' beds in the rooms touched: an unmapped bed falls back to its room.
-func withBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
+// addBeds adds the partners' beds in the selected rooms, because an unmapped bed falls back to its room.
+func addBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {
 		byIntegration[e.IntegrationID] = append(byIntegration[e.IntegrationID], e.ID)
@@ -60,7 +60,7 @@ func withBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 		return t, nil
 	}
 	var rooms []predicate.PartnerSpace
-	for _, integration := range sorted(byIntegration) {
+	for _, integration := range sortedKeys(byIntegration) {
 		rooms = append(rooms, partnerspace.And(
 			partnerspace.IntegrationID(integration), partnerspace.ParentExternalIDIn(byIntegration[integration]...)))
 	}
@@ -75,23 +75,23 @@ func withBeds(tx *db.Tx, propertyID string, t Touched) (Touched, error) {
 	return t, nil
 }
 
-// touchGate names the stays of the spaces a gate serves.
-func touchGate(tx *db.Tx, propertyID string, spaceIDs []string) (Touched, error) {
+// touchedByGate selects the reservations of the spaces that a gate serves.
+func touchedByGate(tx *db.Tx, propertyID string, spaceIDs []string) (Touched, error) {
 	if len(spaceIDs) == 0 {
 		return Touched{All: true}, nil
 	}
-	return touch(tx, propertyID, spaceIDs...)
+	return touchedBySpaces(tx, propertyID, spaceIDs...)
 }
 
-// TouchDoors names the stays that the locks of some doors concern: of a space, those in it and in the beds within it; of a
-// gate, those that it lets in. No door, or "", concerns nobody.
+// TouchDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds; for a
+// gate, those of the spaces it serves. A nil or empty door id selects none.
 func TouchDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (Touched, error) {
 	var all Touched
 	for _, doorID := range doorIDs {
 		if doorID == nil || *doorID == "" {
 			continue
 		}
-		one, err := touchDoor(tx, propertyID, *doorID)
+		one, err := touchedByDoor(tx, propertyID, *doorID)
 		if err != nil {
 			return Touched{}, err
 		}
@@ -100,15 +100,15 @@ func TouchDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (Touched, erro
 	return all, nil
 }
 
-func touchDoor(tx *db.Tx, propertyID, doorID string) (Touched, error) {
+func touchedByDoor(tx *db.Tx, propertyID, doorID string) (Touched, error) {
 	if !id.Valid(id.Gate, doorID) {
-		return touch(tx, propertyID, doorID)
+		return touchedBySpaces(tx, propertyID, doorID)
 	}
 	g, err := GetGate(tx.Context(), tx.Client, propertyID, doorID)
 	if err != nil {
 		return Touched{}, err
 	}
-	return touchGate(tx, propertyID, g.SpaceIds)
+	return touchedByGate(tx, propertyID, g.SpaceIds)
 }
 
 func uniqueExternals(list []External) []External {
