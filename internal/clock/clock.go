@@ -1,5 +1,4 @@
-// Package clock tells the time through a value, so that what depends on time can
-// be tested at any time.
+// Package clock provides the time as a value, so that tests can set it.
 package clock
 
 import (
@@ -7,28 +6,28 @@ import (
 	"time"
 )
 
-// Clock tells the present time.
+// Clock returns the present time.
 type Clock interface {
 	Now() time.Time
 }
 
-// System is the machine's clock, in UTC.
+// System is this machine's clock, in UTC.
 var System Clock = system{}
 
 type system struct{}
 
 func (system) Now() time.Time { return time.Now().UTC() }
 
-// Fixed is a clock that stands still until it is moved. It is safe for concurrent use.
+// Fixed is a clock that changes only through Advance and Set. It is safe for concurrent use.
 type Fixed struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// At returns a clock that stands at t.
+// At returns a clock fixed at t.
 func At(t time.Time) *Fixed { return &Fixed{now: t.UTC()} }
 
-// Now returns the time the clock stands at, in UTC.
+// Now returns the fixed time, in UTC.
 func (f *Fixed) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,7 +42,7 @@ func (f *Fixed) Advance(d time.Duration) time.Time {
 	return f.now
 }
 
-// Set moves the clock to t.
+// Set sets the clock to t.
 func (f *Fixed) Set(t time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

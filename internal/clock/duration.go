@@ -10,7 +10,7 @@ import (
 
 var daysFirst = regexp.MustCompile(`^([0-9]{1,6})d(.*)$`)
 
-// ParseDuration reads a duration as [time.ParseDuration] does, which may begin with days of 24 hours: 30d, 1d12h.
+// ParseDuration parses a duration like [time.ParseDuration], which may begin with days of 24 hours: 30d, 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	days, rest := 0, text
 	if m := daysFirst.FindStringSubmatch(text); m != nil {

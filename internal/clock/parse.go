@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Parse reads a date and time of RFC 3339, and nothing else: [time.Parse] alone takes hours of one digit, a comma before
-// the fraction and offsets that no clock has, and refuses the letters in lower case. There is no second 60, because no
-// day of [time.Time] has one.
+// Parse parses a date and time in RFC 3339 strictly. [time.Parse] alone also accepts one-digit hours, a comma before the
+// fraction and impossible offsets, and refuses lower-case letters. Parse refuses second 60, which [time.Time] cannot
+// represent.
 func Parse(s string) (time.Time, error) {
 	s = strings.ToUpper(s)
 	t, err := time.Parse(time.RFC3339, s)

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"sync"
 	"time"
-	_ "time/tzdata" // a machine without a zone database knows its zones all the same
+	_ "time/tzdata" // embeds the zones for machines without a zone database
 )
 
-// zones remembers what was loaded: time.LoadLocation reads a file each time.
+// zones caches loaded zones: time.LoadLocation reads a file each time.
 var zones sync.Map
 
-// Zone returns the time zone of an IANA name such as Europe/Lisbon. "Local" and "" are none: they mean another zone on
-// another machine.
+// Zone returns the time zone with an IANA name such as Europe/Lisbon. It refuses "Local" and "", which mean a different zone
+// on each machine.
 func Zone(name string) (*time.Location, error) {
 	if z, ok := zones.Load(name); ok {
 		return z.(*time.Location), nil

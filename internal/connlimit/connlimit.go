@@ -1,4 +1,4 @@
-// Package connlimit bounds how many connections of a listener one address may hold. An address is what one client controls:
+// Package connlimit limits how many connections of a listener one address may hold. An address is what one client controls:
 // an IPv4 address, or a /64 of IPv6.
 package connlimit
 
@@ -9,28 +9,28 @@ import (
 	"sync"
 )
 
-// Config says how many connections there may be.
+// Config sets the limits.
 type Config struct {
-	// PerAddress bounds the connections of one address; zero: no bound.
+	// PerAddress limits the connections of one address; zero: no limit.
 	PerAddress int
-	// Total bounds the connections of all addresses; zero: no bound.
+	// Total limits the connections of all addresses; zero: no limit.
 	Total int
-	// Exempt are networks whose connections are counted in Total alone, such as those of proxies.
+	// Exempt are networks whose connections count only towards Total, such as those of proxies.
 	Exempt []netip.Prefix
-	// EvictSilent closes the oldest connection that has sent nothing, where a new one would be refused: first among those of
-	// its own address, else among all.
+	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection that has sent
+	// nothing, of the same address if that is at its limit, otherwise of any address.
 	EvictSilent bool
-	// Refused is called for each connection that is refused or evicted; nil: nothing is.
+	// Refused is called for each connection that is refused or evicted. It may be nil.
 	Refused func(from netip.Addr)
 }
 
-// New returns a listener that accepts connections within the bounds and closes others at once. Addresses that are no IP
-// addresses, as those of Unix sockets, are not counted by address.
+// New returns a listener that accepts connections within the limits and closes others at once. Connections without an IP
+// address, such as those of Unix sockets, count only towards Total.
 func New(l net.Listener, cfg Config) net.Listener {
 	return &listener{Listener: l, cfg: cfg, by: map[netip.Prefix]int{}}
 }
 
-// Network returns what one client controls of an address; the zero Prefix for the zero Addr.
+// Network returns the network that the client at address a controls; the zero Prefix for the zero Addr.
 func Network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 32
@@ -44,7 +44,7 @@ func Network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// AddrOf returns the IP address of the other end of a connection; the zero Addr if it has none.
+// AddrOf returns the IP address of a; the zero Addr if it has none.
 func AddrOf(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()
@@ -59,10 +59,10 @@ type listener struct {
 	mu   sync.Mutex
 	all  int
 	by   map[netip.Prefix]int
-	open []*conn // where silent ones are evicted, the oldest first
+	open []*conn // oldest first; only used with EvictSilent
 }
 
-// Accept waits for a connection within the bounds.
+// Accept returns the next connection within the limits.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -76,17 +76,17 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, or returns nil if there are too many.
+// admit counts a connection, or returns nil if a limit is reached.
 func (l *listener) admit(c net.Conn) net.Conn {
 	from := AddrOf(c.RemoteAddr())
-	n := &conn{Conn: c, listener: l, from: l.counted(from)}
+	n := &conn{Conn: c, listener: l, from: l.limitKey(from)}
 	l.mu.Lock()
 	var evicted *conn
-	ok := l.fits(n.from)
+	ok := l.isWithinLimits(n.from)
 	if !ok && l.cfg.EvictSilent {
-		if evicted = l.silent(n.from); evicted != nil {
+		if evicted = l.oldestSilent(n.from); evicted != nil {
 			l.remove(evicted)
-			ok = l.fits(n.from)
+			ok = l.isWithinLimits(n.from)
 		}
 	}
 	if ok {
@@ -105,28 +105,29 @@ func (l *listener) admit(c net.Conn) net.Conn {
 	return n
 }
 
-// counted is the network that a connection is counted for, the zero Prefix for none.
-func (l *listener) counted(from netip.Addr) netip.Prefix {
+// limitKey returns the network that a connection counts for, or the zero Prefix if it counts only towards Total.
+func (l *listener) limitKey(from netip.Addr) netip.Prefix {
 	if !from.IsValid() || slices.ContainsFunc(l.cfg.Exempt, func(p netip.Prefix) bool { return p.Contains(from) }) {
 		return netip.Prefix{}
 	}
 	return Network(from)
 }
 
-func (l *listener) fits(from netip.Prefix) bool {
-	return !l.full(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
+// isWithinLimits reports whether one more connection from the network is allowed.
+func (l *listener) isWithinLimits(from netip.Prefix) bool {
+	return !l.isAtLimit(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
 }
 
-// full reports whether an address holds as many connections as it may.
-func (l *listener) full(from netip.Prefix) bool {
+// isAtLimit reports whether an address holds as many connections as it may.
+func (l *listener) isAtLimit(from netip.Prefix) bool {
 	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
 }
 
-// silent returns the connection to evict for a new one, nil if none is silent.
-func (l *listener) silent(from netip.Prefix) *conn {
-	own := l.full(from)
+// oldestSilent returns the connection to evict for a new one, or nil if every connection has sent something.
+func (l *listener) oldestSilent(from netip.Prefix) *conn {
+	own := l.isAtLimit(from)
 	for _, c := range l.open {
-		if !c.heard && (!own || c.from == from) {
+		if !c.hasSent && (!own || c.from == from) {
 			return c
 		}
 	}
@@ -166,9 +167,9 @@ type conn struct {
 	listener *listener
 	from     netip.Prefix
 
-	gone  bool // no longer counted; guarded by the listener's mutex
-	heard bool // has sent something; guarded by the listener's mutex
-	once  sync.Once
+	gone    bool // no longer counted; guarded by the listener's mutex
+	hasSent bool // the client has sent data; guarded by the listener's mutex
+	once    sync.Once
 }
 
 func (c *conn) Read(p []byte) (int, error) {
@@ -177,7 +178,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.once.Do(func() {
 			c.listener.mu.Lock()
 			defer c.listener.mu.Unlock()
-			c.heard = true
+			c.hasSent = true
 		})
 	}
 	return n, err

@@ -1,6 +1,5 @@
-// Package fault is the one type of error that may leave the product: a kind, a stable
-// reason, and a message that says what was wrong, where, and what to do. An error that
-// is no Fault counts as internal, and its text stays inside.
+// Package fault defines the only type of error that callers of the product see: a kind, a stable reason, and a message that
+// says what was wrong, where, and what to do. Any other error counts as internal, and its text is only logged.
 package fault
 
 import (
@@ -11,25 +10,25 @@ import (
 	"time"
 )
 
-// Kind is the class of a fault; each protocol has a table that gives it a code.
+// Kind is the class of a fault. Each protocol maps it to a status code.
 type Kind int
 
 const (
-	Internal         Kind = iota // a defect of ours
-	Invalid                      // the request itself is wrong; the same again fails again
+	Internal         Kind = iota // a defect of the server
+	Invalid                      // the request itself is wrong; a retry fails again
 	Unauthenticated              // no valid credential
-	Denied                       // known, but not allowed
-	NotFound                     // no such thing for this tenant
-	Exists                       // it is there already, or under way
-	Aborted                      // lost against a concurrent change
-	Precondition                 // the state of things forbids it for now
-	Exhausted                    // a limit is used up
-	Unavailable                  // something we need is away; try again
-	Deadline                     // not done in time
-	Canceled                     // the caller went away
-	Unimplemented                // no such method
-	MethodNotAllowed             // REST: the path knows other methods
-	NotAcceptable                // REST: no representation the caller accepts
+	Denied                       // the caller is authenticated but not allowed
+	NotFound                     // the object does not exist for this tenant
+	Exists                       // the object exists already or is being created
+	Aborted                      // a concurrent change won
+	Precondition                 // the current state does not allow it
+	Exhausted                    // a limit is reached
+	Unavailable                  // a dependency is not available; try again
+	Deadline                     // the deadline passed
+	Canceled                     // the caller cancelled
+	Unimplemented                // the method does not exist
+	MethodNotAllowed             // REST: the path supports other methods only
+	NotAcceptable                // REST: the caller accepts no available representation
 )
 
 var kindNames = [...]string{
@@ -48,25 +47,25 @@ func (k Kind) String() string {
 
 // Field is one wrong field of a request.
 type Field struct {
-	Path    string // as the caller wrote it: camelCase with dots and [i], "reservations[2].pmsMeta.id"
+	Path    string // as in the request: camelCase with dots and [i], "reservations[2].pmsMeta.id"
 	Reason  Reason // camelCase word such as "required"; may be empty
-	Message string // what is wrong and what would be right; never the value itself
+	Message string // what is wrong and what is expected; never the value itself
 }
 
-// Fault is an error that the caller may see. Only Kind, Reason, Message, Fields, Meta and
-// RetryAfter leave; the cause is for our log.
+// Fault is an error that the caller may see. Callers receive Kind, Reason, Message, Fields, Meta and RetryAfter; the cause is
+// only logged.
 type Fault struct {
 	Kind       Kind
 	Reason     Reason
 	Message    string
 	Fields     []Field
 	Meta       map[string]string
-	RetryAfter time.Duration // zero: trying again at once is of no use or no harm
+	RetryAfter time.Duration // zero: no advice
 	cause      error
 }
 
-// New makes a fault. The message reaches the caller: it names what was wrong and what to
-// do, and holds no secret and no personal data.
+// New makes a fault. The message reaches the caller: it must say what was wrong and what to do, and must not contain secrets
+// or personal data.
 func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)
@@ -74,8 +73,8 @@ func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	return &Fault{Kind: kind, Reason: reason, Message: message}
 }
 
-// Fields makes the fault of a request with wrong fields. It returns nil for no fields, so
-// that a validation may collect and then return the result as it is through [Err].
+// Fields makes the fault of a request with wrong fields. It returns nil for no fields, so that a validation can collect
+// fields and return Err(Fields(...)).
 func Fields(fields ...Field) *Fault {
 	if len(fields) == 0 {
 		return nil
@@ -95,7 +94,7 @@ func Fields(fields ...Field) *Fault {
 	return &Fault{Kind: Invalid, Reason: InvalidFields, Message: strings.Join(parts, "; "), Fields: fields}
 }
 
-// Err turns a *Fault that may be nil into an error that is nil with it.
+// Err converts a *Fault that may be nil to an error, which is nil for a nil fault.
 func Err(f *Fault) error {
 	if f == nil {
 		return nil
@@ -115,11 +114,10 @@ func (f *Fault) Error() string {
 	return text
 }
 
-// Unwrap returns the cause, which is for our log alone.
+// Unwrap returns the cause, which is only logged.
 func (f *Fault) Unwrap() error { return f.cause }
 
-// Is lets errors.Is compare by kind and reason: a template with an empty reason matches
-// every reason of its kind.
+// Is lets errors.Is compare kind and reason. A target with an empty reason matches every reason of its kind.
 func (f *Fault) Is(target error) bool {
 	t, ok := target.(*Fault)
 	return ok && t.Kind == f.Kind && (t.Reason == "" || t.Reason == f.Reason)
@@ -131,7 +129,7 @@ func (f *Fault) clone() *Fault {
 	return &c
 }
 
-// With returns a copy that remembers its cause.
+// With returns a copy with a cause.
 func (f *Fault) With(cause error) *Fault {
 	c := f.clone()
 	c.cause = cause
@@ -145,7 +143,7 @@ func (f *Fault) Retry(d time.Duration) *Fault {
 	return c
 }
 
-// Put returns a copy with one more word of detail for machines.
+// Put returns a copy with one more machine-readable detail.
 func (f *Fault) Put(key, value string) *Fault {
 	c := f.clone()
 	if c.Meta == nil {
@@ -155,7 +153,7 @@ func (f *Fault) Put(key, value string) *Fault {
 	return c
 }
 
-// Of finds the fault in an error's chain.
+// Of returns the first fault in an error's chain.
 func Of(err error) (*Fault, bool) {
 	var f *Fault
 	if errors.As(err, &f) && f != nil {
@@ -164,7 +162,7 @@ func Of(err error) (*Fault, bool) {
 	return nil, false
 }
 
-// Has reports whether an error's chain holds a fault with this reason.
+// Has reports whether an error's chain contains a fault with this reason.
 func Has(err error, reason Reason) bool {
 	f, ok := Of(err)
 	return ok && f.Reason == reason

@@ -1,11 +1,11 @@
 package fault
 
-// Reason is a stable camelCase word that machines may act on. The words are those of the
-// enum latchkey.errors.v1.Reason, where each is explained; a test of the API keeps the two
-// the same. A constant whose name would be that of a Kind ends in Reason.
+// Reason is a stable camelCase identifier that programs may act on. Each value and its meaning is in the enum
+// latchkey.errors.v1.Reason; a test of the API compares the two. A constant that would have the name of a Kind ends in
+// Reason.
 type Reason string
 
-// Reasons of refused calls.
+// Reasons why a call is refused.
 const (
 	InvalidFields          Reason = "invalidFields"
 	BadJSON                Reason = "badJson"
@@ -37,7 +37,7 @@ const (
 	InUse                  Reason = "inUse"
 )
 
-// Reasons of a check-in that cannot go on.
+// Reasons why a check-in is blocked.
 const (
 	Owing                 Reason = "owing"
 	RoomNotReady          Reason = "roomNotReady"
@@ -46,7 +46,7 @@ const (
 	EndpointNotRegistered Reason = "endpointNotRegistered"
 )
 
-// Reasons why a door, or a whole plan, is not (yet) open to the guest.
+// Reasons why the guest has no access to a door, or to the whole stay, at the moment.
 const (
 	NoLock              Reason = "noLock"
 	SpaceUnknown        Reason = "spaceUnknown"
@@ -76,7 +76,7 @@ const (
 	BedNotAssigned      Reason = "bedNotAssigned"
 )
 
-// Reasons of a door or bridge that cannot be reached.
+// Reasons why a door or bridge cannot be reached.
 const (
 	RemoteUnlockUnsupported Reason = "remoteUnlockUnsupported"
 	BridgeOffline           Reason = "bridgeOffline"
@@ -87,7 +87,7 @@ const (
 	SmartKeyRefused         Reason = "smartkeyRefused"
 )
 
-// More reasons of refused calls.
+// More reasons why a call is refused.
 const (
 	CanceledReason      Reason = "canceled"
 	AppNotFound         Reason = "appNotFound"
@@ -103,7 +103,7 @@ const (
 	CodeNotFound        Reason = "codeNotFound"
 )
 
-// Reasons of one wrong field.
+// Reasons why one field is wrong.
 const (
 	Required     Reason = "required"
 	WrongType    Reason = "wrongType"

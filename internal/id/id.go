@@ -1,5 +1,5 @@
-// Package id makes the identifiers of stored things: a short prefix that names
-// the kind and a lower-case ULID, such as "rsv_01jd3k5x9v2m8q4w6z7c1b0nfe".
+// Package id generates identifiers: a short prefix for the kind and a lower-case ULID, such as
+// "rsv_01jd3k5x9v2m8q4w6z7c1b0nfe".
 package id
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Prefixes of every kind of identifier.
+// The prefixes of all kinds of identifiers.
 const (
 	Property    = "prp"
 	App         = "app"
@@ -36,11 +36,10 @@ const (
 	KeyStatus   = "kst"
 )
 
-// length of a ULID in its text form.
+// length is the length of a ULID as text.
 const length = ulid.EncodedSize
 
-// entropy is shared by every caller so that identifiers made within one
-// millisecond still sort in the order they were made.
+// entropy is shared by all callers so that identifiers from the same millisecond still sort in the order of creation.
 var entropy = &source{monotonic: ulid.Monotonic(rand.Reader, 0)}
 
 type source struct {
@@ -49,8 +48,8 @@ type source struct {
 	last      uint64
 }
 
-// New makes an identifier with the given prefix. Identifiers made by one process
-// sort in the order they were made, also when the wall clock steps back.
+// New generates an identifier with a prefix. Identifiers from one process sort in the order of creation, even if the wall
+// clock steps back.
 func New(prefix string) string { return prefix + "_" + entropy.next(time.Now()) }
 
 func (s *source) next(now time.Time) string {
@@ -59,7 +58,7 @@ func (s *source) next(now time.Time) string {
 	ms := max(ulid.Timestamp(now), s.last)
 	u, err := ulid.New(ms, s.monotonic)
 	if err != nil {
-		// The random part overflowed within this millisecond: the next one has room again.
+		// The random part overflowed within this millisecond: use the next one.
 		ms++
 		u = ulid.MustNew(ms, s.monotonic)
 	}
@@ -67,8 +66,7 @@ func (s *source) next(now time.Time) string {
 	return strings.ToLower(u.String())
 }
 
-// Valid reports whether s has the shape of an identifier with the given prefix.
-// It says nothing about whether such a thing exists.
+// Valid reports whether s has the format of an identifier with this prefix. It does not check that the object exists.
 func Valid(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix+"_")
 	if !ok || len(rest) != length || rest != strings.ToLower(rest) {

@@ -1,4 +1,4 @@
-// Package money keeps amounts in the smallest unit of their currency and reads them without a float in between.
+// Package money represents amounts in the smallest unit of their currency and parses them without floating point.
 package money
 
 import (
@@ -16,20 +16,19 @@ type Amount struct {
 	Currency string // ISO 4217, upper case
 }
 
-// maxMinor is the largest amount either way: every integer up to it survives a JSON
-// number that some program on the way reads as a double.
+// maxMinor is the largest absolute amount: larger integers lose precision in programs that read JSON numbers as doubles.
 const maxMinor = 1<<53 - 1
 
-// decimalsOfISO corrects golang.org/x/text/currency, which counts by CLDR 32: there some
-// currencies have lost their (still official) subunit, and newer codes are missing.
+// decimalsOfISO overrides golang.org/x/text/currency, which uses CLDR 32: it omits some official subunits and the newer
+// codes.
 var decimalsOfISO = map[string]int{
 	"AFN": 2, "ALL": 2, "AMD": 2, "COP": 2, "GYD": 2, "IDR": 2, "IQD": 3, "IRR": 2, "KPW": 2,
 	"LAK": 2, "LBP": 2, "MGA": 2, "MMK": 2, "MNT": 2, "MRU": 2, "MUR": 2, "PKR": 2, "RSD": 2,
 	"SLE": 2, "SOS": 2, "SYP": 2, "TZS": 2, "UZS": 2, "VED": 2, "VES": 2, "XCG": 2, "YER": 2, "ZWG": 2,
 }
 
-// Decimals returns how many decimals ISO 4217 gives a currency, and false for a code that
-// is no currency a guest could owe.
+// Decimals returns the number of decimals of a currency in ISO 4217. It returns false for an unknown code and for codes that
+// are not money.
 func Decimals(code string) (int, bool) {
 	if len(code) != 3 || strings.ToUpper(code) != code || code == "XXX" || code == "XTS" {
 		return 0, false
@@ -53,8 +52,8 @@ var (
 	ErrTooMuch   = errors.New("larger than any amount owed can be")
 )
 
-// Parse reads a JSON number literal exactly, without a float in between. Decimals
-// beyond the currency's own are refused unless they are zeros.
+// Parse parses a JSON number exactly, without floating point. It refuses more decimals than the currency has, unless they are
+// zeros.
 func Parse(literal, code string) (Amount, error) {
 	decimals, ok := Decimals(code)
 	if !ok {
@@ -89,7 +88,7 @@ func Parse(literal, code string) (Amount, error) {
 	return Amount{Minor: minor, Currency: code}, nil
 }
 
-// splitNumber takes a literal apart so that its value is digits × 10^exponent.
+// splitNumber splits a literal so that its value is digits × 10^exponent.
 func splitNumber(literal string) (negative bool, digits string, exponent int, err error) {
 	if len(literal) > 64 {
 		return false, "", 0, ErrAmount
@@ -113,7 +112,7 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// String writes the amount with its currency's decimals, such as "12.50 EUR".
+// String formats the amount with its currency's decimals, such as "12.50 EUR".
 func (m Amount) String() string {
 	decimals, _ := Decimals(m.Currency)
 	sign, minor := "", m.Minor

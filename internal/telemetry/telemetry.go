@@ -1,4 +1,4 @@
-// Package telemetry is what the service says about itself: logs, metrics and traces. Nothing is registered globally.
+// Package telemetry creates the logger, the metrics registry and the tracer of the service. Nothing is registered globally.
 package telemetry
 
 import (
@@ -17,7 +17,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.26.0"
 )
 
-// Logger writes to w, as text or JSON, from the named level on.
+// Logger returns a logger that writes to w, as text or JSON, from the named level on. It redacts secrets.
 func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -33,10 +33,10 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q: want text or json", format)
 }
 
-// secrets are names of attributes whose values are never written: the last wall, should a caller forget.
+// secrets are names of attributes whose values are never logged, a safeguard for callers that forget to redact them.
 var secrets = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
 
-// secretText are secrets by their shape, wherever they stand: our tokens and keys, and what a partner's URL carries.
+// secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.
 var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
 
 func redact(_ []string, a slog.Attr) slog.Attr {
@@ -59,7 +59,7 @@ func redact(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// scrub keeps what tells the kind of a secret and drops the secret.
+// scrub replaces secrets in text, and keeps the prefix that shows their kind.
 func scrub(text string) string {
 	if !strings.Contains(text, "lk") && !strings.ContainsAny(text, "?&@") {
 		return text
@@ -67,14 +67,15 @@ func scrub(text string) string {
 	return secretText.ReplaceAllString(text, "$1$2$3[redacted]")
 }
 
-// Registry is a registry of metrics with those of the process and of Go in it.
+// Registry returns a metrics registry with the collectors of the process and of Go.
 func Registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return r
 }
 
-// Tracing sends traces to an OTLP address, one in ten of those that nobody upstream decided on. Shut it down to flush.
+// Tracing sends traces to an OTLP address. It samples one in ten of the traces that start here, and otherwise follows the
+// caller's decision. Shut it down to flush.
 func Tracing(ctx context.Context, url, version string) (*trace.TracerProvider, error) {
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
 	if err != nil {

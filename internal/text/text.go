@@ -1,5 +1,5 @@
-// Package text decides which characters a text of one line may have, shows text on a terminal, and splits names into
-// words that can be compared.
+// Package text checks which characters a one-line text may contain, escapes text for a terminal, and splits names into
+// comparable words.
 package text
 
 import (
@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Unprintable reports whether a character controls a terminal or the direction of text instead of being shown: the controls
-// C0 and C1, line and paragraph separators, and the embeddings, overrides and isolates of bidirectional text.
+// Unprintable reports whether a character controls a terminal or the text direction instead of being shown: the control
+// characters C0 and C1, line and paragraph separators, and the embeddings, overrides and isolates of bidirectional text.
 func Unprintable(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r <= 0x9f:
@@ -22,7 +22,7 @@ func Unprintable(r rune) bool {
 	return false
 }
 
-// Problem says why s cannot be a value of one line; empty: it can.
+// Problem says why s is not a valid one-line value. It returns "" for a valid value.
 func Problem(s string) string {
 	for i := 0; i < len(s); {
 		r, n := rune(s[i]), 1
@@ -32,26 +32,26 @@ func Problem(s string) string {
 			}
 		}
 		if Unprintable(r) {
-			return fmt.Sprintf("must not hold control characters, such as U+%04X", r)
+			return fmt.Sprintf("must not contain control characters, such as U+%04X", r)
 		}
 		i += n
 	}
 	return ""
 }
 
-// Escape shows unprintable characters as escapes of JSON, such as \u001b.
+// Escape replaces unprintable characters by JSON escapes, such as \u001b.
 func Escape(s string) string {
 	if Problem(s) == "" {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		write(&b, r)
+		writeEscaped(&b, r)
 	}
 	return b.String()
 }
 
-func write(b *strings.Builder, r rune) {
+func writeEscaped(b *strings.Builder, r rune) {
 	if Unprintable(r) {
 		fmt.Fprintf(b, `\u%04x`, r)
 	} else {
@@ -59,7 +59,7 @@ func write(b *strings.Builder, r rune) {
 	}
 }
 
-// Terminal returns a writer to w that escapes unprintable characters except the end of a line and the tab.
+// Terminal returns a writer to w that escapes unprintable characters, except line feeds and tabs.
 func Terminal(w io.Writer) io.Writer { return &terminal{to: w} }
 
 type terminal struct {
@@ -83,7 +83,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 		if data = data[n:]; r == '\n' || r == '\t' {
 			b.WriteRune(r)
 		} else {
-			write(&b, r)
+			writeEscaped(&b, r)
 		}
 	}
 	if _, err := io.WriteString(t.to, b.String()); err != nil {
