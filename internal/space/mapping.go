@@ -53,7 +53,7 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 	var same *ent.Mapping
 	for _, p := range present {
 		if p.ExternalID != externalID {
-			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is already mapped to the partner's space %q; unmap that first", own.Name, p.Name)
+			return nil, Touched{}, fault.New(fault.Exists, fault.AlreadyExists, "%q is mapped to the partner's space %q; unmap that first", own.Name, p.Name)
 		}
 		same = p
 	}

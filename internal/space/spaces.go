@@ -249,7 +249,7 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 		return fmt.Errorf("check for a space of the same name: %w", err)
 	}
 	if taken {
-		return fault.New(fault.Exists, fault.AlreadyExists, "another space is already called %q; choose another name", name)
+		return fault.New(fault.Exists, fault.AlreadyExists, "another space here is called %q; choose another name", name)
 	}
 	return nil
 }
