@@ -97,7 +97,7 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	applied, err := ledger(ctx, c.conn)
+	applied, err := appliedChecksums(ctx, c.conn)
 	if err != nil || len(applied) == 0 {
 		return nil, errors.New("the file is an SQLite database, but not of Latchkey")
 	}
