@@ -16,6 +16,7 @@ import (
 const (
 	lockoutCheckEvery = 24 * time.Hour // somebody may change it at the lock
 	lockoutRetryFirst = time.Minute
+	lockoutWait       = 5 * time.Second // an opening must not wait long behind it
 	lockoutRetryMost  = 6 * time.Hour
 	pauseTries        = 3
 	pauseRetryAfter   = 2 * time.Second
@@ -91,8 +92,8 @@ func (g *guard) run(ctx context.Context) error {
 }
 
 // call makes one call to the lock when its radio is free.
-func (g *guard) call(ctx context.Context, do func(context.Context) driver.Answer) driver.Answer {
-	ctx, cancel := context.WithTimeout(ctx, 2*g.owner.lifetime)
+func (g *guard) call(ctx context.Context, most time.Duration, do func(context.Context) driver.Answer) driver.Answer {
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	if !g.owner.radio.acquire(ctx) {
 		return driver.Answer{Result: slot.Busy}
@@ -104,7 +105,7 @@ func (g *guard) call(ctx context.Context, do func(context.Context) driver.Answer
 // setLockout has the lock keep its lockout, and notes what it shows. It returns when to check again.
 func (g *guard) setLockout(ctx context.Context) (again time.Duration, err error) {
 	var got slot.Lockout
-	a := g.call(ctx, func(ctx context.Context) (a driver.Answer) {
+	a := g.call(ctx, lockoutWait, func(ctx context.Context) (a driver.Answer) {
 		got, a = g.owner.lock.SetLockout(ctx, slot.WantedLockout)
 		return a
 	})
@@ -151,7 +152,7 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 		if try > 0 && !wait(ctx, pauseRetryAfter) {
 			return nil
 		}
-		a = g.call(ctx, func(ctx context.Context) driver.Answer {
+		a = g.call(ctx, 2*g.owner.lifetime, func(ctx context.Context) driver.Answer {
 			left := min(until.Sub(b.clock.Now()), keypad.Longest)
 			if left < leastPause {
 				return driver.Answer{Result: slot.Unsupported}

@@ -63,8 +63,8 @@ type Lockout struct {
 	Pause    time.Duration
 }
 
-// WantedLockout is the lockout that bridges set. 255 s is the longest pause that Matter and Zigbee know.
-var WantedLockout = Lockout{Attempts: 5, Pause: 255 * time.Second}
+// WantedLockout is the lockout that bridges set. Matter and Zigbee know at most 254 s.
+var WantedLockout = Lockout{Attempts: 5, Pause: 4 * time.Minute}
 
 // The weakest lockout that counts as one.
 const (

@@ -21,6 +21,7 @@ func TestConformance(t *testing.T) {
 		"is silent and shows":             {ExposePIN: true},
 		"is silent, shows only occupancy": {},
 		"is retained":                     {Acks: true, Retain: true},
+		"has a lockout":                   {Acks: true, Lockout: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,7 +33,7 @@ func TestConformance(t *testing.T) {
 					p = hasty(100 * time.Millisecond)
 				}
 				r := rigAt(t, broker, base(int(n.Add(1))), p, l)
-				return drivertest.Bench{Lock: r.lock(front), Type: func(pin slot.PIN) bool { return r.z2m.Type(front, string(pin)) }}
+				return drivertest.Bench{Lock: r.lock(front), NoLockout: !l.Lockout, Type: func(pin slot.PIN) bool { return r.z2m.Type(front, string(pin)) }}
 			})
 		})
 	}

@@ -187,6 +187,7 @@ func (d device) capabilities(t Tuning, shown bool, lifetime time.Duration) slot.
 		return c // it can be opened from afar, but not be given codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
+	c.Lockout = slot.LockoutSettable // as far as the lock has the attributes: SetLockout finds out
 	c.PINMin, c.PINMax, c.Slots = usualPINMin, usualPINMax, usualSlots
 	if user := find(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))

@@ -26,9 +26,9 @@ func TestDiscovery(t *testing.T) {
 	pin := []slot.CredentialKind{slot.KindPIN}
 	for address, want := range map[string]slot.Capabilities{
 		front: {PINMin: 4, PINMax: 8, Slots: 20, Readable: slot.ReadableClear, Schedule: slot.ScheduleNone, RemoteUnlock: true,
-			EventLog: true, ReadBack: true, Kinds: pin, OpLifetime: usualPace.lifetime},
+			EventLog: true, ReadBack: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: usualPace.lifetime},
 		back: {PINMin: 4, PINMax: 6, Slots: 4, Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, RemoteUnlock: true,
-			EventLog: true, Kinds: pin, OpLifetime: usualPace.lifetime},
+			EventLog: true, Lockout: slot.LockoutSettable, Kinds: pin, OpLifetime: usualPace.lifetime},
 	} {
 		l := r.lock(address)
 		if diff := cmp.Diff(want, l.Capabilities()); diff != "" {

@@ -98,6 +98,8 @@ func (l *lock) overhear(text string) {
 	switch {
 	case strings.Contains(rest, "must be in range"):
 		h.failed, h.unsent = slot.SlotsFull, true
+	case strings.Contains(rest, "UNSUPPORTED_ATTRIBUTE"):
+		h.failed = slot.Unsupported
 	case strings.Contains(rest, "Status '"): // the lock's own, which does not say why
 		h.failed = slot.NotConfirmed
 	default:
@@ -199,14 +201,3 @@ func (l *lock) Unlock(ctx context.Context) driver.Answer {
 
 // radioTime is kept free between the end of a command's time at the broker and the deadline.
 const radioTime = 2 * time.Second
-
-// SetLockout is not offered: no lock exposes it.
-func (l *lock) SetLockout(context.Context, slot.Lockout) (slot.Lockout, driver.Answer) {
-	return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}
-}
-
-// PauseKeypad is not offered: Zigbee has no command that a lock ends by itself, and a keypad that was disabled stays so when
-// the bridge, the broker or Zigbee2MQTT dies.
-func (l *lock) PauseKeypad(context.Context, time.Duration) driver.Answer {
-	return driver.Answer{Result: slot.Unsupported}
-}

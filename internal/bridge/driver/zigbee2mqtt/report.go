@@ -27,6 +27,7 @@ type report struct {
 	saved    string // when a PIN was last stored, and cleared, as it stands there
 	cleared  string
 	lastSeen time.Time
+	lockout  *slot.Lockout // as last read
 }
 
 // user is what a lock shows of one of its users.
@@ -55,7 +56,7 @@ func parse(payload []byte) (report, bool) {
 		low: optional[bool](raw, "battery_low"), tamper: optional[bool](raw, "tamper"),
 		action: field[string](raw, "action"), source: field[string](raw, "action_source_name"),
 		saved: stampOf(raw["last_successful_pincode_save"]), cleared: stampOf(raw["last_successful_pincode_clear"]),
-		lastSeen: seenAt(raw["last_seen"]),
+		lastSeen: seenAt(raw["last_seen"]), lockout: lockoutOf(raw[lockoutProperty]),
 	}
 	if b := optional[float64](raw, "battery"); b != nil && *b >= 0 && *b <= 100 {
 		percent := uint32(*b)

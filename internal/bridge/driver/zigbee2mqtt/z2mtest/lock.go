@@ -20,6 +20,8 @@ type Lock struct {
 	Unreadable bool
 	// ExposePIN is Zigbee2MQTT's option of that name.
 	ExposePIN bool
+	// Lockout has the lock keep attributes of a lockout after wrong PINs; else they are unsupported.
+	Lockout bool
 	// NoCodes is a lock without pin_code.
 	NoCodes bool
 	// Retain is Zigbee2MQTT's option of that name.
@@ -48,10 +50,72 @@ type virtual struct {
 	faults []fault
 	deaf   bool // no question is answered
 	opened int  // over the radio
+	limit  lockout
 }
 
+// lockout is what a lock with attributes for it does about wrong PINs.
+type lockout struct {
+	Limit       int `json:"wrongCodeEntryLimit"`
+	Seconds     int `json:"userCodeTemporaryDisableTime"`
+	wrong       int
+	closedUntil time.Time
+	fixed       bool // writing does not reach it
+}
+
+// typed counts a PIN that the keypad read.
+func (l *lockout) typed(opened bool, now time.Time) {
+	l.wrong++
+	if opened {
+		l.wrong = 0
+	}
+	if l.Limit > 0 && l.wrong >= l.Limit {
+		l.wrong, l.closedUntil = 0, now.Add(time.Duration(l.Seconds)*time.Second)
+	}
+}
+
+// attributes carries out Zigbee2MQTT's read or write of the lockout's attributes. It returns what is published.
+func (v *virtual) attributes(verb string, raw json.RawMessage) (reported map[string]any, err error) {
+	var c struct {
+		Cluster    string   `json:"cluster"`
+		Attributes []string `json:"attributes"`
+		Property   string   `json:"state_property"`
+		Payload    lockout  `json:"payload"`
+	}
+	if err := json.Unmarshal(raw, &c); err != nil || c.Cluster != "closuresDoorLock" {
+		return nil, fmt.Errorf("Error: unknown cluster") //nolint:staticcheck,revive // Zigbee2MQTT's form
+	}
+	if !v.Lockout {
+		return nil, fmt.Errorf("Error: ZCL command %s closuresDoorLock failed (Status 'UNSUPPORTED_ATTRIBUTE')", verb) //nolint:staticcheck,revive // its very words
+	}
+	if verb == "write" && v.limit.fixed {
+		return nil, nil
+	}
+	if verb == "write" {
+		v.limit.Limit, v.limit.Seconds = c.Payload.Limit, c.Payload.Seconds
+		return nil, nil
+	}
+	shown := map[string]any{}
+	for _, name := range c.Attributes {
+		switch name {
+		case "wrongCodeEntryLimit":
+			shown[name] = v.limit.Limit
+		case "userCodeTemporaryDisableTime":
+			shown[name] = v.limit.Seconds
+		}
+	}
+	return map[string]any{c.Property: shown}, nil
+}
+
+// newVirtual is a lock as it leaves the factory.
 func newVirtual(l Lock) *virtual {
-	return &virtual{Lock: l, codes: map[int]code{}, bolt: "locked", state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
+	return &virtual{Lock: l, codes: map[int]code{}, bolt: "locked", limit: factoryLockout(l), state: map[string]any{"state": "LOCK", "lock_state": "locked", "battery": 80}}
+}
+
+func factoryLockout(l Lock) lockout {
+	if !l.Lockout {
+		return lockout{}
+	}
+	return lockout{Limit: 10, Seconds: 20}
 }
 
 // described is the lock in bridge/devices.

@@ -1,6 +1,9 @@
 package z2mtest
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 func (z *Z2M) with(address string, do func(*virtual)) {
 	z.t.Helper()
@@ -27,10 +30,20 @@ func (z *Z2M) Mute(address string) { z.t.Helper(); z.next(address, fault{mute: t
 // Fail has the next command to a lock fail with an error in Zigbee2MQTT's log.
 func (z *Z2M) Fail(address, why string) { z.t.Helper(); z.next(address, fault{logged: why}) }
 
+// LoseWrites has a lock not hear attributes that are written, from now on.
+func (z *Z2M) LoseWrites(address string) {
+	z.t.Helper()
+	z.with(address, func(v *virtual) { v.limit.fixed = true })
+}
+
 // Type types a PIN at a lock's keypad and tells whether it opened.
 func (z *Z2M) Type(address, pin string) (opened bool) {
 	z.t.Helper()
 	z.with(address, func(v *virtual) {
+		if time.Now().Before(v.limit.closedUntil) {
+			return
+		}
+		defer func() { v.limit.typed(opened, time.Now()) }()
 		for user, c := range v.codes {
 			if c.pin == pin && !c.disabled {
 				opened = true

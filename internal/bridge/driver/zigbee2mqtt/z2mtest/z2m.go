@@ -197,6 +197,12 @@ func (z *Z2M) carry(v *virtual, verb, key string, raw json.RawMessage, mute bool
 			return
 		}
 		reported = v.show(*c.User)
+	case (key == "read" || key == "write") && verb == "set":
+		var err error
+		if reported, err = v.attributes(key, raw); err != nil {
+			z.fail(v, verb, key, err.Error())
+			return
+		}
 	case key == "state" && verb == "set":
 		var word string
 		if json.Unmarshal(raw, &word) == nil && word == "UNLOCK" {
