@@ -10,7 +10,7 @@ import (
 
 const description = `Latchkey turns reservations of property management systems into doors that open.
 
-On the machine that runs the server, commands speak to it over the Unix socket in its data directory and need no token. From elsewhere, give --server and --token.
+On the machine that runs the server, commands speak to it over the Unix socket in its data directory and need no token. From elsewhere: latchkey help connection.
 
 The way from nothing to an open door: property create, space create, bridge create, lock assign, app create, integration connect, mapping suggest. Each command says what comes next.`
 
@@ -42,6 +42,7 @@ type commands struct {
 	Token       tokenCommands       `cmd:"" group:"operators" help:"Tokens for the staff of a property."`
 	Admin       adminCommands       `cmd:"" group:"operators" help:"Tokens for operators."`
 
+	Help    helpCommand      `cmd:"" group:"server" help:"Help on a command, or on how commands reach a server (help connection)."`
 	Version kong.VersionFlag `help:"Print the version."`
 }
 
@@ -51,7 +52,7 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "house", Title: "A property and its doors"},
 	{Key: "partners", Title: "Partners and their systems"},
 	{Key: "operators", Title: "Credentials of people"},
-	{Key: "connection", Title: "Which server, and as whom"},
+	{Key: "connection", Title: "Of most commands"},
 	{Key: "serve-data", Title: "Data and keys"},
 	{Key: "serve-listen", Title: "Addresses and TLS"},
 	{Key: "serve-nodes", Title: "Several nodes (with --database=postgres://...)"},

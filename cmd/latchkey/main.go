@@ -19,9 +19,6 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// version is set by the linker.
-var version = "dev"
-
 func main() {
 	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -62,13 +59,18 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	raw := out
 	out, errs = text.Terminal(out), text.Terminal(errs)
 	var c commands
+	var file settingsFile
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
-		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), groups,
-		kong.ValueFormatter(describe), durations, kong.PostBuild(environment), kong.Configuration(readSettings))
+		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp), groups,
+		kong.ValueFormatter(describe), durations, kong.PostBuild(environment), kong.Configuration(file.read))
 	if err != nil {
 		fmt.Fprintln(errs, "latchkey:", err)
 		return 2
 	}
+	for _, f := range settingsOf(parser.Model.Node) {
+		file.known = append(file.known, f.Name)
+	}
+	args = flagsLast(args)
 	chosen, err := parser.Parse(args)
 	if err == nil {
 		err = filled(chosen)
@@ -78,15 +80,19 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 		return 2
 	}
 	if err != nil {
-		fmt.Fprintf(errs, "latchkey: %v\nTry: latchkey %s--help\n", err, commandOf(err))
+		fmt.Fprintf(errs, "latchkey: %v%s\nTry: latchkey %s--help\n", err, file.origins(err.Error(), args), commandOf(err))
 		return 2
+	}
+	if !wantsJSON(chosen) {
+		warn(errs, unknownVariables(os.Environ(), knownVariables(parser.Model.Node)))
 	}
 	chosen.BindTo(ctx, (*context.Context)(nil))
 	if err := chosen.Run(&streams{in: in, out: out, errs: errs, raw: raw, width: widthOf(raw)}); err != nil {
 		if wantsJSON(chosen) {
 			writeEnvelope(errs, err)
 		} else {
-			fmt.Fprintln(errs, "latchkey:", explain(err, namingOf(chosen.Selected())))
+			text := explain(err, namingOf(chosen.Selected()))
+			fmt.Fprintln(errs, "latchkey:", text+file.origins(text, args))
 		}
 		return 1
 	}

@@ -103,7 +103,7 @@ func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error
 		return err
 	}
 	defer s.close()
-	return f(s)
+	return r.reached(ctx, f(s))
 }
 
 // asOperator runs f for a command of the admin area.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment has every setting of serve come from the environment too: LATCHKEY_ and the flag's name.
+// environment lets every setting of serve come from the environment too: LATCHKEY_ and the flag's name.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -31,7 +32,7 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe is what --help says of a flag. The rule for the environment of settings is said once, above them.
+// describe is what --help says of a flag. The rule for the environment of settings is given once, above them.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help
@@ -39,36 +40,107 @@ func describe(v *kong.Value) string {
 	return kong.DefaultHelpValueFormatter(v)
 }
 
-// settingsFile is settings by the names of their flags.
-type settingsFile map[string]any
-
-// readSettings reads a file of settings: a JSON object with the flags' names, without the dashes before them.
-func readSettings(r io.Reader) (kong.Resolver, error) {
-	var s settingsFile
-	if err := json.NewDecoder(io.LimitReader(r, 1<<20)).Decode(&s); err != nil {
-		return nil, fmt.Errorf("want a JSON object such as {\"listen-http\": \"127.0.0.1:7080\"}: %w", err)
-	}
-	return s, nil
+// settingsFile is a file of settings: values and lines by the names of flags.
+type settingsFile struct {
+	known  []string // the settings there are
+	name   string
+	values map[string]any
+	lines  map[string]int
 }
 
-// Validate refuses what is no setting.
-func (s settingsFile) Validate(app *kong.Application) error {
-	known := settingsOf(app.Node)
-	var wrong []error
-	for name := range s {
-		if !slices.ContainsFunc(known, func(f *kong.Flag) bool { return f.Name == name }) {
-			wrong = append(wrong, fmt.Errorf("the file of settings: there is no setting %q", name))
+// read reads a JSON object with the flags' names, without the dashes before them.
+func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
+	s.name, s.values, s.lines = "the file of settings", map[string]any{}, map[string]int{}
+	if named, ok := r.(interface{ Name() string }); ok {
+		s.name = named.Name()
+	}
+	raw, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	line := func() int { return 1 + bytes.Count(raw[:min(d.InputOffset(), int64(len(raw)))], []byte("\n")) }
+	fail := func(err error) error {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the file ends too early")
 		}
+		return fmt.Errorf("%s, line %d: want a JSON object such as {\"listen-http\": \"127.0.0.1:7080\"}: %w", s.name, line(), err)
+	}
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, fail(errors.Join(err, errors.New("it does not begin with {")))
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, fail(err)
+		}
+		key, _ := t.(string)
+		if s.lines[key] > 0 {
+			return nil, fail(fmt.Errorf("%q is set twice", key))
+		}
+		s.lines[key] = line()
+		var v any
+		if err := d.Decode(&v); err != nil {
+			return nil, fail(err)
+		}
+		s.values[key] = v
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, fail(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fail(errors.New("there is more after the object"))
+	}
+	return s, s.unknown()
+}
+
+// Validate implements [kong.Resolver].
+func (s *settingsFile) Validate(*kong.Application) error { return nil }
+
+// unknown refuses names that are no settings.
+func (s *settingsFile) unknown() error {
+	var unknown []string
+	for name := range s.values {
+		if !slices.Contains(s.known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.SortFunc(unknown, func(a, b string) int { return s.lines[a] - s.lines[b] })
+	var wrong []error
+	for _, name := range unknown {
+		text := fmt.Sprintf("%s, line %d: there is no setting %q", s.name, s.lines[name], name)
+		if near := nearest(name, s.known); near != "" {
+			text += fmt.Sprintf("; did you mean %q?", near)
+		}
+		wrong = append(wrong, errors.New(text))
 	}
 	return errors.Join(wrong...)
 }
 
-// Resolve is what the file says of a flag; what the environment says wins.
-func (s settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
+// Resolve is what the file says of a flag. The environment wins.
+func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	for _, name := range f.Envs {
 		if _, set := os.LookupEnv(name); set {
 			return nil, nil
 		}
 	}
-	return s[f.Name], nil
+	return s.values[f.Name], nil
 }
+
+// origins says of the settings in an error where in the file they are, unless they came from the command line or the environment.
+func (s *settingsFile) origins(text string, args []string) string {
+	var places []string
+	for name, line := range s.lines {
+		flag := "--" + name
+		_, env := os.LookupEnv("LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+		given := slices.ContainsFunc(args, func(a string) bool { return a == flag || strings.HasPrefix(a, flag+"=") })
+		named := slices.ContainsFunc(strings.FieldsFunc(text, func(r rune) bool { return !isFlagRune(r) }), func(w string) bool { return w == flag })
+		if named && !env && !given {
+			places = append(places, fmt.Sprintf("\n%s is set in %s, line %d", flag, s.name, line))
+		}
+	}
+	slices.Sort(places)
+	return strings.Join(places, "")
+}
+
+func isFlagRune(r rune) bool { return r == '-' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }

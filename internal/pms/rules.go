@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -69,7 +70,7 @@ func NewRules(o RulesOptions) (*Rules, error) {
 	r := &Rules{listed: make(map[string]ports, len(o.Hosts)), ports: slices.Concat(defaultPorts, o.Ports)}
 	for _, entry := range o.Hosts {
 		if err := r.list(entry); err != nil {
-			return nil, fmt.Errorf("allowed partner host %q: %w", entry, err)
+			return nil, fmt.Errorf("--partner-allow %q: %w; want HOST or HOST:PORT, such as pms.internal:8443, without http:// and path", entry, err)
 		}
 	}
 	r.never = append(slices.Clone(metadata), o.OwnRanges...)
@@ -82,6 +83,9 @@ func NewRules(o RulesOptions) (*Rules, error) {
 
 func (r *Rules) list(entry string) error {
 	host, port := entry, ""
+	if strings.Contains(entry, "/") {
+		return errors.New("it is a URL")
+	}
 	if ap, err := netip.ParseAddrPort(entry); err == nil {
 		host, port = ap.Addr().String(), strconv.Itoa(int(ap.Port()))
 	} else if addr, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {

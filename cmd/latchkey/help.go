@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpCommand is another way to ask for --help, and tells what commands have in common.
+type helpCommand struct {
+	Topic []string `arg:"" optional:"" help:"A command, or connection: how commands reach a server."`
+}
+
+// Run prints the help of a topic.
+func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error {
+	if len(c.Topic) == 1 && c.Topic[0] == "connection" {
+		connectionHelp(k, io)
+		return nil
+	}
+	if start(ctx, append(c.Topic, "--help"), io.in, io.raw, io.errs) != 0 {
+		return fmt.Errorf("there is no help on %s; latchkey --help lists the commands", strings.Join(c.Topic, " "))
+	}
+	return nil
+}
+
+// usual are the flags of the group that every command's own help lists.
+var usual = []string{"property", "json"}
+
+// connectionFlags are the flags that say which server a command speaks to, and as whom.
+func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
+	for _, list := range n.AllFlags(false) {
+		for _, f := range list {
+			if f.Group != nil && f.Group.Key == "connection" {
+				flags = append(flags, f)
+			}
+		}
+	}
+	return flags
+}
+
+// printHelp leaves out of a command's help the flags that it shares with most others.
+func printHelp(options kong.HelpOptions, c *kong.Context) error {
+	selected := c.Selected()
+	if selected == nil {
+		return kong.DefaultHelpPrinter(options, c)
+	}
+	hidden := false
+	for _, f := range connectionFlags(selected) {
+		if f.Hidden || slices.Contains(usual, f.Name) {
+			continue
+		}
+		f.Hidden, hidden = true, true
+		defer func() { f.Hidden = false }()
+	}
+	err := kong.DefaultHelpPrinter(options, c)
+	if hidden {
+		fmt.Fprintln(c.Stdout, "\nFlags that name the server and the token: latchkey help connection")
+	}
+	return err
+}
+
+func connectionHelp(k *kong.Kong, io *streams) {
+	fmt.Fprintln(io.out, `On the machine that runs the server, commands use the Unix socket in its data directory and need no token. From elsewhere, name the
+server and a token, best by the environment. These flags go before or after the command:`)
+	fmt.Fprintln(io.out)
+	var rows [][]string
+	for _, n := range k.Model.Children {
+		if flags := connectionFlags(n); len(flags) > 0 {
+			for _, f := range flags {
+				name := "--" + f.Name
+				if f.Short != 0 {
+					name = "-" + string(f.Short) + ", " + name
+				}
+				rows = append(rows, []string{"  " + name, strings.Join(f.Envs, " "), f.Help})
+			}
+			break
+		}
+	}
+	rows = append([][]string{{"  FLAG", "ENVIRONMENT", "MEANING"}}, rows...)
+	for _, line := range columnsOf(rows, io.width) {
+		fmt.Fprintln(io.out, line)
+	}
+	fmt.Fprintln(io.out, `
+Example, on the server's machine and then elsewhere:
+  latchkey admin token create "Ana's laptop" --ttl 30d
+  export LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_...
+  latchkey property list`)
+}
+
+// valued are the flags of a connection that take a value.
+var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
+
+// flagsLast moves the flags of a connection from before the command to the end, where the command takes them.
+func flagsLast(args []string) []string {
+	i := 0
+	for i < len(args) {
+		name, _, joined := strings.Cut(args[i], "=")
+		switch {
+		case name == "--plaintext" || name == "--json" || joined && slices.Contains(valued, name) || len(name) > 2 && strings.HasPrefix(name, "-p") && !strings.HasPrefix(name, "--"):
+			i++
+		case slices.Contains(valued, name):
+			i += 2
+		default:
+			if i == 0 || strings.HasPrefix(args[i], "-") {
+				return args
+			}
+			end := len(args)
+			for j, a := range args {
+				if a == "--" {
+					end = j
+					break
+				}
+			}
+			moved := append([]string{}, args[i:max(end, i)]...)
+			return append(append(moved, args[:i]...), args[max(end, i):]...)
+		}
+	}
+	return args
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// otherVariables are names, or beginnings of names, of variables that other programs of the project read.
+var otherVariables = []string{
+	"LATCHKEY_BRIDGE_", "LATCHKEY_MQTT_", "LATCHKEY_SMARTKEY_", "LATCHKEY_JOIN_CODE", "LATCHKEY_LOG_LEVEL", "LATCHKEY_TEST", "LATCHKEY_SOAK", "LATCHKEY_TORTURE_",
+}
+
+// knownVariables are the variables that flags are read from.
+func knownVariables(n *kong.Node) (names []string) {
+	for _, f := range n.Flags {
+		names = append(names, f.Envs...)
+	}
+	for _, child := range n.Children {
+		names = append(names, knownVariables(child)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// unknownVariables warns of variables of an environment that look like settings and are none, and names the nearest.
+func unknownVariables(environment, known []string) (warnings []string) {
+	for _, variable := range environment {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "LATCHKEY_") || slices.Contains(known, name) || slices.ContainsFunc(otherVariables, func(o string) bool { return strings.HasPrefix(name, o) }) {
+			continue
+		}
+		text := "the environment variable " + name + " is unknown and ignored"
+		if near := nearest(name, known); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		warnings = append(warnings, text)
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+// nearest is the word with the fewest changes to another, if they are few for its length; else none.
+func nearest(word string, known []string) string {
+	best, least := "", len(strings.TrimPrefix(word, "LATCHKEY_"))/3+2
+	for _, k := range known {
+		if d := distance(word, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, remove or replace to make one word another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// warn writes warnings for a person.
+func warn(to interface{ Write([]byte) (int, error) }, warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintln(to, "latchkey: warning:", w)
+	}
+}
