@@ -13,7 +13,7 @@ import (
 // blanks stand in the shape of an answer for what differs from run to run.
 var blanks = map[string]*regexp.Regexp{
 	"<time>":   regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`),
-	"<pin>":    regexp.MustCompile(`^\d{6}$`),
+	"<pin>":    regexp.MustCompile(`^\d{8}$`), // of eight digits: the virtual locks are guessable
 	"<text>":   regexp.MustCompile(`.`),
 	"<secret>": regexp.MustCompile(`^whsec_[A-Za-z0-9+/=]{32,}$`),
 	"<reset>":  regexp.MustCompile(`^(issued|updating)$`),
