@@ -17,6 +17,17 @@ type limits struct {
 	time time.Duration // how long each of them waits
 }
 
+// openingLimits bounds the sessions that are opened in the database at once, by the connections that it has. When thousands of
+// bridges return, the others wait here. In the queue of the database, which is shorter, calls of the API would wait behind them or
+// be refused. SQLite stores as many in one commit; on PostgreSQL each takes a connection.
+func openingLimits(sqlite bool, connections int) limits {
+	l := limits{work: 32, wait: 10_000, time: 20 * time.Second}
+	if !sqlite {
+		l.work = max(connections/4, 1)
+	}
+	return l
+}
+
 // verdict is what a gate does with a caller that comes.
 type verdict int
 

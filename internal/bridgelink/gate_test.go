@@ -26,6 +26,17 @@ func TestGateJudges(t *testing.T) {
 	}
 }
 
+func TestOpeningLeavesConnectionsToCalls(t *testing.T) {
+	for _, c := range []struct {
+		sqlite            bool
+		connections, want int
+	}{{true, 4, 32}, {false, 16, 4}, {false, 40, 10}, {false, 2, 1}} {
+		if got := openingLimits(c.sqlite, c.connections); got.work != c.want || got.wait < 5000 {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
 func TestGateKeepsTheOrderAndTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(limits{work: 2, wait: 100, time: time.Hour})

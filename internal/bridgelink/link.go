@@ -55,11 +55,6 @@ type Config struct {
 	opening limits // of the sessions that are opened in the database
 }
 
-// usualOpening bounds the sessions that are opened at once. As many share a commit as well as more would, and changes of the API
-// wait behind few of them. When thousands of bridges return, the others wait here rather than in the database's queue, which
-// would refuse them, and calls of the API as well.
-var usualOpening = limits{work: 32, wait: 10_000, time: 20 * time.Second}
-
 // Intervals are those of what a node does for the sessions that it holds.
 type Intervals struct {
 	Beat   time.Duration // between touches of the bridges in session, and heartbeats
@@ -120,7 +115,7 @@ func (c Config) withDefaults() Config {
 		c.pace = production.with(c.Intervals)
 	}
 	if c.opening == (limits{}) {
-		c.opening = usualOpening
+		c.opening = openingLimits(c.DB.SQLite(), c.DB.Pool().Limit)
 	}
 	return c
 }
