@@ -41,10 +41,11 @@ func TestGateKeepsTheOrderAndTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(limits{work: 2, wait: 100, time: time.Hour})
 		var mu sync.Mutex
+		var all sync.WaitGroup
 		var order []int
 		working, most := 0, 0
 		for n := range 10 {
-			go func() {
+			all.Go(func() {
 				if err := g.enter(t.Context()); err != nil {
 					t.Error(err)
 					return
@@ -59,10 +60,10 @@ func TestGateKeepsTheOrderAndTheBound(t *testing.T) {
 				mu.Lock()
 				working--
 				mu.Unlock()
-			}()
+			})
 			synctest.Wait()
 		}
-		time.Sleep(time.Minute)
+		all.Wait()
 		if len(order) != 10 || !slices.IsSorted(order) || most != 2 {
 			t.Errorf("order %v, at most %d at once", order, most)
 		}
