@@ -15,12 +15,12 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// RestartDoor has a door serve only tokens that are made from now on. It returns the least generation.
+// RestartDoor makes a door accept only tokens that are issued from now on. It returns the lowest accepted generation.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
 	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
 		return 0, err
 	}
-	i, err := ensure(tx, keys, propertyID)
+	i, err := loadOrCreate(tx, keys, propertyID)
 	if err != nil {
 		return 0, err
 	}
@@ -36,12 +36,12 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	return i.row.Generation, lock.WakeKeys(tx, propertyID)
 }
 
-// SetListAge says how old the status list may be by which a door opens.
+// SetListAge sets the maximum age of the status list with which a door opens.
 func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
 	if _, err := lock.Get(tx.Context(), tx.Client, propertyID, lockID); err != nil {
 		return err
 	}
-	i, err := ensure(tx, keys, propertyID)
+	i, err := loadOrCreate(tx, keys, propertyID)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	return lock.WakeKeys(tx, propertyID)
 }
 
-// setRule stores one field of the rule of a lock, which may not have one yet.
+// setRule stores one field of a lock's rule, and creates the rule if the lock has none.
 func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
 	_, err := tx.Insert(entsql.Insert(entdoorrule.Table).
 		Columns(entdoorrule.FieldID, entdoorrule.FieldPropertyID, entdoorrule.FieldCreatedAt, field).
@@ -63,13 +63,13 @@ func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
 	return err
 }
 
-// Rule is what one lock of a bridge asks of the status list.
+// Rule is the maximum age of the status list for one lock of a bridge.
 type Rule struct {
 	Address string
 	ListAge time.Duration
 }
 
-// Rules are those of a bridge's locks.
+// Rules returns the rules of a bridge's locks.
 func Rules(ctx context.Context, c *ent.Client, propertyID, bridgeID string) ([]Rule, error) {
 	rules, err := c.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(ctx)
 	if err != nil || len(rules) == 0 {

@@ -1,5 +1,5 @@
-// Package phone lets guests' phones into stays: the property's issuer keys, the links with which phones join, the tokens they
-// get, and the status list that takes tokens back. What a door opens to is decided by bridges, see package smartkey.
+// Package phone gives guests' phones access to reservations: the property's issuer keys, the links with which phones enrol,
+// their tokens, and the status list that revokes tokens. Bridges decide which door a token opens; see package smartkey.
 package phone
 
 import (
@@ -24,16 +24,16 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// keyLife is how long an issuer key serves at most.
-const keyLife = 2 * 365 * 24 * time.Hour
+// issuerKeyLifetime is the longest validity of an issuer key.
+const issuerKeyLifetime = 2 * 365 * 24 * time.Hour
 
-// Site is the audience of tokens for doors of several bridges: all bridges of a property are one site.
+// Site returns the audience of tokens for doors of several bridges. All bridges of a property form one site.
 func Site(propertyID string) string { return propertyID }
 
-// listURI names a property's status list. It is a name, and nobody fetches it.
+// listURI returns the identifier of a property's status list. No client fetches it.
 func listURI(propertyID string) string { return "latchkey:status:" + propertyID }
 
-// issuer is a property's issuer as it is stored.
+// issuer is the stored issuer of a property.
 type issuer struct {
 	tx   *db.Tx
 	keys *keyring.Ring
@@ -41,14 +41,14 @@ type issuer struct {
 	set  smartkey.KeySet
 }
 
-// Ensure gives a property its first issuer key, key set and status list, if it has none. Bridges pin what they are given
-// when they are enrolled.
+// Ensure creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when
+// they enrol.
 func Ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
-	_, err := ensure(tx, keys, propertyID)
+	_, err := loadOrCreate(tx, keys, propertyID)
 	return err
 }
 
-func ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
+func loadOrCreate(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	i, err := load(tx, keys, propertyID)
 	if err != nil || i != nil {
 		return i, err
@@ -61,18 +61,18 @@ func ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	if i.row, err = tx.Issuer.Get(tx.Context(), propertyID); err != nil {
 		return nil, err
 	}
-	key, signer, err := i.draw()
+	key, signer, err := i.generateKey()
 	if err != nil {
 		return nil, err
 	}
-	if err := i.sign(signer, key); err != nil {
+	if err := i.signKeySet(signer, key); err != nil {
 		return nil, err
 	}
 	_, err = i.publish(true)
 	return i, err
 }
 
-// load reads a property's issuer; nil: it has none.
+// load returns a property's issuer, or nil if it has none.
 func load(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	row, err := tx.Issuer.Get(tx.Context(), propertyID)
 	if ent.IsNotFound(err) {
@@ -85,7 +85,7 @@ func load(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	return &issuer{tx, keys, row, set}, err
 }
 
-// currentSet is the newest key set of an issuer.
+// currentSet returns the newest key set of an issuer.
 func currentSet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.KeySet, error) {
 	signed, err := c.KeySet.Query().Where(entkeyset.PropertyID(row.ID), entkeyset.Version(row.KeySetVersion)).Only(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func currentSet(ctx context.Context, c *ent.Client, row *ent.Issuer) (smartkey.K
 	return set, nil
 }
 
-// draw makes a key and stores its private half, sealed.
-func (i *issuer) draw() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
+// generateKey generates a key and stores its private half, sealed.
+func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	var key smartkey.IssuerKey
 	signer, err := smartkey.GenerateKey(rand.Reader)
 	if err != nil {
@@ -123,21 +123,21 @@ func (i *issuer) draw() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	if err != nil {
 		return key, nil, fmt.Errorf("store an issuer key: %w", err)
 	}
-	key.NotBefore, key.NotAfter = now.Add(-smartkey.IssuerSkew), now.Add(keyLife)
+	key.NotBefore, key.NotAfter = now.Add(-smartkey.IssuerSkew), now.Add(issuerKeyLifetime)
 	return key, signer, nil
 }
 
 func purpose(keyID string) string { return "smartkey issuer/" + keyID }
 
-// signer opens the private half of one of the issuer's keys.
-func (i *issuer) signer(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
+// openSigner decrypts the private half of one of the issuer's keys.
+func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	name := k.KeyID().String()
 	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID), entissuerkey.KeyID(name)).Only(i.tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load an issuer key: %w", err)
 	}
 	if len(row.Sealed) == 0 {
-		return nil, errors.New("an issuer key signs no more")
+		return nil, errors.New("the private half of an issuer key was deleted")
 	}
 	raw, err := i.keys.Open(i.tx.Context(), i.row.ID, purpose(name), row.Sealed)
 	if err != nil {
@@ -147,18 +147,18 @@ func (i *issuer) signer(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 }
 
-// current is the key that signs now, with its private half.
-func (i *issuer) current() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
+// current returns the key that signs now, with its private half.
+func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	key, err := i.set.Current()
 	if err != nil {
 		return key, nil, err
 	}
-	signer, err := i.signer(key.Key)
+	signer, err := i.openSigner(key.Key)
 	return key, signer, err
 }
 
-// sign makes the next key set.
-func (i *issuer) sign(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
+// signKeySet signs and stores the next key set.
+func (i *issuer) signKeySet(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
 	version, now := i.row.KeySetVersion+1, i.tx.Now()
 	raw, err := smartkey.SignKeySet(signer, smartkey.KeySetSpec{Property: i.row.ID, Version: uint64(version), IssuedAt: now, Keys: keys})
 	if err != nil {
@@ -176,29 +176,29 @@ func (i *issuer) sign(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err
 	return err
 }
 
-// issues is the issuer as far as it mints.
-func (i *issuer) issues() (smartkey.Issuer, error) {
-	_, signer, err := i.current()
+// minter returns the signer of tokens.
+func (i *issuer) minter() (smartkey.Issuer, error) {
+	_, signer, err := i.currentKey()
 	if err != nil {
 		return smartkey.Issuer{}, err
 	}
 	return smartkey.NewIssuer(signer, i.set, listURI(i.row.ID), rand.Reader)
 }
 
-// Published is what bridges and phones are to know of a property's issuer.
+// Published is what bridges and phones need to know about a property's issuer.
 type Published struct {
-	KeySets    [][]byte // by growing version
-	Version    uint64   // of the newest
-	List       []byte   // empty: theirs is as new
+	KeySets    [][]byte // ordered by version
+	Version    uint64   // of the newest key set
+	List       []byte   // empty: the recipient has the newest list
 	ListNumber uint64
 	ListDigest [sha256.Size]byte // SHA-256 of the list of that number
 }
 
-// mostSets is how many key sets are told at once. Who misses more is told the rest next.
-const mostSets = 8
+// maxKeySets limits the key sets in one answer. The next answer contains the rest.
+const maxKeySets = 8
 
-// Since is what is newer than a key set and a status list. Who has no key set gets the newest alone. A property without an
-// issuer has published nothing.
+// Since returns what is newer than a key set and a status list. With version 0 it returns only the newest key set. A property
+// without an issuer has published nothing.
 func Since(ctx context.Context, c *ent.Client, propertyID string, version, number uint64) (Published, error) {
 	row, err := c.Issuer.Query().Where(entissuer.ID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -216,7 +216,7 @@ func Since(ctx context.Context, c *ent.Client, propertyID string, version, numbe
 		from = row.KeySetVersion - 1
 	}
 	sets, err := c.KeySet.Query().Where(entkeyset.PropertyID(propertyID), entkeyset.VersionGT(from), entkeyset.VersionLTE(row.KeySetVersion)).
-		Order(entkeyset.ByVersion()).Limit(mostSets).All(ctx)
+		Order(entkeyset.ByVersion()).Limit(maxKeySets).All(ctx)
 	if err != nil {
 		return Published{}, fmt.Errorf("load key sets: %w", err)
 	}
@@ -226,8 +226,8 @@ func Since(ctx context.Context, c *ent.Client, propertyID string, version, numbe
 	return p, nil
 }
 
-// BehindBridges finds among bridges that verify SmartKeys those that did not say that they hold the newest key set and
-// status list of their property.
+// BehindBridges returns the bridges that verify SmartKeys but have not confirmed the newest key set and status list of their
+// property.
 func BehindBridges(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]string, error) {
 	bridges, err := c.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
 		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(ctx)
@@ -256,5 +256,5 @@ func BehindBridges(ctx context.Context, c *ent.Client, bridgeIDs []string) ([]st
 	return behind, nil
 }
 
-// KeyName is a key id as it is shown.
+// KeyName formats a key id.
 func KeyName(k smartkey.KeyID) string { return hex.EncodeToString(k[:]) }

@@ -48,7 +48,7 @@ func (v *verifier) follow() {
 	}
 }
 
-func (v *verifier) current() string {
+func (v *verifier) currentKey() string {
 	k, err := v.keys.Current()
 	v.d.must(err)
 	return k.Key.KeyID().String()
@@ -57,7 +57,7 @@ func (v *verifier) current() string {
 func TestAStolenKeyIsReplacedAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, d *desk) {
 		v := d.verifier()
-		first := v.current()
+		first := v.currentKey()
 		for range 12 { // more than is told at once
 			d.change(func(tx *db.Tx) error {
 				_, err := phone.Rotate(tx, d.keys, house, true)
@@ -74,7 +74,7 @@ func TestAStolenKeyIsReplacedAtOnce(t *testing.T) {
 			d.must(err)
 		}
 		v.follow()
-		if n := len(v.keys.Keys()); n != 1 || v.current() == first || v.keys.Version() != 13 {
+		if n := len(v.keys.Keys()); n != 1 || v.currentKey() == first || v.keys.Version() != 13 {
 			t.Errorf("%d keys, version %d", n, v.keys.Version())
 		}
 	})

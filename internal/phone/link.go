@@ -18,31 +18,31 @@ import (
 )
 
 const (
-	linkMAC  = "smartkey link"
-	linkLife = 24 * time.Hour
-	// mostLinks bounds the links of a stay that can be used.
-	mostLinks = 20
+	linkMAC      = "smartkey link"
+	linkLifetime = 24 * time.Hour
+	// maxOpenLinks limits the unused links of a reservation.
+	maxOpenLinks = 20
 )
 
 var (
-	errLink      = fault.New(fault.Invalid, fault.LinkInvalid, "the link is not valid: mistyped, used by another phone, or over; ask for a new one")
-	errTooMany   = fault.New(fault.Precondition, fault.InUse, "this stay has %d open links; wait until one is used or over", mostLinks)
-	errChallenge = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge is over or was answered before; ask for a new one")
+	errLink      = fault.New(fault.Invalid, fault.LinkInvalid, "the link is not valid: it is mistyped, used by another phone, or expired; ask for a new one")
+	errTooMany   = fault.New(fault.Precondition, fault.InUse, "this stay has %d open links; wait until one is used or expires", maxOpenLinks)
+	errChallenge = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge has expired or was answered before; ask for a new one")
 )
 
-// Link is a link as it is shown once.
+// Link is a link as it is shown once, at its creation.
 type Link struct {
 	Secret  string
 	Expires time.Time
 }
 
-// CreateLink makes a link with which one phone joins a stay.
-func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string, life time.Duration) (Link, error) {
+// CreateLink creates a link with which one phone enrols for a reservation.
+func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string, lifetime time.Duration) (Link, error) {
 	ctx := tx.Context()
-	if err := exists(tx, propertyID, reservationID); err != nil {
+	if err := requireReservation(tx, propertyID, reservationID); err != nil {
 		return Link{}, err
 	}
-	if _, err := ensure(tx, keys, propertyID); err != nil {
+	if _, err := loadOrCreate(tx, keys, propertyID); err != nil {
 		return Link{}, err
 	}
 	open, err := tx.PhoneLink.Query().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationID(reservationID),
@@ -50,12 +50,12 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string,
 	switch {
 	case err != nil:
 		return Link{}, fmt.Errorf("count the links of a stay: %w", err)
-	case open >= mostLinks:
+	case open >= maxOpenLinks:
 		return Link{}, errTooMany
-	case life <= 0:
-		life = linkLife
+	case lifetime <= 0:
+		lifetime = linkLifetime
 	}
-	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(life)}
+	l := Link{Secret: keyring.NewToken(keyring.PhoneLink), Expires: tx.Now().Add(lifetime)}
 	err = tx.PhoneLink.Create().SetID(id.New(id.PhoneLink)).SetPropertyID(propertyID).SetReservationID(reservationID).
 		SetMAC(keys.MAC(linkMAC, l.Secret)).SetExpiresAt(l.Expires).SetCreatedAt(tx.Now()).Exec(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func CreateLink(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string,
 	return l, nil
 }
 
-func exists(tx *db.Tx, propertyID, reservationID string) error {
+func requireReservation(tx *db.Tx, propertyID, reservationID string) error {
 	found, err := tx.Reservation.Query().Where(entreservation.ID(reservationID), entreservation.PropertyID(propertyID)).Exist(tx.Context())
 	if err == nil && !found {
 		err = fault.New(fault.NotFound, fault.ReservationNotFound, "no reservation %s at this property", reservationID)
@@ -72,8 +72,8 @@ func exists(tx *db.Tx, propertyID, reservationID string) error {
 	return err
 }
 
-// find is an open link by its secret.
-func find(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, error) {
+// findLink returns the open link with a secret.
+func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, error) {
 	if !keyring.IsToken(secret, keyring.PhoneLink) {
 		return nil, errLink
 	}
@@ -90,16 +90,16 @@ func find(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, error) 
 	return l, nil
 }
 
-// Look says what a link is for. It reads only.
+// Look describes a link.
 type Look struct {
 	PropertyID, PropertyName string
 	Challenge                []byte
 	Expires                  time.Time
 }
 
-// LookAt looks at a link without using it up.
+// LookAt describes a link without using it.
 func LookAt(view *db.Tx, keys *keyring.Ring, secret string) (Look, error) {
-	l, err := find(view, keys, secret)
+	l, err := findLink(view, keys, secret)
 	if err != nil {
 		return Look{}, err
 	}
@@ -107,11 +107,11 @@ func LookAt(view *db.Tx, keys *keyring.Ring, secret string) (Look, error) {
 	if err != nil {
 		return Look{}, fmt.Errorf("load the property of a link: %w", err)
 	}
-	return Look{p.ID, p.Name, challenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
+	return Look{p.ID, p.Name, newChallenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
 }
 
-// A challenge is when it was drawn, in microseconds, chance, and a MAC over both and whom it was drawn for: nothing has to
-// be stored until it is answered.
+// A challenge contains the time of its creation in microseconds, random bytes, and a MAC over both and the subject it was
+// created for. So the server stores nothing until the challenge is answered.
 const (
 	challengeTime = 8
 	challengeBody = 16
@@ -119,32 +119,32 @@ const (
 	challengeLife = 5 * time.Minute
 )
 
-func challenge(keys *keyring.Ring, subject string, now time.Time) []byte {
+func newChallenge(keys *keyring.Ring, subject string, now time.Time) []byte {
 	body := make([]byte, challengeBody, challengeBody+challengeMAC)
 	binary.BigEndian.PutUint64(body, uint64(now.UnixMicro()))
 	_, _ = rand.Read(body[challengeTime:])
-	return append(body, challengeSum(keys, subject, body)...)
+	return append(body, challengeMACOf(keys, subject, body)...)
 }
 
-func challengeSum(keys *keyring.Ring, subject string, body []byte) []byte {
+func challengeMACOf(keys *keyring.Ring, subject string, body []byte) []byte {
 	return keys.MAC("smartkey challenge", subject, string(body))[:challengeMAC]
 }
 
-// drawn says when a challenge was drawn for a subject, in microseconds.
-func drawn(keys *keyring.Ring, subject string, challenge []byte, now time.Time) (int64, error) {
-	if len(challenge) != challengeBody+challengeMAC || !hmac.Equal(challenge[challengeBody:], challengeSum(keys, subject, challenge[:challengeBody])) {
+// verifyChallenge checks a challenge of a subject and returns when it was created, in microseconds.
+func verifyChallenge(keys *keyring.Ring, subject string, newChallenge []byte, now time.Time) (int64, error) {
+	if len(newChallenge) != challengeBody+challengeMAC || !hmac.Equal(newChallenge[challengeBody:], challengeMACOf(keys, subject, newChallenge[:challengeBody])) {
 		return 0, errChallenge
 	}
-	at := int64(binary.BigEndian.Uint64(challenge))
+	at := int64(binary.BigEndian.Uint64(newChallenge))
 	if age := now.Sub(time.UnixMicro(at)); age < 0 || age >= challengeLife {
 		return 0, errChallenge
 	}
 	return at, nil
 }
 
-// possessed checks a phone's statement against the challenge that it answers. It returns the key and when the challenge was
-// drawn.
-func possessed(keys *keyring.Ring, propertyID, subject string, purpose smartkey.Purpose, raw []byte, now time.Time) (smartkey.PublicKey, int64, error) {
+// verifyPossession checks a phone's signed statement against the challenge that it answers. It returns the phone's key and
+// when the challenge was created.
+func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose smartkey.Purpose, raw []byte, now time.Time) (smartkey.PublicKey, int64, error) {
 	answered, err := smartkey.ChallengeOf(raw)
 	if err != nil {
 		return smartkey.PublicKey{}, 0, refusal(err)
@@ -153,17 +153,17 @@ func possessed(keys *keyring.Ring, propertyID, subject string, purpose smartkey.
 	if err != nil {
 		return key, 0, refusal(err)
 	}
-	at, err := drawn(keys, subject, answered, now)
+	at, err := verifyChallenge(keys, subject, answered, now)
 	return key, at, err
 }
 
-// refusal tells a phone which word of the specification its document deserves.
+// refusal converts an error of package smartkey to the fault for the phone.
 func refusal(err error) error {
-	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the word", smartkey.ReasonOf(err)).With(err)
+	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
 
 func sweepLinks(tx *db.Tx, most int) error {
-	ids, err := tx.PhoneLink.Query().Where(entphonelink.ExpiresAtLT(tx.Now().Add(-linkLife))).Limit(most).IDs(tx.Context())
+	ids, err := tx.PhoneLink.Query().Where(entphonelink.ExpiresAtLT(tx.Now().Add(-linkLifetime))).Limit(most).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {
 		return err
 	}

@@ -25,9 +25,9 @@ func (d *desk) link() string {
 	return l.Secret
 }
 
-func (d *desk) statement(p *smartkey.Phone, challenge []byte, why smartkey.Purpose) []byte {
+func (d *desk) statement(p *smartkey.Phone, newChallenge []byte, why smartkey.Purpose) []byte {
 	d.t.Helper()
-	raw, err := p.Possess(smartkey.Question{Property: house, Purpose: why, Challenge: challenge}, d.clock.Now())
+	raw, err := p.Possess(smartkey.Question{Property: house, Purpose: why, Challenge: newChallenge}, d.clock.Now())
 	d.must(err)
 	return raw
 }
@@ -141,8 +141,8 @@ func TestAChallengeServesOnce(t *testing.T) {
 		p := d.phone()
 		row, err := d.enrol(link, d.statement(p, look.Challenge, smartkey.Enrol))
 		d.must(err)
-		renew := func(p *smartkey.Phone, challenge []byte) error {
-			raw := d.statement(p, challenge, smartkey.Renew)
+		renew := func(p *smartkey.Phone, newChallenge []byte) error {
+			raw := d.statement(p, newChallenge, smartkey.Renew)
 			return d.db.Write(t.Context(), func(tx *db.Tx) error {
 				_, err := phone.Renew(tx, d.keys, row.ID, raw)
 				return err

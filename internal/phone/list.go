@@ -25,20 +25,20 @@ import (
 )
 
 const (
-	// listEvery is how old a status list becomes before it is made anew although nothing changed: doors ask for young ones.
-	listEvery = time.Hour
-	// listParts is how often a list is made anew within the age that the strictest door accepts.
-	listParts = 4
-	// spareIndexes are those beyond the last one given: bridges refuse an index that their list does not reach.
-	spareIndexes = 1024
-	leastSpare   = 256
-	// keptStatus is how long an index stays taken after its last token.
-	keptStatus = time.Hour
+	// listInterval is the age at which the server renews an unchanged status list, because doors require a recent one.
+	listInterval = time.Hour
+	// listsPerMaxAge is how many lists the server issues within the maximum age of the strictest door.
+	listsPerMaxAge = 4
+	// spareIndexes is the number of indexes after the last issued one: bridges refuse an index beyond the end of their list.
+	spareIndexes    = 1024
+	minSpareIndexes = 256
+	// statusRetention is how long an index stays reserved after its last token.
+	statusRetention = time.Hour
 )
 
-// Reconcile revokes those of the suspected tokens that may no longer open what they name, takes the next step of a rotation, and
-// publishes the status list if it says something new, or is due. It reports whether bridges have to be told; they are woken.
-// Who suspects what is said by [Inspect].
+// Reconcile revokes those suspected tokens that may no longer open their doors, takes the next step of a key rotation, and
+// publishes the status list if it has changed or is due. It wakes the bridges, and reports whether it did. [Inspect] returns
+// the suspected tokens.
 func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
 	i, err := load(tx, keys, propertyID)
 	if err != nil || i == nil {
@@ -46,7 +46,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	}
 	var ids []string
 	if len(suspected) > 0 {
-		if ids, err = over(tx, propertyID, entkeystatus.IDIn(suspected...)); err != nil {
+		if ids, err = findOutdated(tx, propertyID, entkeystatus.IDIn(suspected...)); err != nil {
 			return false, err
 		}
 	}
@@ -56,7 +56,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 			return false, fmt.Errorf("revoke tokens: %w", err)
 		}
 	}
-	moved, err := i.proceed()
+	moved, err := i.takeNextStep()
 	if err != nil {
 		return false, err
 	}
@@ -67,7 +67,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	if len(ids) > 0 {
 		err := tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), entkeystatus.IDIn(ids...)).SetRevokedList(i.row.ListNumber).Exec(tx.Context())
 		if err != nil {
-			return false, fmt.Errorf("note which list revokes tokens: %w", err)
+			return false, fmt.Errorf("record which list revokes tokens: %w", err)
 		}
 	}
 	if !moved && !listed {
@@ -76,9 +76,9 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, lock.WakeKeys(tx, propertyID)
 }
 
-// over lists the indexes, by id, whose tokens may no longer open what they name: the phone was shut out, the stay has ended
-// or changed, or a door is no longer one of its doors.
-func over(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
+// findOutdated returns the ids of the indexes whose tokens may no longer open their doors: the phone's access was revoked,
+// the stay has ended or changed, or a door no longer belongs to the stay.
+func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
 	alive, err := tx.KeyStatus.Query().Where(which...).All(ctx)
@@ -91,7 +91,7 @@ func over(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string,
 	}
 	out, err := tx.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.IDIn(phones...), entphone.RevokedAtNotNil()).IDs(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for phones that were shut out: %w", err)
+		return nil, fmt.Errorf("load revoked phones: %w", err)
 	}
 	rows, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grants...)).All(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func over(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string,
 	var gone []string
 	for _, s := range alive {
 		g := byID[s.GrantID]
-		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !within(s.LockIds, opens[g.ID]) {
+		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !containsAll(s.LockIds, opens[g.ID]) {
 			gone = append(gone, s.ID)
 		}
 	}
@@ -128,25 +128,25 @@ func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
 	return out, nil
 }
 
-func within(some, all []string) bool {
+func containsAll(some, all []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }
 
-// publish signs the next status list if that says something new or is due; in any case if forced.
+// publish signs the next status list if its content has changed or it is due, or if forced.
 func (i *issuer) publish(forced bool) (bool, error) {
 	spec, digest, err := i.content()
 	if err != nil {
 		return false, err
 	}
-	every, err := i.every()
+	renewInterval, err := i.renewInterval()
 	if err != nil {
 		return false, err
 	}
-	key, signer, err := i.current()
+	key, signer, err := i.currentKey()
 	if err != nil {
 		return false, err
 	}
-	due := i.tx.Now().Sub(i.row.ListAt) >= every || i.row.ListKey != key.Key.KeyID().String() || !bytes.Equal(digest, i.row.ListDigest)
+	due := i.tx.Now().Sub(i.row.ListAt) >= renewInterval || i.row.ListKey != key.Key.KeyID().String() || !bytes.Equal(digest, i.row.ListDigest)
 	if !forced && !due {
 		return false, nil
 	}
@@ -162,16 +162,17 @@ func (i *issuer) publish(forced bool) (bool, error) {
 	return true, nil
 }
 
-// mostAhead bounds how far one word of a bridge moves the numbers of lists: ten years of one list every five minutes.
-const mostAhead = 1 << 20
+// maxOvertake limits how far one report of a bridge can advance the numbers of lists: ten years of one list every five
+// minutes.
+const maxOvertake = 1 << 20
 
-// Overtake publishes a status list whose number is greater than that of one which a bridge holds and which was never made here: the
-// database was restored from an older copy, and the bridge would refuse every list up to that number. Numbers given since the
-// restore may say other things to bridges than they say here, so what waits for a list waits for this one. Nothing is done for
-// a number that newer lists have passed, or one beyond belief.
+// Overtake publishes a status list with a greater number than one that a bridge holds and this database never issued. This
+// happens after a restore from an older copy: the bridge would refuse every list up to that number. A list number issued
+// since the restore may have another content on bridges, so tokens that wait for a list wait for the new one. Overtake
+// ignores a number that newer lists have passed, and one that is implausibly great.
 func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := load(tx, keys, propertyID)
-	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > mostAhead {
+	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxOvertake {
 		return err
 	}
 	ctx := tx.Context()
@@ -185,40 +186,40 @@ func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) erro
 		return tx.KeyStatus.Update().Where(entkeystatus.PropertyID(propertyID), more)
 	}
 	if err := of(entkeystatus.ListNumberGT(0)).SetListNumber(i.row.ListNumber).Exec(ctx); err != nil {
-		return fmt.Errorf("note which list reaches tokens: %w", err)
+		return fmt.Errorf("record which list reaches tokens: %w", err)
 	}
 	if err := of(entkeystatus.RevokedListGT(0)).SetRevokedList(i.row.ListNumber).Exec(ctx); err != nil {
-		return fmt.Errorf("note which list revokes tokens: %w", err)
+		return fmt.Errorf("record which list revokes tokens: %w", err)
 	}
 	return lock.WakeKeys(tx, propertyID)
 }
 
-// content is what the next list says, and the digest of what does not change by itself.
+// content returns the content of the next list, and a digest of the parts that do not change with time.
 func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
 	ctx, now := i.tx.Context(), i.tx.Now()
 	spec := smartkey.ListSpec{
 		Property: i.row.ID, URI: listURI(i.row.ID), Number: uint64(i.row.ListNumber + 1), IssuedAt: now, Expires: now.Add(smartkey.DefaultMaxListAge),
 	}
-	revoked, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(i.row.ID), entkeystatus.RevokedAtNotNil(), entkeystatus.EndsAtGT(now.Add(-keptStatus))).
+	revoked, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(i.row.ID), entkeystatus.RevokedAtNotNil(), entkeystatus.EndsAtGT(now.Add(-statusRetention))).
 		Order(entkeystatus.ByNumber()).All(ctx)
 	if err != nil {
 		return spec, nil, fmt.Errorf("list what is revoked: %w", err)
 	}
 	h := sha256.New()
-	note := func(b []byte, n uint64) { h.Write(binary.BigEndian.AppendUint64(b, n)) }
+	recordUse := func(b []byte, n uint64) { h.Write(binary.BigEndian.AppendUint64(b, n)) }
 	for _, s := range revoked {
 		spec.Revoked = append(spec.Revoked, uint32(s.Number))
-		note([]byte("index"), uint64(s.Number))
+		recordUse([]byte("index"), uint64(s.Number))
 	}
 	if spec.Floors, err = i.floors(); err != nil {
 		return spec, nil, err
 	}
 	for _, f := range spec.Floors {
-		note(f.Door[:], f.Generation)
+		recordUse(f.Door[:], f.Generation)
 	}
-	// Grows in steps, so that a new index seldom asks for a new list.
-	spec.Size = int(min((i.row.NextNumber+leastSpare)/spareIndexes*spareIndexes+spareIndexes, smartkey.MaxStatusIndexes))
-	note([]byte("size"), uint64(spec.Size))
+	// The size grows in steps, so that a new index seldom needs a new list.
+	spec.Size = int(min((i.row.NextNumber+minSpareIndexes)/spareIndexes*spareIndexes+spareIndexes, smartkey.MaxStatusIndexes))
+	recordUse([]byte("size"), uint64(spec.Size))
 	return spec, h.Sum(nil), nil
 }
 
@@ -228,7 +229,7 @@ func (i *issuer) floors() ([]smartkey.Floor, error) {
 	if err != nil || len(rules) == 0 {
 		return nil, err
 	}
-	// More than a list holds: the oldest are over, since no token lives so long that 1,024 doors start anew meanwhile.
+	// A list has room for MaxFloors doors. The oldest rules are no longer needed: all tokens from before them have expired.
 	rules = rules[max(0, len(rules)-smartkey.MaxFloors):]
 	ids := make([]string, 0, len(rules))
 	floor := map[string]uint64{}
@@ -246,50 +247,50 @@ func (i *issuer) floors() ([]smartkey.Floor, error) {
 	return out, nil
 }
 
-// DoorOf is the id of a lock's door in tokens.
+// DoorOf returns the id of a lock's door in tokens.
 func DoorOf(lk *ent.Lock) smartkey.Door { return smartkey.DoorID(lk.BridgeID, lk.Address) }
 
-// every is after which time a list is made anew.
-func (i *issuer) every() (time.Duration, error) {
+// renewInterval returns the age at which an unchanged list is renewed.
+func (i *issuer) renewInterval() (time.Duration, error) {
 	rule, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.ListAgeSecondsGT(0)).
 		Order(entdoorrule.ByListAgeSeconds()).First(i.tx.Context())
 	if ent.IsNotFound(err) {
-		return listEvery, nil
+		return listInterval, nil
 	}
 	if err != nil {
 		return 0, fmt.Errorf("look for the strictest door: %w", err)
 	}
-	return min(listEvery, time.Duration(rule.ListAgeSeconds)*time.Second/listParts), nil
+	return min(listInterval, time.Duration(rule.ListAgeSeconds)*time.Second/listsPerMaxAge), nil
 }
 
-// Due lists the properties whose issuer may have something to do: see [Reconcile].
+// Due lists the properties whose issuer may need [Reconcile], by id after a cursor.
 func Due(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
 	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
 }
 
-// Inspect looks, without writing, whether [Reconcile] has anything to do, and at which tokens.
+// Inspect checks, without writing, whether [Reconcile] has work to do, and for which tokens.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := load(view, nil, propertyID)
 	if err != nil || i == nil {
 		return false, nil, err
 	}
-	if suspected, err = over(view, propertyID); err != nil || len(suspected) > 0 {
+	if suspected, err = findOutdated(view, propertyID); err != nil || len(suspected) > 0 {
 		return true, suspected, err
 	}
-	every, err := i.every()
-	if err != nil || view.Now().Sub(i.row.ListAt) >= every {
+	renewInterval, err := i.renewInterval()
+	if err != nil || view.Now().Sub(i.row.ListAt) >= renewInterval {
 		return true, nil, err
 	}
-	if next, err := i.next(); err != nil || next != wait {
+	if next, err := i.nextStep(); err != nil || next != wait {
 		return true, nil, err
 	}
 	_, digest, err := i.content()
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// Sweep forgets indexes and links that are over, at most so many of each.
+// Sweep deletes expired indexes and links, at most most of each.
 func Sweep(tx *db.Tx, most int) error {
-	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-keptStatus))).Limit(most).IDs(tx.Context())
+	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-statusRetention))).Limit(most).IDs(tx.Context())
 	if err != nil {
 		return err
 	}

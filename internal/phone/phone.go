@@ -22,22 +22,22 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// mostPhones bounds the phones of a stay.
-const mostPhones = 100
+// maxPhones limits the phones of a reservation.
+const maxPhones = 100
 
 var (
-	errPhones  = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the most", mostPhones)
-	errPhone   = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
-	errShut    = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone was shut out; ask for a new link")
-	errNoStay  = fault.New(fault.Precondition, fault.NotCheckedIn, "this stay has no access now; ask again after check-in")
-	errEnded   = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
-	errNoDoors = fault.New(fault.Precondition, fault.NoLock, "no door of this stay has a lock that opens to a SmartKey")
+	errPhones       = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the maximum", maxPhones)
+	errPhone        = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
+	errRevokedPhone = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone's access was revoked; ask for a new link")
+	errNoStay       = fault.New(fault.Precondition, fault.NotCheckedIn, "this stay has no access now; ask again after check-in")
+	errEnded        = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
+	errNoDoors      = fault.New(fault.Precondition, fault.NoLock, "no door of this stay has a lock that opens to a SmartKey")
 )
 
-// Row is a phone as it is stored.
+// Row is a stored phone.
 type Row = ent.Phone
 
-// Key is a token with what its phone has to know.
+// Key is a token with the information that its phone needs.
 type Key struct {
 	smartkey.Token
 	Doors []KeyDoor
@@ -51,23 +51,23 @@ type KeyDoor struct {
 	BridgeID string
 }
 
-// Enrol binds a phone to the stay of a link and uses the link up. The token is nil while the stay has no access.
+// Enrol adds a phone to the reservation of a link and marks the link as used. The token is nil while the stay has no access.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
-	l, err := find(tx, keys, secret)
+	l, err := findLink(tx, keys, secret)
 	if err != nil {
 		return nil, nil, err
 	}
-	key, _, err := possessed(keys, l.PropertyID, l.ID, smartkey.Enrol, possession, tx.Now())
+	key, _, err := verifyPossession(keys, l.PropertyID, l.ID, smartkey.Enrol, possession, tx.Now())
 	if err != nil {
 		return nil, nil, err
 	}
 	companions, err := tx.Phone.Query().Where(entphone.PropertyID(l.PropertyID), entphone.ReservationID(l.ReservationID)).
-		Order(entphone.ByID()).Limit(mostPhones).All(ctx)
+		Order(entphone.ByID()).Limit(maxPhones).All(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("load the phones of a stay: %w", err)
 	}
-	if len(companions) >= mostPhones {
+	if len(companions) >= maxPhones {
 		return nil, nil, errPhones
 	}
 	subject := ""
@@ -82,7 +82,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 		return nil, nil, fmt.Errorf("store a phone: %w", err)
 	}
 	if err := tx.PhoneLink.UpdateOne(l).SetUsedAt(tx.Now()).Exec(ctx); err != nil {
-		return nil, nil, fmt.Errorf("use a link up: %w", err)
+		return nil, nil, fmt.Errorf("mark a link as used: %w", err)
 	}
 	k, err := mint(tx, keys, p, key)
 	if fault.Has(err, fault.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, fault.NoLock) || fault.Has(err, fault.WindowInFuture) {
@@ -91,16 +91,16 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	return p, k, err
 }
 
-// Question is what a phone that was enrolled has to sign for its next token.
+// Question returns the challenge that an enrolled phone must sign for its next token.
 func Question(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, asked []byte, err error) {
 	p, err := Get(view.Context(), view.Client, phoneID)
 	if err != nil {
 		return "", nil, err
 	}
-	return p.PropertyID, challenge(keys, p.ID, view.Now()), nil
+	return p.PropertyID, newChallenge(keys, p.ID, view.Now()), nil
 }
 
-// Get finds a phone by its id.
+// Get returns the phone with an id.
 func Get(ctx context.Context, c *ent.Client, phoneID string) (*ent.Phone, error) {
 	p, err := c.Phone.Query().Where(entphone.ID(phoneID)).Only(ctx)
 	if ent.IsNotFound(err) {
@@ -109,13 +109,13 @@ func Get(ctx context.Context, c *ent.Client, phoneID string) (*ent.Phone, error)
 	return p, err
 }
 
-// Renew mints the next token of a phone.
+// Renew issues the next token of a phone.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
 	p, err := Get(tx.Context(), tx.Client, phoneID)
 	if err != nil {
 		return nil, err
 	}
-	key, at, err := possessed(keys, p.PropertyID, p.ID, smartkey.Renew, possession, tx.Now())
+	key, at, err := verifyPossession(keys, p.PropertyID, p.ID, smartkey.Renew, possession, tx.Now())
 	switch {
 	case err != nil:
 		return nil, err
@@ -124,10 +124,10 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	case at <= p.ChallengeAt:
 		return nil, errChallenge
 	case p.RevokedAt != nil:
-		return nil, errShut
+		return nil, errRevokedPhone
 	}
 	if p, err = tx.Phone.UpdateOne(p).SetChallengeAt(at).Save(tx.Context()); err != nil {
-		return nil, fmt.Errorf("note a challenge: %w", err)
+		return nil, fmt.Errorf("store the time of a challenge: %w", err)
 	}
 	return mint(tx, keys, p, key)
 }
@@ -151,7 +151,7 @@ func noAccess(tx *db.Tx, p *ent.Phone) error {
 	return errNoStay
 }
 
-// mint makes a token for what the phone's stay may open now.
+// mint issues a token for the doors that the phone's stay may open now.
 func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
@@ -169,21 +169,21 @@ func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (
 	if len(doors) == 0 {
 		return nil, errNoDoors
 	}
-	i, err := ensure(tx, keys, p.PropertyID)
+	i, err := loadOrCreate(tx, keys, p.PropertyID)
 	if err != nil {
 		return nil, err
 	}
-	status, err := i.status(p, g, ids)
+	status, err := i.statusIndex(p, g, ids)
 	if err != nil {
 		return nil, err
 	}
-	mints, err := i.issues()
+	mints, err := i.minter()
 	if err != nil {
 		return nil, err
 	}
 	token, err := mints.Mint(smartkey.Grant{
 		Subject: p.Subject, Audience: audience(p.PropertyID, doors), Doors: doorIDs(doors), Operations: []smartkey.Operation{smartkey.Unlock, smartkey.Check},
-		Start: begins(g, tx.Now()), End: g.NotAfter, Generation: uint64(i.row.Generation), StatusIndex: uint32(status.Number), Phone: key,
+		Start: tokenStart(g, tx.Now()), End: g.NotAfter, Generation: uint64(i.row.Generation), StatusIndex: uint32(status.Number), Phone: key,
 	}, tx.Now())
 	switch err {
 	case nil:
@@ -194,15 +194,15 @@ func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (
 	default:
 		return nil, fmt.Errorf("mint a token: %w", err)
 	}
-	if err := i.served(p, status, token.Expires); err != nil {
+	if err := i.recordToken(p, status, token.Expires); err != nil {
 		return nil, err
 	}
 	return &Key{token, doors}, nil
 }
 
-// begins is from when a token opens: not before the stay may enter, and a little before now where it may already. Bridges count
-// their clock's error against the bearer, and nobody can use a token before it is made.
-func begins(g *ent.Grant, now time.Time) time.Time {
+// tokenStart returns the start of a token's validity: the start of the stay or, if the stay has begun, a little before now.
+// Bridges count the uncertainty of their clock against the bearer, and a token cannot be used before it exists.
+func tokenStart(g *ent.Grant, now time.Time) time.Time {
 	if g.NotBefore.After(now) {
 		return g.NotBefore
 	}
@@ -229,7 +229,7 @@ func doorIDs(doors []KeyDoor) []smartkey.Door {
 	return out
 }
 
-// audience is the bridge where one drives all doors, else the site.
+// audience returns the bridge if one bridge drives all doors, otherwise the site.
 func audience(propertyID string, doors []KeyDoor) string {
 	for _, d := range doors {
 		if d.BridgeID != doors[0].BridgeID {
@@ -239,8 +239,8 @@ func audience(propertyID string, doors []KeyDoor) string {
 	return doors[0].BridgeID
 }
 
-// status is the index for a phone's next token: the one it has, unless what the stay may open has changed since.
-func (i *issuer) status(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
+// statusIndex returns the index for a phone's next token: the present one, unless the doors of the stay have changed.
+func (i *issuer) statusIndex(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
 	ctx := i.tx.Context()
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
 		entkeystatus.KeyGeneration(g.KeyGeneration), entkeystatus.RevokedAtIsNil()).Order(entkeystatus.ByID()).All(ctx)
@@ -252,7 +252,7 @@ func (i *issuer) status(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyS
 			return s, nil
 		}
 	}
-	number, err := i.number()
+	number, err := i.nextFreeIndex()
 	if err != nil {
 		return nil, err
 	}
@@ -264,8 +264,8 @@ func (i *issuer) status(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyS
 	return s, nil
 }
 
-// number takes the next index that no token bears.
-func (i *issuer) number() (int64, error) {
+// nextFreeIndex reserves the next index that no token uses.
+func (i *issuer) nextFreeIndex() (int64, error) {
 	next := i.row.NextNumber
 	for range smartkey.MaxStatusIndexes {
 		n := next % smartkey.MaxStatusIndexes
@@ -285,11 +285,12 @@ func (i *issuer) number() (int64, error) {
 	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; tokens of a day ago free theirs").Retry(time.Hour)
 }
 
-// served notes what tokens bear an index and until when, and publishes a longer list where bridges' would not reach it.
-func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
+// recordToken records which token uses an index and until when. It publishes a longer list if the list of the bridges would
+// end before the index.
+func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	ctx := i.tx.Context()
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {
-		return fmt.Errorf("note the end of a token: %w", err)
+		return fmt.Errorf("store the end of a token: %w", err)
 	}
 	listed, err := i.publish(false)
 	if err != nil {
@@ -297,9 +298,9 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	}
 	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.IDIn(s.LockIds...), entdoorrule.FloorGT(s.Generation)).IDs(ctx)
 	if err != nil {
-		return fmt.Errorf("look for doors that started anew: %w", err)
+		return fmt.Errorf("load restarted doors: %w", err)
 	}
-	next := inherits(s, i.row.LeastVersion, rules, i.tx.Now())
+	next := inheritEvidence(s, i.row.LeastVersion, rules, i.tx.Now())
 	u := i.tx.KeyStatus.UpdateOne(s).SetSince(next.since).SetCheckedIds(next.checked).SetOpenedIds(next.opened).SetGeneration(i.row.Generation).SetKeySetVersion(i.row.KeySetVersion)
 	if until.After(s.EndsAt) {
 		u.SetEndsAt(until)
@@ -308,11 +309,11 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 		u.SetListNumber(i.row.ListNumber)
 	}
 	if err := u.Exec(ctx); err != nil {
-		return fmt.Errorf("note a token: %w", err)
+		return fmt.Errorf("store the use of an index: %w", err)
 	}
 	err = i.tx.Grant.Update().Where(entgrant.ID(s.GrantID), entgrant.PropertyID(i.row.ID), entgrant.Keyed(false)).SetKeyed(true).Exec(ctx)
 	if err != nil {
-		return fmt.Errorf("note that a stay has a phone: %w", err)
+		return fmt.Errorf("record that a stay has a phone: %w", err)
 	}
 	if !listed {
 		return nil
@@ -320,37 +321,37 @@ func (i *issuer) served(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	return lock.WakeKeys(i.tx, i.row.ID)
 }
 
-// proven is what is noted of the tokens under an index: at which locks one was found good, which one opened, and from when on
-// what happens counts towards that.
-type proven struct {
+// evidence records, for the tokens of an index, at which locks a token was verified, which doors it opened, and since when
+// reports count.
+type evidence struct {
 	since           time.Time
 	checked, opened []string
 }
 
-// inherits is what the next token under an index inherits of those before. Nothing, if the phone held none that was good any
-// more, and nothing at locks that started anew since: what was done with those proves nothing of the new token, whenever it is
-// told. least is the least version of a key set whose tokens count.
-func inherits(s *ent.KeyStatus, least int64, anew []string, now time.Time) proven {
+// inheritEvidence returns the evidence that the next token of an index keeps. It keeps none if the phone had no valid token,
+// and none for restarted doors: the use of an old token proves nothing about the new one, whenever the bridge reports it.
+// least is the lowest version of a key set whose tokens count.
+func inheritEvidence(s *ent.KeyStatus, least int64, restarted []string, now time.Time) evidence {
 	if !s.EndsAt.After(now) || s.KeySetVersion < least {
-		return proven{since: now}
+		return evidence{since: now}
 	}
-	if len(anew) == 0 {
-		return proven{s.Since, s.CheckedIds, s.OpenedIds}
+	if len(restarted) == 0 {
+		return evidence{s.Since, s.CheckedIds, s.OpenedIds}
 	}
-	gone := func(lockID string) bool { return slices.Contains(anew, lockID) }
-	return proven{now, slices.DeleteFunc(slices.Clone(s.CheckedIds), gone), slices.DeleteFunc(slices.Clone(s.OpenedIds), gone)}
+	isRestarted := func(lockID string) bool { return slices.Contains(restarted, lockID) }
+	return evidence{now, slices.DeleteFunc(slices.Clone(s.CheckedIds), isRestarted), slices.DeleteFunc(slices.Clone(s.OpenedIds), isRestarted)}
 }
 
-// List is the phones of a stay, oldest first.
+// List returns the phones of a reservation, oldest first.
 func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
-	if err := exists(tx, propertyID, reservationID); err != nil {
+	if err := requireReservation(tx, propertyID, reservationID); err != nil {
 		return nil, err
 	}
 	return tx.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.ReservationID(reservationID)).
-		Order(entphone.ByID()).Limit(mostPhones).All(tx.Context())
+		Order(entphone.ByID()).Limit(maxPhones).All(tx.Context())
 }
 
-// Revoke shuts a phone of the property out.
+// Revoke revokes the access of a phone.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -360,7 +361,7 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 		return p, err
 	}
 	if p, err = tx.Phone.UpdateOne(p).SetRevokedAt(tx.Now()).Save(tx.Context()); err != nil {
-		return nil, fmt.Errorf("shut a phone out: %w", err)
+		return nil, fmt.Errorf("revoke a phone: %w", err)
 	}
 	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(p.ID)).IDs(tx.Context())
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Bearer is who shows a token. That the property's issuer made it is all that was verified: the bridge verifies the rest.
+// Bearer is a presented token. Only the property's signature was verified; the bridge verifies everything else.
 type Bearer struct {
 	smartkey.Token
-	PhoneID string // empty: the phone is not known any more
+	PhoneID string // empty: the phone no longer exists
 }
 
-// Identify opens a token as a courier does: to know whose bridges it may bother.
+// Identify parses a token and verifies its issuer, so that only the property's own bridges receive it.
 func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	propertyID, err := smartkey.ClaimedProperty(raw)
 	if err != nil {
@@ -53,7 +53,7 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	return b, nil
 }
 
-// Actor is the phone in the record of an opening.
+// Actor returns the phone's name in the records of door openings.
 func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"
@@ -63,7 +63,7 @@ func (b Bearer) Actor() string {
 
 var errDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
 
-// LockAt finds the lock of a door of the token.
+// LockAt returns the lock of one of the token's doors.
 func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (*ent.Lock, error) {
 	if !b.Opens(door) {
 		return nil, errDoor
@@ -74,7 +74,7 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 	}
 	locks, err := query.All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for a door: %w", err)
+		return nil, fmt.Errorf("load the locks of a token: %w", err)
 	}
 	for _, lk := range locks {
 		if DoorOf(lk) == door {
@@ -84,7 +84,7 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 	return nil, errDoor
 }
 
-// Store writes the use of a token down before it is sent. Whatever the presentation says, the bridge verifies it.
+// Store records the use of a token before it is sent to the bridge, which verifies the presentation.
 func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.Order, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.Order{}, err
@@ -93,7 +93,7 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	if proof.Operation == smartkey.Check {
 		operation = lock.SmartKeyCheck
 	}
-	grantID, err := b.grant(tx)
+	grantID, err := b.grantID(tx)
 	if err != nil {
 		return lock.Order{}, err
 	}
@@ -102,22 +102,22 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	return o, err
 }
 
-// ErrRevoked is the error of Store for a token whose stay has ended or changed since it was made.
-var ErrRevoked = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: the stay has ended or changed since this token was made; renew the SmartKey once and try again")
+// ErrRevoked is the error of Store for a token whose stay has ended or changed since the token was issued.
+var ErrRevoked = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: the stay has ended or changed since this token was issued; renew the SmartKey once and try again")
 
-// refuseRevoked refuses a token whose stay has ended or changed, from the commit of that change on. The bridge refuses it only
-// when the next status list has reached it.
+// refuseRevoked refuses a token whose stay has ended or changed, as soon as that change is committed. The bridge refuses the
+// token only after it has received the next status list.
 func (b Bearer) refuseRevoked(tx *db.Tx) error {
 	index := entkeystatus.Number(int64(b.StatusIndex))
 	revoked, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(b.Property), index, entkeystatus.RevokedAtNotNil(),
 		entkeystatus.EndsAtGT(tx.Now())).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("look for a revoked token: %w", err)
+		return fmt.Errorf("check for a revoked token: %w", err)
 	}
 	if revoked {
 		return ErrRevoked
 	}
-	outdated, err := over(tx, b.Property, index)
+	outdated, err := findOutdated(tx, b.Property, index)
 	if err != nil {
 		return err
 	}
@@ -127,8 +127,8 @@ func (b Bearer) refuseRevoked(tx *db.Tx) error {
 	return nil
 }
 
-// grant is the access of the stay whose phone it is, by id; empty: the phone is not known any more.
-func (b Bearer) grant(tx *db.Tx) (string, error) {
+// grantID returns the access grant of the phone's stay, or "" if the phone no longer exists.
+func (b Bearer) grantID(tx *db.Tx) (string, error) {
 	if b.PhoneID == "" {
 		return "", nil
 	}

@@ -16,28 +16,31 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// The steps of a rotation from A to B, docs/smartkey.md section 7: A and B are published, B becomes current, A leaves.
+// The steps of a rotation from key A to key B (docs/smartkey.md section 7): A and B are published, B becomes current, A is
+// removed.
 const (
-	// longestAway is for how long a bridge that does not say that it knows B is waited for: from when it was seen last, and
-	// from the announcement. After that its status list is too old to open by anyway, and with a newer one come newer keys.
-	longestAway = smartkey.DefaultMaxListAge
-	overlap     = smartkey.MaxLife + time.Minute // B is current: after this the last token of A is over
+	// maxOffline is how long a rotation waits for a bridge that has not confirmed B, counted from the bridge's last contact
+	// and from the announcement. After that the bridge's status list is too old to open a door, and the newer list comes with
+	// newer keys.
+	maxOffline = smartkey.DefaultMaxListAge
+	overlap    = smartkey.MaxLife + time.Minute // time from B becoming current until the last token of A expires
 )
 
-// renewKeysBefore is how long before its end an issuer key is replaced by itself.
+// renewKeysBefore is how long before its end the server replaces an issuer key automatically.
 const renewKeysBefore = 60 * 24 * time.Hour
 
-var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is being replaced already; that takes a day after every bridge knows the new one. If the old one may be known to others, replace it at once")
+var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is already being replaced, which takes a day after every bridge knows the new key. If the old key may be compromised, replace it at once")
 
-// Rotation says how far the replacement of an issuer key is.
+// Rotation is the state of the replacement of an issuer key.
 type Rotation struct {
 	Version int64
 	Current string // the id of the key that signs
 }
 
-// Rotate begins to replace a property's issuer key; atOnce does it in one step, after which the old key counts for nothing.
+// Rotate starts to replace a property's issuer key. With atOnce it replaces the key in one step, and everything signed with
+// the old key becomes invalid.
 func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rotation, error) {
-	i, err := ensure(tx, keys, propertyID)
+	i, err := loadOrCreate(tx, keys, propertyID)
 	if err != nil {
 		return Rotation{}, err
 	}
@@ -45,18 +48,18 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	if len(held) > 1 && !atOnce {
 		return Rotation{}, errRotating
 	}
-	_, signer, err := i.current()
+	_, signer, err := i.currentKey()
 	if err != nil {
 		return Rotation{}, err
 	}
-	next, _, err := i.draw()
+	next, _, err := i.generateKey()
 	if err != nil {
 		return Rotation{}, err
 	}
 	if atOnce {
-		err = i.atOnce(signer, next)
+		err = i.replaceAtOnce(signer, next)
 	} else {
-		err = i.sign(signer, held[0], next)
+		err = i.signKeySet(signer, held[0], next)
 	}
 	if err != nil {
 		return Rotation{}, err
@@ -67,14 +70,14 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	return i.rotation()
 }
 
-// atOnce replaces the key in one step. What was signed before counts for nothing: phones have to renew.
-func (i *issuer) atOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey) error {
-	if err := i.replace(func() error { return i.sign(signer, next) }); err != nil {
+// replaceAtOnce replaces the key in one step. Tokens of the old key become invalid, so phones have to renew.
+func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey) error {
+	if err := i.changeSigner(func() error { return i.signKeySet(signer, next) }); err != nil {
 		return err
 	}
 	var err error
 	if i.row, err = i.tx.Issuer.UpdateOne(i.row).SetLeastVersion(i.row.KeySetVersion).Save(i.tx.Context()); err != nil {
-		return fmt.Errorf("note that a key was replaced at once: %w", err)
+		return fmt.Errorf("record that a key was replaced at once: %w", err)
 	}
 	return nil
 }
@@ -84,8 +87,9 @@ func (i *issuer) rotation() (Rotation, error) {
 	return Rotation{i.row.KeySetVersion, KeyName(k.Key.KeyID())}, err
 }
 
-// replace changes who signs, has the new one sign the list, and forgets the private halves of keys that left.
-func (i *issuer) replace(change func() error) error {
+// changeSigner calls change, which changes the signing key, then signs the list with the new key and deletes the private
+// halves of removed keys.
+func (i *issuer) changeSigner(change func() error) error {
 	if err := change(); err != nil {
 		return err
 	}
@@ -98,28 +102,28 @@ func (i *issuer) replace(change func() error) error {
 	}
 	err := i.tx.IssuerKey.Update().Where(entissuerkey.PropertyID(i.row.ID), entissuerkey.KeyIDNotIn(kept...)).ClearSealed().Exec(i.tx.Context())
 	if err != nil {
-		return fmt.Errorf("forget a former issuer key: %w", err)
+		return fmt.Errorf("delete a former issuer key: %w", err)
 	}
 	return nil
 }
 
-// Follower is a bridge as far as a rotation waits for it.
+// Follower is a bridge that must confirm a new key before the rotation continues.
 type Follower struct {
-	Seen    *time.Time // last; nil: never yet
-	Version *int64     // of the key set that it said it holds; nil: it did not say; -1: it knows no SmartKeys
+	Seen    *time.Time // last contact; nil: never
+	Version *int64     // confirmed version of the key set; nil: not reported; -1: the bridge does not support SmartKeys
 }
 
-// Followed says whether a key that was announced with a version may sign: every bridge of the property has said that it knows
-// it, but for those that know no SmartKeys, never connected (they get the newest keys at enrolment, and the others as they
-// connect), or are away for so long that nobody waits for them. A greater version than any that was made here is of keys that
-// are not known here, as after a restore of an older database, and not of the new one.
+// Followed reports whether a key that was announced with a version may sign: every bridge of the property has confirmed it.
+// Bridges do not count if they do not support SmartKeys, have never connected (they receive the newest keys when they enrol
+// or connect), or have been offline for too long. A bridge with a greater version than any issued here, as after a restore of
+// an older database, has other keys and has not confirmed this one.
 func Followed(bridges []Follower, version int64, announced, now time.Time) bool {
-	if now.Sub(announced) >= longestAway {
+	if now.Sub(announced) >= maxOffline {
 		return true
 	}
 	for _, b := range bridges {
 		switch {
-		case b.Seen == nil, now.Sub(*b.Seen) >= longestAway, b.Version != nil && *b.Version < 0:
+		case b.Seen == nil, now.Sub(*b.Seen) >= maxOffline, b.Version != nil && *b.Version < 0:
 		case b.Version == nil, *b.Version != version:
 			return false
 		}
@@ -139,17 +143,17 @@ func (i *issuer) followers() ([]Follower, error) {
 	return out, nil
 }
 
-// step is the next one of a rotation, if its time has come.
+// step is the next step of a rotation.
 type step int
 
 const (
 	wait step = iota
 	begin
-	use  // the new key signs
-	drop // the old one leaves
+	use  // the new key starts to sign
+	drop // the old key is removed
 )
 
-func (i *issuer) next() (step, error) {
+func (i *issuer) nextStep() (step, error) {
 	held, now := i.set.Keys(), i.tx.Now()
 	if len(held) == 1 {
 		if now.Before(held[0].NotAfter.Add(-renewKeysBefore)) {
@@ -157,7 +161,7 @@ func (i *issuer) next() (step, error) {
 		}
 		return begin, nil
 	}
-	newest, err := i.newest(held)
+	newest, err := i.newestKey(held)
 	if err != nil {
 		return wait, err
 	}
@@ -174,9 +178,9 @@ func (i *issuer) next() (step, error) {
 	return use, nil
 }
 
-// proceed takes the next step of a rotation whose time has come.
-func (i *issuer) proceed() (moved bool, err error) {
-	next, err := i.next()
+// takeNextStep takes the next step of a rotation if it is due, and reports whether it did.
+func (i *issuer) takeNextStep() (moved bool, err error) {
+	next, err := i.nextStep()
 	if err != nil || next == wait {
 		return false, err
 	}
@@ -184,26 +188,26 @@ func (i *issuer) proceed() (moved bool, err error) {
 		_, err := Rotate(i.tx, i.keys, i.row.ID, false)
 		return true, err
 	}
-	_, signer, err := i.current()
+	_, signer, err := i.currentKey()
 	if err != nil {
 		return false, err
 	}
 	held := i.set.Keys()
-	newest, err := i.newest(held)
+	newest, err := i.newestKey(held)
 	if err != nil {
 		return false, err
 	}
 	if next == use {
-		return true, i.replace(func() error { return i.sign(signer, newest, held[0]) })
+		return true, i.changeSigner(func() error { return i.signKeySet(signer, newest, held[0]) })
 	}
-	return true, i.replace(func() error { return i.sign(signer, newest) })
+	return true, i.changeSigner(func() error { return i.signKeySet(signer, newest) })
 }
 
-// newest is the key of a set that was drawn last.
-func (i *issuer) newest(held []smartkey.IssuerKey) (smartkey.IssuerKey, error) {
+// newestKey returns the key of a set that was generated last.
+func (i *issuer) newestKey(held []smartkey.IssuerKey) (smartkey.IssuerKey, error) {
 	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID)).Order(ent.Desc(entissuerkey.FieldID)).First(i.tx.Context())
 	if err != nil {
-		return smartkey.IssuerKey{}, fmt.Errorf("look for the newest issuer key: %w", err)
+		return smartkey.IssuerKey{}, fmt.Errorf("load the newest issuer key: %w", err)
 	}
 	n := slices.IndexFunc(held, func(k smartkey.IssuerKey) bool { return k.Key.KeyID().String() == row.KeyID })
 	if n < 0 {

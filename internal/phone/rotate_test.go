@@ -32,7 +32,7 @@ func TestAnIssuerKeyIsReplacedStepByStep(t *testing.T) {
 		present, away := d.verifier(), d.verifier()
 		d.bridge("brg_here")
 		d.says("brg_here", 1)
-		first := present.current()
+		first := present.currentKey()
 		d.change(func(tx *db.Tx) error {
 			_, err := phone.Rotate(tx, d.keys, house, false)
 			return err
@@ -41,8 +41,8 @@ func TestAnIssuerKeyIsReplacedStepByStep(t *testing.T) {
 			t.Errorf("a second replacement meanwhile: %v", err)
 		}
 		present.follow()
-		if n := len(present.keys.Keys()); n != 2 || present.current() != first {
-			t.Fatalf("announced: %d keys, %s signs", n, present.current())
+		if n := len(present.keys.Keys()); n != 2 || present.currentKey() != first {
+			t.Fatalf("announced: %d keys, %s signs", n, present.currentKey())
 		}
 		d.pass(11 * time.Minute)
 		if d.reconcile() {
@@ -54,7 +54,7 @@ func TestAnIssuerKeyIsReplacedStepByStep(t *testing.T) {
 		}
 		d.reconcile()
 		present.follow()
-		second := present.current()
+		second := present.currentKey()
 		if n := len(present.keys.Keys()); n != 2 || second == first {
 			t.Fatalf("in use: %d keys, %s signs", n, second)
 		}
@@ -67,12 +67,12 @@ func TestAnIssuerKeyIsReplacedStepByStep(t *testing.T) {
 		d.pass(2 * time.Hour)
 		d.reconcile()
 		present.follow()
-		if n := len(present.keys.Keys()); n != 1 || present.current() != second {
-			t.Fatalf("at the end: %d keys, %s signs", n, present.current())
+		if n := len(present.keys.Keys()); n != 1 || present.currentKey() != second {
+			t.Fatalf("at the end: %d keys, %s signs", n, present.currentKey())
 		}
 		away.follow()
-		if away.current() != second || away.list.Number() != present.list.Number() {
-			t.Errorf("a verifier that was away: %s signs, list %d", away.current(), away.list.Number())
+		if away.currentKey() != second || away.list.Number() != present.list.Number() {
+			t.Errorf("a verifier that was away: %s signs, list %d", away.currentKey(), away.list.Number())
 		}
 		left := d.db.Read().IssuerKey.Query().Where(entissuerkey.PropertyID(house), entissuerkey.SealedNotNil()).AllX(t.Context())
 		if len(left) != 1 || left[0].KeyID != second {
@@ -121,19 +121,19 @@ func TestABridgeThatIsAwayHoldsARotationUpForFourDays(t *testing.T) {
 		d.bridge("brg_away")
 		d.says("brg_away", 1)
 		v := d.verifier()
-		first := v.current()
+		first := v.currentKey()
 		d.change(func(tx *db.Tx) error {
 			_, err := phone.Rotate(tx, d.keys, house, false)
 			return err
 		})
 		d.pass(95 * time.Hour)
 		d.reconcile() // a new list, as it is old
-		if v.follow(); v.current() != first {
+		if v.follow(); v.currentKey() != first {
 			t.Error("the new key signs although a bridge does not know it")
 		}
 		d.pass(time.Hour)
 		d.reconcile()
-		if v.follow(); v.current() == first {
+		if v.follow(); v.currentKey() == first {
 			t.Error("the new key waits for ever")
 		}
 	})

@@ -18,16 +18,16 @@ func TestWhatATokenInheritsOfThoseBefore(t *testing.T) {
 		ends  time.Duration // after noon
 		least int64
 		anew  []string
-		want  proven
+		want  evidence
 	}{
-		{"the former is good", time.Hour, 3, nil, proven{morning, both, a}},
-		{"it is over", 0, 3, nil, proven{since: noon}},
-		{"its key was replaced at once", time.Hour, 4, nil, proven{since: noon}},
-		{"a door started anew", time.Hour, 3, []string{"lck_a"}, proven{noon, []string{"lck_b"}, nil}},
-		{"the other did", time.Hour, 3, []string{"lck_b"}, proven{noon, a, a}},
+		{"the former is good", time.Hour, 3, nil, evidence{morning, both, a}},
+		{"it is over", 0, 3, nil, evidence{since: noon}},
+		{"its key was replaced at once", time.Hour, 4, nil, evidence{since: noon}},
+		{"a door started anew", time.Hour, 3, []string{"lck_a"}, evidence{noon, []string{"lck_b"}, nil}},
+		{"the other did", time.Hour, 3, []string{"lck_b"}, evidence{noon, a, a}},
 	} {
 		s := &ent.KeyStatus{KeySetVersion: 3, Since: morning, EndsAt: noon.Add(tc.ends), CheckedIds: slices.Clone(both), OpenedIds: slices.Clone(a)}
-		got := inherits(s, tc.least, tc.anew, noon)
+		got := inheritEvidence(s, tc.least, tc.anew, noon)
 		if !slices.Equal(got.checked, tc.want.checked) || !slices.Equal(got.opened, tc.want.opened) || !got.since.Equal(tc.want.since) {
 			t.Errorf("%s: %+v, want %+v", tc.what, got, tc.want)
 		}

@@ -19,10 +19,10 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// actorOf is a phone in the records of doors.
+// actorOf returns a phone's name in the records of doors.
 func actorOf(phoneID string) string { return lock.PhoneActor + phoneID }
 
-// Claim says of what bridges tell of SmartKeys whose phones they were, and of which access, as far as that is known here.
+// Claim adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
 func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
 	for i, h := range batch {
 		if h.Phone == "" {
@@ -43,14 +43,14 @@ func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
 	return nil
 }
 
-// mostGrants bounds how many former grants of a stay are looked at.
-const mostGrants = 20
+// maxGrants limits the former grants of a stay that are searched.
+const maxGrants = 20
 
-// grantAt is the access that a phone's stay had at an instant, by id: the last that had begun. Before the first there was
-// nothing to open with, so what is told of then is of the first, by a clock that is behind. Empty: the stay never had any.
+// grantAt returns the id of the latest grant of the phone's stay that had begun at a time. A report from before the first
+// grant has a wrong clock and counts for the first grant. It returns "" if the stay never had a grant.
 func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
 	grants, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.ReservationID(p.ReservationID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants).All(tx.Context())
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants).All(tx.Context())
 	if err != nil {
 		return "", fmt.Errorf("load the grants of a phone: %w", err)
 	}
@@ -63,17 +63,17 @@ func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
 	return found, nil
 }
 
-// byKey is the phone that enrolled last with a key; nil: none is known.
+// byKey returns the phone that enrolled last with a key, or nil.
 func byKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(keyID)).
 		Order(ent.Desc(entphone.FieldID)).First(view.Context())
 	if err != nil && !ent.IsNotFound(err) {
-		return nil, fmt.Errorf("look for a phone: %w", err)
+		return nil, fmt.Errorf("load a phone: %w", err)
 	}
 	return p, nil
 }
 
-// Happened notes which doors SmartKeys opened, of what a bridge told and [Claim] said whose it was.
+// Happened records which doors SmartKeys opened, from a bridge's reports that [Claim] completed.
 func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.Happened) error {
 	for _, h := range batch {
 		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActor)
@@ -82,58 +82,59 @@ func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.Happened) err
 		}
 		lk, err := lock.AtAddress(tx.Context(), tx.Client, propertyID, bridgeID, h.Address)
 		if fault.Has(err, fault.LockNotFound) {
-			continue // it is gone
+			continue // the lock was removed
 		}
 		if err != nil {
-			return fmt.Errorf("look for a lock that was opened: %w", err)
+			return fmt.Errorf("load an opened lock: %w", err)
 		}
-		if err := note(tx, propertyID, phoneID, lk.ID, h.At(tx.Now()), true); err != nil {
+		if err := recordUse(tx, propertyID, phoneID, lk.ID, h.At(tx.Now()), true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Acted notes what a bridge found of the SmartKey of an act, and whether the door was opened with it.
+// Acted records the result of an unlock command with a SmartKey.
 func Acted(tx *db.Tx, propertyID, actID, reason string) error {
 	if reason != string(smartkey.OK) {
 		return nil
 	}
 	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(tx.Context())
 	if err != nil {
-		return fmt.Errorf("load the act of a SmartKey: %w", err)
+		return fmt.Errorf("load the command of a SmartKey: %w", err)
 	}
 	phoneID, ours := strings.CutPrefix(a.Actor, lock.PhoneActor)
 	if !ours {
 		return nil
 	}
-	return note(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.ActDone)
+	return recordUse(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.ActDone)
 }
 
-// note notes on what a phone holds now that it was found good at a lock, and opened it, if it held it when that was.
-func note(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, opened bool) error {
+// recordUse records that the phone's present token was verified at a lock, and whether it opened the door. It ignores a use
+// from before the phone had this token.
+func recordUse(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, opened bool) error {
 	ctx := tx.Context()
 	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(phoneID),
 		entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()), entkeystatus.SinceLTE(at)).All(ctx)
 	if err != nil {
-		return fmt.Errorf("load what a phone holds: %w", err)
+		return fmt.Errorf("load the tokens of a phone: %w", err)
 	}
 	for _, s := range held {
-		checked, used := with(s.CheckedIds, lockID), s.OpenedIds
+		checked, used := addOnce(s.CheckedIds, lockID), s.OpenedIds
 		if opened {
-			used = with(used, lockID)
+			used = addOnce(used, lockID)
 		}
 		if !slices.Contains(s.LockIds, lockID) || len(checked) == len(s.CheckedIds) && len(used) == len(s.OpenedIds) {
 			continue
 		}
 		if err := tx.KeyStatus.UpdateOne(s).SetCheckedIds(checked).SetOpenedIds(used).Exec(ctx); err != nil {
-			return fmt.Errorf("note the use of a token: %w", err)
+			return fmt.Errorf("record the use of a token: %w", err)
 		}
 	}
 	return nil
 }
 
-func with(ids []string, id string) []string {
+func addOnce(ids []string, id string) []string {
 	if slices.Contains(ids, id) {
 		return ids
 	}

@@ -45,7 +45,7 @@ var acrossProperties = map[string]string{
 	"phone.BehindBridges":          sweep,
 	"phone.Get":                    secret,
 	"phone.Sweep":                  sweep,
-	"phone.find":                   secret,
+	"phone.findLink":               secret,
 	"phone.sweepLinks":             sweep,
 	"reservation.Expect":           sweep,
 	"reservation.ForgetChanges":    sweep,
