@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/connlimit"
 )
 
-// clientAddr returns the address of the client: that of the connection, or, when a trusted
-// proxy made the connection, the last address in X-Forwarded-For that is no trusted proxy
-// itself. What stands left of it was written by the client and proves nothing.
+// clientAddr returns the address of the client: the address of the connection or, if a trusted proxy made the
+// connection, the last address in X-Forwarded-For that is not a trusted proxy. The client can write the entries to the
+// left of it, so they are not trusted.
 func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix) netip.Addr {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
@@ -33,7 +33,7 @@ func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix)
 		addr = ap.Addr().Unmap()
 	}
 	hops := strings.Split(strings.Join(forwarded, ","), ",")
-	for i := len(hops) - 1; i >= 0 && within(addr, trusted); i-- {
+	for i := len(hops) - 1; i >= 0 && isInPrefixes(addr, trusted); i-- {
 		next, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
 		if err != nil {
 			break
@@ -43,7 +43,7 @@ func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix)
 	return addr
 }
 
-func within(a netip.Addr, list []netip.Prefix) bool {
+func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	for _, p := range list {
 		if p.Contains(a) {
 			return true
@@ -52,5 +52,5 @@ func within(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// network is what one client controls: an IPv4 address or a /64 of IPv6.
-func network(a netip.Addr) string { return connlimit.Network(a).String() }
+// clientNetwork returns what one client controls: an IPv4 address or a /64 of IPv6.
+func clientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

@@ -29,9 +29,9 @@ func TestClientAddr(t *testing.T) {
 		{"no header", tcp("10.1.1.1:1"), nil, "10.1.1.1"},
 		{"IPv6", tcp("[fd00::1]:1"), []string{"2001:db8::9"}, "2001:db8::9"},
 		{"mapped", tcp("[::ffff:203.0.113.7]:1"), nil, "203.0.113.7"},
-		{"over HTTP", address("203.0.113.7:1"), nil, "203.0.113.7"},
+		{"over HTTP", remoteAddr("203.0.113.7:1"), nil, "203.0.113.7"},
 		{"unix", &net.UnixAddr{Name: "x", Net: "unix"}, []string{"1.1.1.1"}, "invalid IP"},
-		{"unknown", address("pipe"), nil, "invalid IP"},
+		{"unknown", remoteAddr("pipe"), nil, "invalid IP"},
 	} {
 		ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: c.peer})
 		if got := clientAddr(ctx, c.forwarded, trusted).String(); got != c.want {
@@ -45,7 +45,7 @@ func TestClientAddr(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	for in, want := range map[string]string{"203.0.113.7": "203.0.113.7/32", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64"} {
-		if got := network(netip.MustParseAddr(in)); got != want {
+		if got := clientNetwork(netip.MustParseAddr(in)); got != want {
 			t.Errorf("network(%s) = %s, want %s", in, got, want)
 		}
 	}

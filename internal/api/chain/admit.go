@@ -11,86 +11,86 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// admission is what every call, unary or stream, must pass before its message is read.
-var admission = []func(*Chain, context.Context, *Call) error{
-	(*Chain).address,
-	(*Chain).route,
+// admissionSteps are the checks that every call, unary or stream, passes before the server reads its message.
+var admissionSteps = []func(*Chain, context.Context, *Call) error{
+	(*Chain).setClientAddress,
+	(*Chain).requireKnownMethod,
 	(*Chain).authenticate,
 	(*Chain).limit,
 	(*Chain).authorize,
-	(*Chain).takeKey,
+	(*Chain).readIdempotencyKey,
 }
 
-// Admit judges a call by its headers alone, before a byte of its message is read: the context holds its metadata, its peer
-// and its protocol. Pass the context that it returns to Unary or Stream. They take the verdict from there, so that nothing is
-// authenticated or counted twice, and a refused call is answered, logged and counted as any other. End the call when it is
-// over.
+// Admit decides by the headers alone whether to accept a call, before the server reads its message. The context holds
+// the metadata, the peer and the protocol of the call. The caller passes the returned context to Unary or Stream, which
+// take over the decision: nothing is authenticated or counted twice, and a refused call is answered, logged and counted
+// like any other. The caller calls [Call.End] when the call is over.
 func (c *Chain) Admit(ctx context.Context, fullMethod string) (context.Context, *Call) {
 	call := c.newCall(ctx, fullMethod)
 	ctx = context.WithValue(ctx, callKey{}, call)
 	limited, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	c.judge(limited, call)
-	if call.wrong == nil {
-		call.slot, call.wrong = c.awaited.take(call)
+	c.runAdmission(limited, call)
+	if call.refusal == nil {
+		call.releaseSlot, call.refusal = c.unfinished.acquire(call)
 	}
-	call.spent = time.Since(call.started)
+	call.admissionTime = time.Since(call.started)
 	return ctx, call
 }
 
-// judge runs the admission once.
-func (c *Chain) judge(ctx context.Context, call *Call) {
+// runAdmission runs the admission steps and stores the first error as the call's refusal.
+func (c *Chain) runAdmission(ctx context.Context, call *Call) {
 	defer func() {
 		if p := recover(); p != nil {
-			call.wrong = c.panicked(ctx, call, p)
+			call.refusal = c.panicError(ctx, call, p)
 		}
 	}()
-	call.judged = true
-	for _, step := range admission {
-		if call.wrong = step(c, ctx, call); call.wrong != nil {
+	call.admissionDone = true
+	for _, step := range admissionSteps {
+		if call.refusal = step(c, ctx, call); call.refusal != nil {
 			return
 		}
 	}
 }
 
-// Refused reports whether the call was refused, so that its message is not worth reading.
-func (call *Call) Refused() bool { return call.wrong != nil }
+// Refused reports whether the call was refused. The message of a refused call need not be read.
+func (call *Call) Refused() bool { return call.refusal != nil }
 
 // Fail refuses an admitted call whose message cannot be read.
 func (call *Call) Fail(err error) {
-	if call.wrong == nil {
-		call.wrong = err
+	if call.refusal == nil {
+		call.refusal = err
 	}
 }
 
-// End gives back what the call holds. It may be called more than once.
+// End releases what the call holds. It may be called more than once.
 func (call *Call) End() {
-	call.arrived()
-	call.decoded()
+	call.releaseArrivalSlot()
+	call.releaseMemory()
 }
 
-// arrived gives back the place of a call whose message was awaited.
-func (call *Call) arrived() {
-	if call.slot != nil {
-		call.slot()
-		call.slot = nil
+// releaseArrivalSlot counts the message of the call as arrived: see [unfinishedCalls].
+func (call *Call) releaseArrivalSlot() {
+	if call.releaseSlot != nil {
+		call.releaseSlot()
+		call.releaseSlot = nil
 	}
 }
 
-// inside returns the context that the handler of an admitted call gets.
-func (call *Call) inside(ctx context.Context) context.Context {
-	if call.who.Kind != "" {
-		ctx = actor.With(ctx, call.who)
+// handlerContext returns the context for the handler, with the actor and the idempotency key.
+func (call *Call) handlerContext(ctx context.Context) context.Context {
+	if call.actor.Kind != "" {
+		ctx = actor.With(ctx, call.actor)
 	}
-	if call.key != "" {
-		ctx = WithIdempotencyKey(ctx, call.key)
+	if call.idempotencyKey != "" {
+		ctx = WithIdempotencyKey(ctx, call.idempotencyKey)
 	}
 	return ctx
 }
 
-// route refuses methods that nobody offers. Their callers are counted by address: no credential is asked for yet.
-func (c *Chain) route(ctx context.Context, call *Call) error {
-	if call.method != nobody {
+// requireKnownMethod refuses unknown methods. It counts their callers by address, because no credential is checked yet.
+func (c *Chain) requireKnownMethod(ctx context.Context, call *Call) error {
+	if call.method != unknownMethod {
 		return nil
 	}
 	if err := c.limit(ctx, call); err != nil {
@@ -99,18 +99,18 @@ func (c *Chain) route(ctx context.Context, call *Call) error {
 	return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no method %s", call.Method)
 }
 
-// maxMethod is how many bytes are kept of the name of a method that nobody offers: it is logged and said back.
-const maxMethod = 200
+// maxMethodName bounds the bytes of an unknown method's name that are logged and repeated in the answer.
+const maxMethodName = 200
 
-// shown is a name of a caller's own making as it may be written down.
-func shown(method string) string {
-	if len(method) <= maxMethod {
+// printableMethod makes the name of an unknown method safe for logs and answers.
+func printableMethod(method string) string {
+	if len(method) <= maxMethodName {
 		return strings.ToValidUTF8(method, "\uFFFD")
 	}
-	return strings.ToValidUTF8(method[:maxMethod], "\uFFFD") + "…"
+	return strings.ToValidUTF8(method[:maxMethodName], "\uFFFD") + "…"
 }
 
-func (c *Chain) address(ctx context.Context, call *Call) error {
+func (c *Chain) setClientAddress(ctx context.Context, call *Call) error {
 	call.Client = clientAddr(ctx, call.md[HeaderForwardedFor], c.proxies)
 	return nil
 }
@@ -127,18 +127,18 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 		if spent := c.limit(ctx, call); spent != nil {
 			return spent
 		}
-		return refusal(f, call.method.area, call.credentials(ctx))
+		return withCredentialHint(f, call.method.area, call.credentials(ctx))
 	}
 	if err != nil {
 		return err
 	}
-	call.who = a
+	call.actor = a
 	return nil
 }
 
-// limit counts calls: those of an integration by integration; those of staff, their scripts and operators by token, with a
-// wider budget; those that need no credential by address; and by address, but apart, refused ones, which may be guesses: a
-// script with a dead token must not use up the budget of the guests who share its address.
+// limit counts the call against a rate limit: per integration; per token for staff, scripts and operators, with a
+// higher limit; per address for calls without a credential. Refused calls, which may be guesses, have a separate count
+// per address: a script with an expired token must not use up the limit of the guests who share its address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil
@@ -148,15 +148,15 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 		l = c.batches
 	}
 	var subject string
-	switch known := call.who.Kind != ""; {
-	case call.who.Kind == actor.Integration:
-		subject = call.who.Subject()
-	case known && call.who.TokenID != "":
-		l, subject = c.tokens, call.who.TokenID
+	switch known := call.actor.Kind != ""; {
+	case call.actor.Kind == actor.Integration:
+		subject = call.actor.Subject()
+	case known && call.actor.TokenID != "":
+		l, subject = c.tokens, call.actor.TokenID
 	case !known && call.Client.IsValid() && call.method.access.GetAnonymous():
-		subject = "address:" + network(call.Client)
+		subject = "address:" + clientNetwork(call.Client)
 	case !known && call.Client.IsValid():
-		subject = "refused:" + network(call.Client)
+		subject = "refused:" + clientNetwork(call.Client)
 	default:
 		return nil
 	}
@@ -164,7 +164,7 @@ func (c *Chain) limit(_ context.Context, call *Call) error {
 }
 
 func (c *Chain) authorize(_ context.Context, call *Call) error {
-	a, rule := call.who, call.method.access
+	a, rule := call.actor, call.method.access
 	if a.Kind == "" || rule == nil {
 		return nil
 	}

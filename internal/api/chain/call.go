@@ -37,10 +37,10 @@ var Outgoing = [...]string{
 	"etag", "deprecation", "sunset", "link", "www-authenticate",
 }
 
-// passed are the headers that handlers may read from their incoming metadata.
-var passed = [...]string{"if-match", "accept-language"}
+// handlerHeaders are the headers that handlers can read from the incoming metadata.
+var handlerHeaders = [...]string{"if-match", "accept-language"}
 
-// Protocol names how a call came in.
+// Protocol is the protocol of a call.
 type Protocol string
 
 // The protocols of the API.
@@ -52,90 +52,90 @@ const (
 
 type protocolKey struct{}
 
-// WithProtocol marks the calls of a context as brought by another protocol than gRPC.
+// WithProtocol marks calls under the context as made over a protocol other than gRPC.
 func WithProtocol(ctx context.Context, p Protocol) context.Context {
 	return context.WithValue(ctx, protocolKey{}, p)
 }
 
-// Credentials are what a caller showed. Empty fields were not sent.
+// Credentials are the credentials in a call's headers. A field is empty if its header was not sent.
 type Credentials struct {
 	ClientToken string
 	AccessToken string
 	APIKey      string
 	Bearer      string // of Authorization: Bearer
-	UnixSocket  bool   // the call came over a Unix socket of ours
+	UnixSocket  bool   // the call came over the operators' Unix socket
 }
 
-// Call is what the chain knows of one call.
+// Call is the state of one call in the chain.
 type Call struct {
 	RequestID string
-	Method    string // of one that nobody offers, the beginning
+	Method    string // full name; shortened if the method is unknown
 	Protocol  Protocol
-	Client    netip.Addr // as far as trusted proxies say; zero over a Unix socket
+	Client    netip.Addr // see clientAddr; zero over a Unix socket
 
-	chain   *Chain
-	method  *method
-	started time.Time   // when it arrived
-	working time.Time   // as started, but for the time that its message took to arrive
-	md      metadata.MD // incoming
-	header  metadata.MD // outgoing, sent with the answer
+	chain       *Chain
+	method      *method
+	started     time.Time   // when the call arrived
+	workStarted time.Time   // started, plus the time that the message took to arrive
+	md          metadata.MD // incoming
+	header      metadata.MD // outgoing, sent with the answer
 
-	// What the admission found.
-	judged bool
-	spent  time.Duration // by the admission, if it came before the message
-	who    actor.Actor   // once authenticated
-	key    string        // the Idempotency-Key
-	wrong  error         // why the call is refused; see also Fail
+	// Set by the admission.
+	admissionDone  bool
+	admissionTime  time.Duration // duration of the admission, if it ran before the message arrived
+	actor          actor.Actor   // zero until authenticated
+	idempotencyKey string        // value of Idempotency-Key
+	refusal        error         // why the call is refused; nil if it is admitted
 
-	begun bool   // Unary or Stream runs the call
-	slot  func() // gives back the place of a call whose message is awaited; nil: it has none
-	room  int64  // what the call holds of Chain.decoding
+	running     bool   // Unary or Stream has started the call
+	releaseSlot func() // nil if the call is not counted as unfinished
+	reserved    int64  // bytes held of Chain.decodeMemory
 }
 
 type callKey struct{}
 
-// From returns the call of a context, nil outside of one.
+// From returns the call of a context, or nil.
 func From(ctx context.Context) *Call {
 	c, _ := ctx.Value(callKey{}).(*Call)
 	return c
 }
 
-// Until is the moment by which something that a call asks for must be done: most after the call arrived, or the call's own
-// deadline, whichever is earlier. What the call waits for meanwhile does not move it.
-func Until(ctx context.Context, most time.Duration) time.Time {
+// Until returns the deadline of an action that a call requests: limit after the call arrived, or the call's own
+// deadline if that is earlier. Time that the call spends waiting does not extend it.
+func Until(ctx context.Context, limit time.Duration) time.Time {
 	arrived := time.Now()
 	if call := From(ctx); call != nil {
 		arrived = call.started
 	}
-	until := arrived.Add(most)
+	until := arrived.Add(limit)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
 		return deadline
 	}
 	return until
 }
 
-// IdempotencyKey returns the key that the caller sent with a call, "" when none.
+// IdempotencyKey returns the idempotency key of the call, or "".
 func IdempotencyKey(ctx context.Context) string {
 	key, _ := ctx.Value(idempotencyKey{}).(string)
 	return key
 }
 
-// WithIdempotencyKey says which key a call came with; it was checked to be one.
+// WithIdempotencyKey returns a context with the idempotency key of a call. The key must be validated already.
 func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, key)
 }
 
 type idempotencyKey struct{}
 
-// NewRequestID returns the id that a caller sent when it is a sane one, else a new one.
+// NewRequestID returns the request id that the caller sent if it is valid, and otherwise a new one.
 func NewRequestID(sent string) string {
-	if saneRequestID(sent) {
+	if isValidRequestID(sent) {
 		return sent
 	}
 	return id.New(id.Request)
 }
 
-func saneRequestID(s string) bool {
+func isValidRequestID(s string) bool {
 	if len(s) == 0 || len(s) > 128 {
 		return false
 	}
@@ -148,16 +148,16 @@ func saneRequestID(s string) bool {
 	return true
 }
 
-// newCall makes the call of a context, which holds the metadata, the peer and the protocol.
+// newCall creates the call of a context that holds the metadata, the peer and the protocol.
 func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	md, _ := metadata.FromIncomingContext(ctx)
 	call := &Call{
-		RequestID: NewRequestID(one(md, HeaderRequestID)),
+		RequestID: NewRequestID(singleValue(md, HeaderRequestID)),
 		Method:    fullMethod, Protocol: GRPC,
-		chain: c, method: c.method(fullMethod), started: time.Now(), md: md,
+		chain: c, method: c.findMethod(fullMethod), started: time.Now(), md: md,
 	}
-	if call.method == nobody {
-		call.Method = shown(fullMethod)
+	if call.method == unknownMethod {
+		call.Method = printableMethod(fullMethod)
 	}
 	if p, ok := ctx.Value(protocolKey{}).(Protocol); ok {
 		call.Protocol = p
@@ -166,25 +166,26 @@ func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	return call
 }
 
-// begin returns the call that was admitted in a context, or makes one, and the context it runs in.
-func (c *Chain) begin(ctx context.Context, fullMethod string) (context.Context, *Call) {
+// startCall starts the call that was admitted in the context. Without one, it creates a call and adds it to the
+// context.
+func (c *Chain) startCall(ctx context.Context, fullMethod string) (context.Context, *Call) {
 	call := From(ctx)
-	if call == nil || call.begun || call.chain != c || call.method != c.method(fullMethod) {
+	if call == nil || call.running || call.chain != c || call.method != c.findMethod(fullMethod) {
 		call = c.newCall(ctx, fullMethod)
 		ctx = context.WithValue(ctx, callKey{}, call)
 	}
-	call.begun = true
-	call.working = time.Now().Add(-call.spent)
+	call.running = true
+	call.workStarted = time.Now().Add(-call.admissionTime)
 	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		ctx = metadata.NewIncomingContext(ctx, only(md))
+		ctx = metadata.NewIncomingContext(ctx, handlerMetadata(md))
 	}
 	return ctx, call
 }
 
-// only keeps the metadata that handlers may see.
-func only(md metadata.MD) metadata.MD {
+// handlerMetadata returns only the metadata that handlers can read.
+func handlerMetadata(md metadata.MD) metadata.MD {
 	var kept metadata.MD
-	for _, k := range passed {
+	for _, k := range handlerHeaders {
 		if v := md[k]; len(v) > 0 {
 			if kept == nil {
 				kept = metadata.MD{}
@@ -195,8 +196,8 @@ func only(md metadata.MD) metadata.MD {
 	return kept
 }
 
-// one returns the only value of a header; a header sent twice is as good as none.
-func one(md metadata.MD, name string) string {
+// singleValue returns the value of a header, or "" if the header was sent more than once.
+func singleValue(md metadata.MD, name string) string {
 	if v := md[name]; len(v) == 1 {
 		return v[0]
 	}
@@ -205,11 +206,11 @@ func one(md metadata.MD, name string) string {
 
 func (call *Call) credentials(ctx context.Context) Credentials {
 	cr := Credentials{
-		ClientToken: one(call.md, "client-token"),
-		AccessToken: one(call.md, "access-token"),
-		APIKey:      one(call.md, "api-key"),
+		ClientToken: singleValue(call.md, "client-token"),
+		AccessToken: singleValue(call.md, "access-token"),
+		APIKey:      singleValue(call.md, "api-key"),
 	}
-	if scheme, token, ok := strings.Cut(one(call.md, "authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
+	if scheme, token, ok := strings.Cut(singleValue(call.md, "authorization"), " "); ok && strings.EqualFold(scheme, "bearer") {
 		cr.Bearer = strings.TrimSpace(token)
 	}
 	if p, ok := peer.FromContext(ctx); ok {
@@ -218,23 +219,23 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 	return cr
 }
 
-// maxKey is the longest Idempotency-Key.
-const maxKey = 255
+// maxIdempotencyKey is the maximum length of an Idempotency-Key.
+const maxIdempotencyKey = 255
 
-// takeKey takes the Idempotency-Key of a call that changes something.
-func (c *Chain) takeKey(_ context.Context, call *Call) error {
+// readIdempotencyKey validates and stores the Idempotency-Key of a call that changes something.
+func (c *Chain) readIdempotencyKey(_ context.Context, call *Call) error {
 	values := call.md[HeaderIdempotencyKey]
 	if len(values) == 0 || !call.method.access.GetMutates() {
 		return nil
 	}
 	key := values[0]
-	ok := len(values) == 1 && len(key) > 0 && len(key) <= maxKey
+	ok := len(values) == 1 && len(key) > 0 && len(key) <= maxIdempotencyKey
 	for i := range len(key) {
 		ok = ok && key[i] > ' ' && key[i] < 0x7f
 	}
 	if !ok {
-		return fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without blanks"})
+		return fault.Fields(fault.Field{Path: "Idempotency-Key", Reason: fault.BadFormat, Message: "must be sent once, as 1 to 255 printable ASCII characters without spaces"})
 	}
-	call.key = key
+	call.idempotencyKey = key
 	return nil
 }

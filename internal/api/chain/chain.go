@@ -1,8 +1,6 @@
-// Package chain is what every call passes on its way in and out, whichever protocol brought
-// it: request id, recovery from panics, access log and metrics, the client's address, a
-// deadline, authentication, limits, authorization, validation, and one mapping of errors.
-// The gRPC server, the in-process connection behind REST and the Connect handlers all run
-// this one list.
+// Package chain handles what is common to all calls of the API, over every protocol: request id, recovery from panics,
+// access log and metrics, the client's address, deadline, authentication, rate limits, authorization, validation and
+// error mapping. The gRPC server, the in-process connection for REST and the Connect handlers all run the same chain.
 package chain
 
 import (
@@ -27,18 +25,18 @@ import (
 // Defaults of [Config].
 const (
 	DefaultDeadline = 30 * time.Second
-	MaxRequestBytes = 1 << 20 // of every call, REST bodies included
-	// MaxReceiveBytes is what gRPC and Connect still take in of a message, so that one a little over MaxRequestBytes is
-	// refused by the chain, with a reason. The gRPC server refuses a larger one unread, by its code alone.
+	MaxRequestBytes = 1 << 20 // of every call, including REST bodies
+	// MaxReceiveBytes is the message size up to which gRPC and Connect receive a message. It exceeds MaxRequestBytes so
+	// that the chain can refuse a slightly larger message with a reason. The gRPC server refuses larger messages with a
+	// status code only.
 	MaxReceiveBytes = MaxRequestBytes + MaxRequestBytes/4
 )
 
-// Authenticator turns the credentials of a call into an actor, or returns a fault of kind
-// Unauthenticated. There is one for each area of the API; a credential of another area is
-// none.
+// Authenticator turns the credentials of a call into an actor, or returns a fault of kind Unauthenticated. Each area of
+// the API has its own authenticator, which refuses the credentials of other areas.
 type Authenticator func(ctx context.Context, c Credentials) (actor.Actor, error)
 
-// Config is what a chain needs to know. Logger and Registerer are required.
+// Config configures a chain. Logger and Registerer are required.
 type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -49,54 +47,53 @@ type Config struct {
 	// Public names services that need no credential and have no access rule, such as
 	// "grpc.health.v1.Health".
 	Public []string
-	// Own names, by full method, the request field whose content the method's handler
-	// validates with [Violations], because it depends on what is stored.
+	// Own maps a full method name to the request field that the method's handler validates
+	// with [Violations], because validation depends on stored data.
 	Own map[string]string
-	// Static finds, by full method, what is wrong with a request whatever is stored and the proto cannot say, so that one
-	// answer names it beside the broken rules of the proto. It is also told of requests that break those.
+	// Static maps a full method name to additional validation that needs no stored data but that the proto's rules cannot
+	// express. One answer lists its violations together with those of the proto's rules. It also runs if those rules are
+	// violated.
 	Static map[string]func(proto.Message) []fault.Field
-	// Exact names the proto packages whose JSON callers may send fields alone: a name that is none is refused. Elsewhere it
-	// is ignored.
+	// Exact lists the proto packages in which an unknown field in JSON is an error. Other packages ignore unknown fields.
 	Exact []string
-	// Explain gives a fault to errors of the storage that reach the chain without one; nil for none.
+	// Explain turns a storage error that has no fault into one; optional.
 	Explain func(error) error
-	// Inner runs last, right around the handler of a unary call; nil for none.
+	// Inner is the innermost interceptor of unary calls; optional.
 	Inner grpc.UnaryServerInterceptor
-	// TrustedProxies may say in X-Forwarded-For who called them.
+	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Deadline caps every unary call; zero: DefaultDeadline.
+	// Deadline is the maximum duration of a unary call; zero: DefaultDeadline.
 	Deadline time.Duration
-	// Arrival caps how long the message of a unary gRPC call may take to arrive; zero: MaxArrival.
+	// Arrival is the maximum time that the message of a unary gRPC call may take to arrive; zero: MaxArrival.
 	Arrival time.Duration
 	Limits  Limits
 }
 
 // Chain runs every call. It is safe for concurrent use once all services are registered.
 type Chain struct {
-	log      *slog.Logger
-	clock    clock.Clock
-	auth     map[string]Authenticator
-	public   map[string]bool
-	own      map[string]string
-	static   map[string]func(proto.Message) []fault.Field
-	exact    []string
-	storage  func(error) error
-	inner    grpc.UnaryServerInterceptor
-	proxies  []netip.Prefix
-	deadline time.Duration
-	arrival  time.Duration // of the message of a unary gRPC call
-	calls    *limiter
-	batches  *limiter
-	tokens   *limiter
-	awaited  *awaited
-	decoding *semaphore.Weighted
-	metrics  *metrics
-	rules    protovalidate.Validator
-	methods  map[string]*method
+	log            *slog.Logger
+	clock          clock.Clock
+	auth           map[string]Authenticator
+	public         map[string]bool
+	handlerFields  map[string]string
+	static         map[string]func(proto.Message) []fault.Field
+	strictPackages []string
+	explainStorage func(error) error
+	inner          grpc.UnaryServerInterceptor
+	proxies        []netip.Prefix
+	deadline       time.Duration
+	arrival        time.Duration // of the message of a unary gRPC call
+	calls          *limiter
+	batches        *limiter
+	tokens         *limiter
+	unfinished     *unfinishedCalls
+	decodeMemory   *semaphore.Weighted
+	metrics        *metrics
+	rules          protovalidate.Validator
+	methods        map[string]*method
 }
 
-// New makes a chain. It fails when its metrics are registered already or a limit makes no
-// sense.
+// New creates a chain. It fails if the metrics are already registered.
 func New(cfg Config) (*Chain, error) {
 	if cfg.Logger == nil || cfg.Registerer == nil {
 		return nil, errors.New("chain: Logger and Registerer are required")
@@ -110,13 +107,13 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, own: cfg.Own, static: cfg.Static, exact: cfg.Exact, storage: cfg.Explain, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.Own, static: cfg.Static, strictPackages: cfg.Exact, explainStorage: cfg.Explain, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m, rules: rules,
 		public: map[string]bool{}, methods: map[string]*method{},
-		calls:   newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
-		batches: newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),
-		tokens:  newLimiter("calls", cfg.Limits.TokenPerMinute, cfg.Limits.TokenBurst),
-		awaited: &awaited{by: map[string]int{}}, decoding: semaphore.NewWeighted(decodingBytes),
+		calls:      newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
+		batches:    newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),
+		tokens:     newLimiter("calls", cfg.Limits.TokenPerMinute, cfg.Limits.TokenBurst),
+		unfinished: &unfinishedCalls{byNetwork: map[string]int{}}, decodeMemory: semaphore.NewWeighted(decodeMemoryBytes),
 	}
 	if c.clock == nil {
 		c.clock = clock.System

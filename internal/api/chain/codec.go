@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// codec reads and writes messages as gRPC does, but leaves a message that comes in encoded, for the chain to decode: gRPC
-// itself would decode whatever is sent, and refuse what it cannot decode without a reason.
+// codec reads and writes messages like gRPC's own codec, but leaves a received message encoded. The chain decodes it
+// later, because gRPC decodes without limits on lists and refuses an invalid message without a reason.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
@@ -33,7 +33,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// encoded is a message as it came over the wire.
+// encoded is a message as received.
 type encoded struct{ data mem.BufferSlice }
 
 func (e *encoded) free() {
@@ -50,8 +50,8 @@ func (e *encoded) decode(ctx context.Context, m proto.Message) error {
 	return Decode(ctx, raw.ReadOnlyData(), m)
 }
 
-// Decode decodes the protobuf message of an admitted call, within the bounds of its lists and of what the process decodes at
-// once. What it returns is the caller's to be told.
+// Decode decodes the protobuf message of an admitted call. It enforces the limits of the message's lists and of the
+// memory for decoding. Its errors can be shown to the caller.
 func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	if len(raw) > MaxRequestBytes {
 		return TooLarge()
@@ -64,34 +64,34 @@ func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 		return err
 	}
 	if proto.Unmarshal(raw, m) != nil {
-		return unreadable(raw, m)
+		return decodeError(raw, m)
 	}
 	return nil
 }
 
-// bytesOfEntry is what a small message in a list takes once it is decoded.
+// bytesOfEntry is the estimated memory of a small message in a list after decoding.
 const bytesOfEntry = 96
 
-// TooLarge is the fault of a call that brings more than MaxRequestBytes.
+// TooLarge returns the fault for a request of more than MaxRequestBytes.
 func TooLarge() *fault.Fault {
 	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send fewer reservations at once", MaxRequestBytes)
 }
 
-// unreadable says why a message cannot be decoded from raw.
-func unreadable(raw []byte, m proto.Message) error {
+// decodeError returns the fault for a message that cannot be decoded.
+func decodeError(raw []byte, m proto.Message) error {
 	proto.Reset(m)
 	var fields []fault.Field
-	for _, path := range brokenText(nil, raw, m.ProtoReflect().Descriptor(), "", 0) {
+	for _, path := range invalidUTF8Fields(nil, raw, m.ProtoReflect().Descriptor(), "", 0) {
 		fields = append(fields, fault.Field{Path: path, Reason: fault.NotPrintable, Message: "is not valid UTF-8"})
 	}
 	if len(fields) == 0 {
-		return fault.New(fault.Invalid, fault.InvalidFields, "the message is no protobuf message of this method")
+		return fault.New(fault.Invalid, fault.InvalidFields, "the message is not a valid protobuf message of this method")
 	}
 	return fault.Fields(fields...)
 }
 
-// brokenText finds the fields of a raw message whose text is no UTF-8.
-func brokenText(found []string, raw []byte, md protoreflect.MessageDescriptor, prefix string, depth int) []string {
+// invalidUTF8Fields returns the paths of the string fields that are not valid UTF-8.
+func invalidUTF8Fields(found []string, raw []byte, md protoreflect.MessageDescriptor, prefix string, depth int) []string {
 	entries := map[protowire.Number]int{}
 	for len(raw) > 0 && depth < maxDepth && len(found) < maxViolations {
 		number, kind, n := protowire.ConsumeTag(raw)
@@ -107,7 +107,7 @@ func brokenText(found []string, raw []byte, md protoreflect.MessageDescriptor, p
 		if fd == nil || kind != protowire.BytesType {
 			continue
 		}
-		path := join(prefix, fd.JSONName())
+		path := joinPath(prefix, fd.JSONName())
 		if fd.IsList() {
 			path += "[" + strconv.Itoa(entries[number]) + "]"
 			entries[number]++
@@ -117,11 +117,11 @@ func brokenText(found []string, raw []byte, md protoreflect.MessageDescriptor, p
 		case fd.Kind() == protoreflect.StringKind && !utf8.Valid(content):
 			found = append(found, path)
 		case fd.Kind() == protoreflect.MessageKind:
-			found = brokenText(found, content, fd.Message(), path, depth+1)
+			found = invalidUTF8Fields(found, content, fd.Message(), path, depth+1)
 		}
 	}
 	return found
 }
 
-// maxDepth bounds how deep an unreadable message is searched.
+// maxDepth bounds the nesting that invalidUTF8Fields searches.
 const maxDepth = 32

@@ -17,12 +17,12 @@ import (
 // MaxArrival is how long the message of a unary gRPC call may take to arrive.
 const MaxArrival = time.Minute
 
-// ServerOptions returns what a gRPC server needs to run the chain and keep its limits.
+// ServerOptions returns the options that make a gRPC server run the chain and enforce its limits.
 func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.StreamInterceptor(c.Stream),
 		grpc.InTapHandle(c.limitArrival),
-		// The chain refuses a method that it does not know, so that this answer is never needed.
+		// Never used: the chain refuses unknown methods before. gRPC needs a handler to call the interceptor.
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method")
 		}),
@@ -31,9 +31,9 @@ func (c *Chain) ServerOptions() []grpc.ServerOption {
 	}
 }
 
-// overGRPC describes a service for a gRPC server: each unary call is admitted before its message is read. Interceptors would be
-// too late for that, since a generated handler reads the message before it calls them.
-func (c *Chain) overGRPC(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
+// withAdmission returns a service description whose unary handlers admit a call before they read its message. An
+// interceptor would run too late: generated handlers read the message first.
+func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 	d := *desc
 	d.Methods = slices.Clone(desc.Methods)
 	for i, m := range desc.Methods {
@@ -41,13 +41,14 @@ func (c *Chain) overGRPC(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 		d.Methods[i].Handler = func(impl any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 			ctx, call := c.Admit(ctx, full)
 			defer call.End()
-			return m.Handler(impl, patient(ctx), func(v any) error { return call.receive(ctx, read, v) }, c.Unary)
+			return m.Handler(impl, withoutArrivalLimit(ctx), func(v any) error { return call.receive(ctx, read, v) }, c.Unary)
 		}
 	}
 	return &d
 }
 
-// receive reads the message of a unary gRPC call that was admitted. What is wrong with it the chain says when it runs the call.
+// receive reads the message of an admitted unary gRPC call. It stores an error with [Call.Fail]; the chain answers it
+// when it runs the call.
 func (call *Call) receive(ctx context.Context, read func(any) error, v any) error {
 	msg, ok := v.(proto.Message)
 	if !ok || call.Refused() {
@@ -58,7 +59,7 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	err := read(&in)
 	if err == nil {
 		err = in.decode(ctx, msg)
-	} else if a := arrivalOf(ctx); a != nil && status.Code(err) == codes.DeadlineExceeded && a.whole.Err() == nil {
+	} else if a := arrivalOf(ctx); a != nil && status.Code(err) == codes.DeadlineExceeded && a.parent.Err() == nil {
 		err = TooSlow().With(err)
 	}
 	if err != nil {
@@ -67,10 +68,10 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	return nil
 }
 
-// arrival is the context of a unary call before the time for its message began to run.
+// arrival holds the context of a unary call without the time limit for its message.
 type arrival struct {
 	//nolint:containedctx // the call goes on in it
-	whole context.Context
+	parent context.Context
 }
 
 type arrivalKey struct{}
@@ -80,25 +81,25 @@ func arrivalOf(ctx context.Context) *arrival {
 	return a
 }
 
-// limitArrival gives the message of a unary call MaxArrival to arrive: gRPC itself would wait for it for ever. It runs on the
-// goroutine that reads the connection and never blocks: the call is admitted on a goroutine of its own, and until then gRPC
-// holds no more of its message than the first flow-control window.
+// limitArrival limits the time in which the message of a unary call must arrive; gRPC has no such limit. It runs on the
+// goroutine that reads the connection, so it never blocks. The call is admitted on another goroutine, and until then
+// gRPC buffers at most the first flow-control window of its message.
 func (c *Chain) limitArrival(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if c.method(info.FullMethodName).streams {
+	if c.findMethod(info.FullMethodName).streams {
 		return ctx, nil
 	}
-	a := &arrival{whole: ctx}
+	a := &arrival{parent: ctx}
 	limited, cancel := context.WithTimeout(context.WithValue(ctx, arrivalKey{}, a), c.arrival)
-	context.AfterFunc(ctx, cancel) // ends with its stream
+	context.AfterFunc(ctx, cancel) // released when the stream ends
 	return limited, nil
 }
 
-// patient returns the context of a call without the time for its message.
-func patient(ctx context.Context) context.Context {
+// withoutArrivalLimit returns the context of a call without the time limit for its message.
+func withoutArrivalLimit(ctx context.Context) context.Context {
 	a := arrivalOf(ctx)
 	if a == nil {
 		return ctx
 	}
-	whole := grpc.NewContextWithServerTransportStream(a.whole, grpc.ServerTransportStreamFromContext(ctx))
+	whole := grpc.NewContextWithServerTransportStream(a.parent, grpc.ServerTransportStreamFromContext(ctx))
 	return context.WithValue(whole, callKey{}, From(ctx))
 }

@@ -19,19 +19,19 @@ func TestARefusalSaysWhatWasSentAndWhatIsExpected(t *testing.T) {
 		want string
 	}{
 		"nothing":                {"latchkey.partner.v1", Credentials{}, "none was sent; send the headers client-token and access-token"},
-		"no access token":        {"latchkey.partner.v1", Credentials{ClientToken: client}, "access-token is missing beside client-token"},
-		"no client token":        {"latchkey.partner.v1", Credentials{AccessToken: access}, "client-token is missing beside access-token"},
+		"no access token":        {"latchkey.partner.v1", Credentials{ClientToken: client}, "the header access-token is missing; it is sent together with client-token"},
+		"no client token":        {"latchkey.partner.v1", Credentials{AccessToken: access}, "the header client-token is missing; it is sent together with access-token"},
 		"swapped":                {"latchkey.partner.v1", Credentials{ClientToken: access, AccessToken: client}, "client-token holds an access token (lka_...), access-token holds a client token (lkc_...)"},
-		"cut off":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access[:20]}, "access-token holds no whole token: it is mistyped or cut off"},
+		"cut off":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access[:20]}, "access-token is not a complete token: it is mistyped or cut off"},
 		"a client token alone":   {"latchkey.partner.v1", Credentials{Bearer: client}, "Authorization holds a client token (lkc_...)"},
 		"staff at the partner's": {"latchkey.partner.v1", Credentials{Bearer: staff}, "Authorization holds a staff token (lkp_...)"},
-		"unknown":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access}, "a token is unknown, expired or revoked, or the two are not of the same app"},
+		"unknown":                {"latchkey.partner.v1", Credentials{ClientToken: client, AccessToken: access}, "a token is unknown, expired or revoked, or the tokens belong to different apps"},
 		"an unknown bearer":      {"latchkey.partner.v1", Credentials{Bearer: access}, "the token is unknown, expired or revoked"},
 		"a partner at staff's":   {"latchkey.property.v1", Credentials{ClientToken: client, AccessToken: access}, "send Authorization: Bearer with a staff token (lkp_...)"},
 		"staff at the operator's": {"latchkey.admin.v1", Credentials{Bearer: staff},
 			"Authorization holds a staff token (lkp_...); send Authorization: Bearer with an operator's token (lko_...)"},
 	} {
-		got := refusal(refused, c.area, c.sent)
+		got := withCredentialHint(refused, c.area, c.sent)
 		if !strings.HasPrefix(got.Message, "valid credential required: "+c.want) || got.Reason != fault.InvalidCredentials {
 			t.Errorf("%s: %q, want %q", name, got.Message, c.want)
 		}
@@ -41,7 +41,7 @@ func TestARefusalSaysWhatWasSentAndWhatIsExpected(t *testing.T) {
 			}
 		}
 	}
-	if got := refusal(refused, "latchkey.guest.v1", Credentials{}); got.Message != refused.Message {
+	if got := withCredentialHint(refused, "latchkey.guest.v1", Credentials{}); got.Message != refused.Message {
 		t.Errorf("another area: %q", got.Message)
 	}
 }

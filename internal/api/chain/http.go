@@ -17,10 +17,9 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// FromHTTP returns the context of a call that a protocol on top of HTTP brought: it knows the
-// protocol, the other end of the connection and its certificate.
+// FromHTTP returns the context of a call over HTTP, with the protocol, the remote address and the TLS state.
 func FromHTTP(ctx context.Context, r *http.Request, p Protocol) context.Context {
-	from := &peer.Peer{Addr: address(r.RemoteAddr)}
+	from := &peer.Peer{Addr: remoteAddr(r.RemoteAddr)}
 	if local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.UnixAddr); ok {
 		from.Addr = local
 	}
@@ -30,32 +29,32 @@ func FromHTTP(ctx context.Context, r *http.Request, p Protocol) context.Context 
 	return WithProtocol(peer.NewContext(ctx, from), p)
 }
 
-// address is a net.Addr that is parsed by whoever wants to know.
-type address string
+// remoteAddr is a net.Addr of a string that is parsed only if needed.
+type remoteAddr string
 
-func (address) Network() string  { return "tcp" }
-func (a address) String() string { return string(a) }
+func (remoteAddr) Network() string  { return "tcp" }
+func (a remoteAddr) String() string { return string(a) }
 
-// TooSlow is the fault of a request whose body stops coming until the server's patience ends.
+// TooSlow returns the fault for a request whose body does not arrive in time.
 func TooSlow() *fault.Fault {
-	return fault.New(fault.Deadline, fault.BodyTooSlow, "the body did not come in time, and nothing was done: send it again, all of it at once")
+	return fault.New(fault.Deadline, fault.BodyTooSlow, "the body did not arrive in time, and nothing was changed: send the request again without pauses")
 }
 
-// MaxDiscard bounds how much of a body that nobody wants is read and thrown away, so that its sender gets to read the answer
-// instead of a broken connection.
+// MaxDiscard bounds the bytes of an unwanted body that are read and discarded. Reading them lets the sender receive the
+// answer instead of a broken connection.
 const MaxDiscard = 8 << 20
 
-// patience is how long the body of a refused request may take to arrive.
-const patience = 2 * time.Second
+// discardTimeout is how long the body of a refused request may take to arrive.
+const discardTimeout = 2 * time.Second
 
-// Discard reads and throws away the body of a refused request, and reports whether it did not arrive in time. A sender that
-// goes on beyond that is cut off; one that waits for leave to send its body gets none.
+// Discard reads and discards the body of a refused request, and reports whether it timed out. A body beyond MaxDiscard
+// breaks the connection. A sender that waits for "100 Continue" does not get it.
 func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
 	if r.Body == nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return false
 	}
-	// A writer that has no deadlines is that of a test.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
+	// Only writers in tests do not support deadlines.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(discardTimeout))
 	_, err := io.Copy(io.Discard, io.LimitReader(r.Body, MaxDiscard))
 	return errors.Is(err, os.ErrDeadlineExceeded)
 }
@@ -72,7 +71,7 @@ func headers(list []string) []header {
 	return out
 }
 
-// MetadataOf returns those headers of a request that may reach the chain.
+// MetadataOf returns the headers of a request that are passed to the chain.
 func MetadataOf(h http.Header) metadata.MD {
 	md := make(metadata.MD, 4)
 	for _, name := range incoming {
@@ -83,7 +82,7 @@ func MetadataOf(h http.Header) metadata.MD {
 	return md
 }
 
-// CopyHeader copies those headers of an answer that may reach the caller.
+// CopyHeader copies the headers that are passed to the caller.
 func CopyHeader(to http.Header, md metadata.MD) {
 	for _, name := range outgoing {
 		if v := md[name.metadata]; len(v) > 0 {

@@ -13,13 +13,13 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Limits of calls. A rate of zero or less does not limit.
+// Limits are the rate limits of calls. A rate of zero or less means no limit.
 type Limits struct {
-	// Of each integration, of each address that calls without a credential, and of refused calls of each address.
-	PerMinute      int // calls that are no batch
+	// Per integration, per address for calls without a credential, and per address for refused calls.
+	PerMinute      int // calls other than batches
 	Burst          int
 	BatchPerMinute int
-	// Of each token of staff, their scripts and operators.
+	// Per token of staff, scripts and operators.
 	TokenPerMinute int
 	TokenBurst     int
 }
@@ -37,7 +37,7 @@ type limiter struct {
 	subjects map[string]*rate.Limiter
 }
 
-// newLimiter returns nil for no limit.
+// newLimiter returns nil if there is no limit.
 func newLimiter(name string, minute, burst int) *limiter {
 	if minute <= 0 {
 		return nil
@@ -49,8 +49,7 @@ func newLimiter(name string, minute, burst int) *limiter {
 	}
 }
 
-// take counts one call and says in the header what is left, as the IETF's draft
-// "RateLimit header fields for HTTP" writes it.
+// take counts one call and sets the RateLimit headers of the IETF draft "RateLimit header fields for HTTP".
 func (l *limiter) take(now time.Time, subject string, header metadata.MD) error {
 	if l == nil {
 		return nil
@@ -66,7 +65,7 @@ func (l *limiter) take(now time.Time, subject string, header metadata.MD) error 
 		return nil
 	}
 	wait := time.Duration((1 - left) / perSecond * float64(time.Second))
-	return fault.New(fault.Exhausted, fault.RateLimited, "too many %s: at most %d at once and %d a minute; wait as Retry-After says", l.name, l.burst, l.minute).
+	return fault.New(fault.Exhausted, fault.RateLimited, "too many %s: at most %d at once and %d a minute; wait for the time in Retry-After", l.name, l.burst, l.minute).
 		Put("quota", l.name).Retry(max(wait, time.Millisecond))
 }
 
@@ -76,7 +75,7 @@ func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	b := l.subjects[subject]
 	if b == nil {
 		if len(l.subjects) >= maxSubjects {
-			l.forget(now)
+			l.evictSubjects(now)
 		}
 		b = rate.NewLimiter(rate.Limit(float64(l.minute)/60), l.burst)
 		l.subjects[subject] = b
@@ -84,9 +83,9 @@ func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	return b
 }
 
-// forget drops the subjects that are as good as new, and if there are none, an eighth of
-// those remembered, whichever come first.
-func (l *limiter) forget(now time.Time) {
+// evictSubjects removes the subjects whose budget is full again. If too many remain, it removes others, down to seven
+// eighths of the maximum.
+func (l *limiter) evictSubjects(now time.Time) {
 	for s, b := range l.subjects {
 		if b.TokensAt(now) >= float64(l.burst) {
 			delete(l.subjects, s)

@@ -55,7 +55,7 @@ func TestLimiterForgetsWithinItsBound(t *testing.T) {
 		t.Errorf("%d subjects are remembered", n)
 	}
 	rested := now.Add(time.Hour)
-	l.forget(rested)
+	l.evictSubjects(rested)
 	if n := len(l.subjects); n != 0 {
 		t.Errorf("%d rested subjects are remembered", n)
 	}

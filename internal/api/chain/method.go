@@ -15,54 +15,53 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// method is what the chain knows of one RPC before it is called.
+// method holds the rules of one RPC.
 type method struct {
-	service string // "latchkey.partner.v1.ReservationService"
-	area    string // "latchkey.partner.v1"
-	public  bool
-	streams bool // in either direction
-	access  *rpcv1.Access
-	own     string // JSON name of the field that the handler validates, "" for none
-	static  func(proto.Message) []fault.Field
-	entries []protoreflect.FieldDescriptor // the lists of messages whose entries are validated one by one
-	options []protovalidate.ValidationOption
+	service      string // "latchkey.partner.v1.ReservationService"
+	area         string // "latchkey.partner.v1"
+	public       bool
+	streams      bool // in either direction
+	access       *rpcv1.Access
+	handlerField string // JSON name of the field that the handler validates, or ""
+	static       func(proto.Message) []fault.Field
+	entries      []protoreflect.FieldDescriptor // lists of messages, whose entries are validated one by one
+	options      []protovalidate.ValidationOption
 }
 
-var nobody = &method{}
+var unknownMethod = &method{}
 
-// handles reports whether what is at a path is for the method's handler to validate.
-func (m *method) handles(path string) bool {
-	rest, ok := strings.CutPrefix(path, m.own)
-	return ok && m.own != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
+// isHandlerValidated reports whether the method's handler validates the field at a path.
+func (m *method) isHandlerValidated(path string) bool {
+	rest, ok := strings.CutPrefix(path, m.handlerField)
+	return ok && m.handlerField != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
 }
 
-func (c *Chain) method(full string) *method {
+func (c *Chain) findMethod(full string) *method {
 	if m := c.methods[full]; m != nil {
 		return m
 	}
-	return nobody
+	return unknownMethod
 }
 
-// Registrar registers services of generated code with every protocol at once.
+// Registrar registers services with several protocols.
 type Registrar struct {
 	chain *Chain
 	to    []grpc.ServiceRegistrar
 	err   error
 }
 
-// Registrar returns a registrar that passes each service on to the given ones. Ask Err when
-// done.
+// Registrar returns a registrar that registers each service with the chain and with the given registrars. Check Err
+// after the last service.
 func (c *Chain) Registrar(to ...grpc.ServiceRegistrar) *Registrar {
 	return &Registrar{chain: c, to: to}
 }
 
-// Err returns why a service could not be registered: an RPC without an access rule, or an
-// area without an authenticator.
+// Err returns the first error: an RPC without an access rule, or an area without an authenticator.
 func (r *Registrar) Err() error { return r.err }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	if err := r.chain.learn(desc); err != nil {
+	if err := r.chain.registerService(desc); err != nil {
 		if r.err == nil {
 			r.err = err
 		}
@@ -70,17 +69,17 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 	for _, to := range r.to {
 		if server, ok := to.(*grpc.Server); ok {
-			server.RegisterService(r.chain.overGRPC(desc), impl)
+			server.RegisterService(r.chain.withAdmission(desc), impl)
 			continue
 		}
 		to.RegisterService(desc, impl)
 	}
 }
 
-// learn looks up the rules of a service's RPCs.
-func (c *Chain) learn(desc *grpc.ServiceDesc) error {
+// registerService adds the methods of a service with the rules in their proto options.
+func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 	if c.public[desc.ServiceName] {
-		c.learnPublic(desc)
+		c.registerPublic(desc)
 		return nil
 	}
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(desc.ServiceName))
@@ -89,7 +88,7 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 	}
 	sd, ok := d.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return fmt.Errorf("chain: %s is no service", desc.ServiceName)
+		return fmt.Errorf("chain: %s is not a service", desc.ServiceName)
 	}
 	for i := range sd.Methods().Len() {
 		md := sd.Methods().Get(i)
@@ -101,44 +100,44 @@ func (c *Chain) learn(desc *grpc.ServiceDesc) error {
 		}
 		m.access, _ = proto.GetExtension(md.Options(), rpcv1.E_Access).(*rpcv1.Access)
 		if !m.access.GetAnonymous() && c.auth[m.area] == nil {
-			return fmt.Errorf("chain: %s: nobody authenticates callers of %s", full, m.area)
+			return fmt.Errorf("chain: %s: there is no authenticator for %s", full, m.area)
 		}
-		if err := m.leave(c.own[full], md.Input()); err != nil {
+		if err := m.excludeFromValidation(c.handlerFields[full], md.Input()); err != nil {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
-		c.know(full, m)
+		c.addMethod(full, m)
 	}
 	return nil
 }
 
-// know takes up an RPC. Its panics are counted from 0, so that an alarm sees the first.
-func (c *Chain) know(full string, m *method) {
+// addMethod adds a method. It starts its panic counter at 0, so that an alert sees the first panic.
+func (c *Chain) addMethod(full string, m *method) {
 	c.methods[full] = m
 	c.metrics.panics.WithLabelValues(full)
 }
 
-// learnPublic takes up the RPCs of a service that needs no credential.
-func (c *Chain) learnPublic(desc *grpc.ServiceDesc) {
+// registerPublic adds the methods of a service that needs no credential.
+func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 	open := &method{service: desc.ServiceName, public: true}
 	for _, m := range desc.Methods {
-		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName), open)
+		c.addMethod(fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName), open)
 	}
 	streams := &method{service: desc.ServiceName, public: true, streams: true}
 	for _, s := range desc.Streams {
-		c.know(fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName), streams)
+		c.addMethod(fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName), streams)
 	}
 }
 
-// leave takes the field that the handler validates out of the chain's validation, and the entries of the request's lists,
-// which are validated one by one.
-func (m *method) leave(name string, input protoreflect.MessageDescriptor) error {
+// excludeFromValidation excludes from the validation of the request the field that the handler validates, and the
+// entries of lists, which are validated one by one.
+func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {
 		fd := input.Fields().ByName(protoreflect.Name(name))
 		if fd == nil {
 			return fmt.Errorf("%s has no field %s", input.FullName(), name)
 		}
-		m.own = fd.JSONName()
+		m.handlerField = fd.JSONName()
 		if !fd.IsList() {
 			left = fd.FullName()
 		}

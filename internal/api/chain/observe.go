@@ -35,14 +35,14 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(r.Register(m.calls), r.Register(m.duration), r.Register(m.panics))
 }
 
-// finish turns a call's error into what the caller gets, nil for success, and writes down
-// how the call went. What it writes holds no personal data.
+// finish returns the status for the caller, nil for success, and records metrics and the access log. The log contains
+// no personal data.
 func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Status {
-	took := time.Since(call.working)
+	took := time.Since(call.workStarted)
 	code, reason := codes.OK, fault.Reason("")
 	var st *status.Status
 	if err != nil {
-		f := c.explain(ctx, call, err)
+		f := c.faultOf(ctx, call, err)
 		st = Status(f, call.RequestID)
 		code, reason = st.Code(), f.Reason
 		for k, v := range errorHeader(f) {
@@ -50,8 +50,8 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 		}
 	}
 	label := call.Method
-	if call.method == nobody {
-		label = "unknown" // a caller's own words would be labels without end
+	if call.method == unknownMethod {
+		label = "unknown" // names sent by callers would create unlimited label values
 	}
 	c.metrics.calls.WithLabelValues(label, string(call.Protocol), code.String()).Inc()
 	c.metrics.duration.WithLabelValues(label).Observe(took.Seconds())
@@ -68,22 +68,22 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	if reason != "" {
 		attrs = append(attrs, slog.String("reason", string(reason)))
 	}
-	if call.who.Kind != "" {
-		attrs = append(attrs, slog.String("actor", string(call.who.Kind)), slog.String("subject", call.who.Author()), slog.String("property", call.who.PropertyID))
+	if call.actor.Kind != "" {
+		attrs = append(attrs, slog.String("actor", string(call.actor.Kind)), slog.String("subject", call.actor.Author()), slog.String("property", call.actor.PropertyID))
 	}
 	c.log.LogAttrs(ctx, level, "call", attrs...)
 	return st
 }
 
-// explain finds the fault in an error. An error that has none is logged and stays inside; so does what a fault is because of,
-// where that is about the service and not about the caller.
-func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault {
-	if c.storage != nil {
-		err = c.storage(err)
+// faultOf returns the fault of an error. An error without a fault is logged and becomes an internal error. The cause of
+// a fault is logged, not sent, if it is about the server and not about the caller.
+func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault {
+	if c.explainStorage != nil {
+		err = c.explainStorage(err)
 	}
 	f, ok := fault.Of(err)
 	if !ok {
-		f = foreign(ctx, call, err)
+		f = faultFromGRPC(ctx, call, err)
 	}
 	if f.Kind == fault.Internal {
 		c.log.ErrorContext(ctx, "call failed", "method", call.Method, "requestId", call.RequestID, "error", err.Error())
@@ -95,26 +95,27 @@ func (c *Chain) explain(ctx context.Context, call *Call, err error) *fault.Fault
 	return f
 }
 
-// foreign gives a fault to errors of the context and of gRPC itself, and to what the handler of a public service, which is a
-// library's, says of a request; any other is internal. What our own handlers pass on may be said of us and not of the caller.
-func foreign(ctx context.Context, call *Call, err error) *fault.Fault {
+// faultFromGRPC returns the fault for errors of the context, of gRPC, and of the handlers of public services, which
+// come from a library. Any other error is internal: a status that a handler passes on may describe the server and not
+// the caller's request.
+func faultFromGRPC(ctx context.Context, call *Call, err error) *fault.Fault {
 	code := status.Code(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || code == codes.DeadlineExceeded:
-		return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not done in time: ask what became of it, or try again").With(err)
+		return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not completed in time: check whether it took effect, or try again").With(err)
 	case errors.Is(err, context.Canceled) || code == codes.Canceled:
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not done in time: ask what became of it, or try again").With(err)
+			return fault.New(fault.Deadline, fault.DeadlineExceeded, "the call was not completed in time: check whether it took effect, or try again").With(err)
 		}
-		return fault.New(fault.Canceled, fault.CanceledReason, "the caller went away").With(err)
+		return fault.New(fault.Canceled, fault.CanceledReason, "the caller canceled the call").With(err)
 	case code == codes.Unimplemented:
 		return fault.New(fault.Unimplemented, fault.UnimplementedReason, "this method is not offered here").With(err)
 	case code == codes.ResourceExhausted:
 		return TooLarge().With(err)
 	case call.method.public && code == codes.NotFound:
-		return fault.New(fault.NotFound, fault.NotFoundReason, "there is nothing of this name").With(err)
+		return fault.New(fault.NotFound, fault.NotFoundReason, "not found").With(err)
 	case call.method.public && code == codes.InvalidArgument:
-		return fault.New(fault.Invalid, fault.InvalidFields, "this method takes no such request").With(err)
+		return fault.New(fault.Invalid, fault.InvalidFields, "the request is invalid").With(err)
 	}
 	return fault.New(fault.Internal, fault.InternalError, "internal error").With(err)
 }

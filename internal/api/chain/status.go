@@ -25,20 +25,19 @@ import (
 // Domain is the domain of every ErrorInfo.
 const Domain = "latchkey.dev"
 
-// retryUnavailable is when a caller should try again where nothing better is known.
+// retryUnavailable is the Retry-After of unavailable faults that name none.
 const retryUnavailable = 5 * time.Second
 
-// maxViolations bounds how many wrong fields one answer names.
+// maxViolations bounds the invalid fields that one answer lists.
 const maxViolations = 200
 
-// Codes of REST beyond those of gRPC.
+// Error codes of REST that gRPC does not have.
 const (
 	CodeMethodNotAllowed = 17
 	CodeNotAcceptable    = 18
 )
 
-// kinds is the one table of what a kind of fault is called over gRPC and when its maker
-// gave no reason.
+// kinds maps a kind of fault to its gRPC code and its default reason.
 var kinds = map[fault.Kind]struct {
 	code   codes.Code
 	reason fault.Reason
@@ -60,7 +59,7 @@ var kinds = map[fault.Kind]struct {
 	fault.NotAcceptable:    {codes.InvalidArgument, fault.NotAcceptableReason},
 }
 
-// titles is the one table of what a code is called and its HTTP status.
+// titles maps a code to its title and HTTP status.
 var titles = map[int32]struct {
 	title string
 	http  int
@@ -85,7 +84,7 @@ var titles = map[int32]struct {
 	CodeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
 }
 
-// Status makes the gRPC status of a fault, details included.
+// Status returns the gRPC status of a fault with all details.
 func Status(f *fault.Fault, requestID string) *status.Status {
 	row := kinds[f.Kind]
 	reason := f.Reason
@@ -131,7 +130,7 @@ func retryAfter(f *fault.Fault) time.Duration {
 	return f.RetryAfter
 }
 
-// errorHeader is what headers say of a fault.
+// errorHeader returns the headers of a fault.
 func errorHeader(f *fault.Fault) metadata.MD {
 	md := metadata.MD{}
 	if d := retryAfter(f); d > 0 {
@@ -143,8 +142,8 @@ func errorHeader(f *fault.Fault) metadata.MD {
 	return md
 }
 
-// Failure makes the error of the REST envelope out of what a handler's step returned, for
-// answers that hold errors next to results. What is no fault is logged and stays inside.
+// Failure returns the REST error of a handler's error, for answers that contain errors next to results. An error
+// without a fault is logged and becomes an internal error.
 func Failure(ctx context.Context, err error) *errorsv1.Error {
 	call := From(ctx)
 	if call == nil {
@@ -154,10 +153,10 @@ func Failure(ctx context.Context, err error) *errorsv1.Error {
 		}
 		return Envelope(f, "")
 	}
-	return Envelope(call.chain.explain(ctx, call, err), call.RequestID)
+	return Envelope(call.chain.faultOf(ctx, call, err), call.RequestID)
 }
 
-// Envelope makes the REST form of a fault.
+// Envelope returns the REST form of a fault.
 func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
 	e := EnvelopeOf(Status(f, requestID))
 	switch f.Kind {
@@ -173,7 +172,7 @@ func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
 	return e
 }
 
-// EnvelopeOf makes the REST form of a status that [Status] made.
+// EnvelopeOf returns the REST form of a status that [Status] created.
 func EnvelopeOf(st *status.Status) *errorsv1.Error {
 	row, ok := titles[int32(st.Code())] //nolint:gosec // codes are below 20
 	if !ok {
@@ -206,15 +205,15 @@ func readDetail(e *errorsv1.Error, d *anypb.Any) {
 	}
 }
 
-// Row is one line of the table of errors.
+// Row is one row of the table of errors.
 type Row struct {
 	Status int // of HTTP
 	Code   int32
 	Title  string
-	Reason fault.Reason // the one that alone has this status; empty where there are several
+	Reason fault.Reason // set if only one reason has this status
 }
 
-// Table returns every code that an answer may have, by status and code.
+// Table returns every code that an answer can have, by status and code.
 func Table() []Row {
 	rows := make([]Row, 0, len(titles))
 	for code, row := range titles {

@@ -8,21 +8,21 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Stream runs one streaming call; it is a grpc.StreamServerInterceptor. Streams live as long
-// as their client wants, so they have no deadline; each message that comes in is validated.
+// Stream runs one streaming call; it is a grpc.StreamServerInterceptor. A stream has no deadline: it lasts as long as
+// its client wants. Each received message is validated.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, call := ss.Context(), From(ss.Context())
-	if call == nil || call.begun {
+	if call == nil || call.running {
 		ctx, call = c.Admit(ctx, info.FullMethod)
 	}
 	defer call.End()
-	ctx, call = c.begin(ctx, info.FullMethod)
-	err := c.runStream(call.inside(ctx), call, srv, ss, handler)
+	ctx, call = c.startCall(ctx, info.FullMethod)
+	err := c.runStream(call.handlerContext(ctx), call, srv, ss, handler)
 	failed := c.finish(ctx, call, err)
 	if failed == nil {
 		return nil
 	}
-	// Headers that are sent already stay as they are.
+	// This fails if the headers are sent already, which is fine.
 	_ = ss.SetHeader(call.header)
 	return failed.Err()
 }
@@ -30,11 +30,11 @@ func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.ServerStream, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = c.panicked(ctx, call, p)
+			err = c.panicError(ctx, call, p)
 		}
 	}()
-	if call.wrong != nil {
-		return call.wrong
+	if call.refusal != nil {
+		return call.refusal
 	}
 	if err := ss.SetHeader(metadata.MD{HeaderRequestID: call.header[HeaderRequestID]}); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss grpc.Serv
 	return handler(srv, &stream{ServerStream: ss, ctx: ctx, chain: c, call: call})
 }
 
-// stream is a server stream that validates what it receives.
+// stream is a server stream that validates the messages it receives.
 type stream struct {
 	grpc.ServerStream
 	ctx   context.Context //nolint:containedctx // grpc.ServerStream is defined with it
@@ -55,12 +55,12 @@ func (s *stream) Context() context.Context { return s.ctx }
 
 func (s *stream) RecvMsg(m any) error {
 	msg, ok := m.(proto.Message)
-	defer s.call.decoded()
+	defer s.call.releaseMemory()
 	if !ok || s.call.Protocol != GRPC {
 		if err := s.ServerStream.RecvMsg(m); err != nil || !ok {
 			return err
 		}
-		return s.chain.check(s.ctx, s.call, msg)
+		return s.chain.validate(s.ctx, s.call, msg)
 	}
 	var in encoded
 	defer in.free()
@@ -70,5 +70,5 @@ func (s *stream) RecvMsg(m any) error {
 	if err := in.decode(s.ctx, msg); err != nil {
 		return err
 	}
-	return s.chain.check(s.ctx, s.call, msg)
+	return s.chain.validate(s.ctx, s.call, msg)
 }

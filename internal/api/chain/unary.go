@@ -14,11 +14,11 @@ import (
 
 // Unary runs one unary call; it is a grpc.UnaryServerInterceptor.
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, call := c.begin(ctx, info.FullMethod)
+	ctx, call := c.startCall(ctx, info.FullMethod)
 	defer call.End()
-	resp, err := c.run(ctx, call, req, info, handler)
+	resp, err := c.runUnary(ctx, call, req, info, handler)
 	failed := c.finish(ctx, call, err)
-	// The stream of a call that the client left takes no header; there is nobody to read it.
+	// This fails only if the client is gone.
 	_ = grpc.SetHeader(ctx, call.header)
 	if failed != nil {
 		return nil, failed.Err()
@@ -26,33 +26,33 @@ func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return resp, nil
 }
 
-func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			resp, err = nil, c.panicked(ctx, call, p)
+			resp, err = nil, c.panicError(ctx, call, p)
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	call.arrived()
-	if !call.judged {
-		c.judge(ctx, call)
+	call.releaseArrivalSlot()
+	if !call.admissionDone {
+		c.runAdmission(ctx, call)
 	}
-	if call.wrong != nil {
-		return nil, call.wrong
+	if call.refusal != nil {
+		return nil, call.refusal
 	}
-	ctx = call.inside(ctx)
+	ctx = call.handlerContext(ctx)
 	if r := body.From(ctx); r != nil && r.Fault != nil {
 		return nil, r.Fault
 	}
 	if msg, ok := req.(proto.Message); ok {
-		if err := c.check(ctx, call, msg); err != nil {
+		if err := c.validate(ctx, call, msg); err != nil {
 			return nil, err
 		}
 	}
-	call.decoded()
+	call.releaseMemory()
 	if err := ctx.Err(); err != nil {
-		return nil, err // nothing is begun that nobody waits for
+		return nil, err // do not start the handler for a caller that is gone
 	}
 	if c.inner != nil {
 		return c.inner(ctx, req, info, handler)
@@ -60,7 +60,7 @@ func (c *Chain) run(ctx context.Context, call *Call, req any, info *grpc.UnarySe
 	return handler(ctx, req)
 }
 
-func (c *Chain) panicked(ctx context.Context, call *Call, p any) error {
+func (c *Chain) panicError(ctx context.Context, call *Call, p any) error {
 	c.metrics.panics.WithLabelValues(call.Method).Inc()
 	c.log.ErrorContext(ctx, "panic in a call", "method", call.Method, "requestId", call.RequestID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	return fault.New(fault.Internal, fault.InternalError, "panic")

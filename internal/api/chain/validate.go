@@ -16,10 +16,11 @@ import (
 
 	"latchkey.dev/internal/api/body"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
-// check validates a request, all of it but the field that its handler validates.
-func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error {
+// validate validates a request except for the field that its handler validates.
+func (c *Chain) validate(ctx context.Context, call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
 	}
@@ -33,19 +34,19 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		return fault.Fields(found...)
 	}
 	if call.method.static != nil {
-		found = besides(found, call.method.static(msg))
+		found = appendMissing(found, call.method.static(msg))
 	}
 	for _, f := range report.TypeErrors("") {
-		if report.Field == "" || report.Field != call.method.own {
+		if report.Field == "" || report.Field != call.method.handlerField {
 			found = append(found, f)
 		}
 	}
 	fields := found[:0]
 	for _, f := range found {
-		if call.method.handles(f.Path) {
+		if call.method.isHandlerValidated(f.Path) {
 			continue
 		}
-		// REST, and the reader of Connect's JSON, make masks: what is wrong with those is wrong with what they name.
+		// REST and Connect's JSON derive the masks from the body: a violation of a mask is one of a field it names.
 		if (call.Protocol == REST || report != nil && report.Derived) && (f.Path == "updateMask" || f.Path == "updateMasks") {
 			continue
 		}
@@ -56,16 +57,15 @@ func (c *Chain) check(ctx context.Context, call *Call, msg proto.Message) error 
 		fields = append(fields, f)
 	}
 	fields = append(fields, report.QueryErrors()...)
-	if slices.Contains(c.exact, call.method.area) {
+	if slices.Contains(c.strictPackages, call.method.area) {
 		fields = append(fields, report.Unknown()...)
 	}
-	return fault.Err(fault.Fields(distinct(fields)...))
+	return fault.Err(fault.Fields(lastPerPath(fields)...))
 }
 
-// Violations returns everything that is wrong with one part of a request: values of a wrong
-// type in a REST body at or below prefix, rules of the proto that are broken, and text that
-// is none. msg is the part, prefix its path as the caller sees it: "" where the part is the
-// body itself, "reservations[2]" for an entry of a list. Paths of the result begin with
+// Violations returns everything that is wrong with one part of a request: values of a wrong type in a REST body at or
+// below prefix, violated rules of the proto, and invalid text. msg is the part and prefix its path in the caller's
+// request: "" if the part is the body itself, "reservations[2]" for an entry of a list. All returned paths begin with
 // prefix.
 func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.Field, error) {
 	report := body.From(ctx)
@@ -73,51 +73,51 @@ func Violations(ctx context.Context, msg proto.Message, prefix string) ([]fault.
 	if call := From(ctx); call != nil {
 		rules = call.chain.rules
 	}
-	found, oversized, err := (&Chain{rules: rules}).violations(report, msg, prefix, nobody)
+	found, oversized, err := (&Chain{rules: rules}).violations(report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
 		return found, err
 	}
-	return distinct(append(found, report.TypeErrors(prefix)...)), nil
+	return lastPerPath(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-// violations returns what is wrong with a message. Where lists or maps hold more entries than they may, it names these alone:
-// none of their entries is worth a violation of its own.
+// violations returns what is wrong with a message. If lists or maps have too many entries, it returns only these and
+// does not check their entries.
 func (c *Chain) violations(report *body.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
-	// The reader of JSON bounded the lists, and checked their text.
+	// The JSON reader has already checked the text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
-	w.message(msg.ProtoReflect())
+	w.walkMessage(msg.ProtoReflect())
 	for _, f := range report.Oversized() {
-		if body.Within(f.Path, prefix) && (report.Field == "" || report.Field != m.own) {
+		if body.Within(f.Path, prefix) && (report.Field == "" || report.Field != m.handlerField) {
 			w.oversized = append(w.oversized, f)
 		}
 	}
-	large := slices.DeleteFunc(w.oversized, func(f fault.Field) bool { return m.handles(f.Path) })
+	large := slices.DeleteFunc(w.oversized, func(f fault.Field) bool { return m.isHandlerValidated(f.Path) })
 	if len(large) > 0 {
 		return large, true, nil
 	}
-	if found, err = c.broken(msg, prefix, m); err != nil {
+	if found, err = c.ruleViolations(msg, prefix, m); err != nil {
 		return nil, false, err
 	}
 	return append(found, w.found...), false, nil
 }
 
-// broken returns the rules of the proto that a request breaks. The entries of its lists it judges one by one, until there is
-// more wrong than one answer names.
-func (c *Chain) broken(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
-	found, err := c.rule(msg, prefix, m.options...)
+// ruleViolations returns the rules of the proto that a request violates. It validates the entries of lists one by one
+// and stops at maxViolations.
+func (c *Chain) ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+	found, err := c.messageViolations(msg, prefix, m.options...)
 	for _, fd := range m.entries {
 		list := msg.ProtoReflect().Get(fd).List()
 		for i := 0; err == nil && i < list.Len() && len(found) < maxViolations; i++ {
 			var more []fault.Field
-			more, err = c.rule(list.Get(i).Message().Interface(), join(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
+			more, err = c.messageViolations(list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
 			found = append(found, more...)
 		}
 	}
 	return found, err
 }
 
-// rule returns the rules of the proto that one message breaks.
-func (c *Chain) rule(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
+// messageViolations returns the rules of the proto that one message violates.
+func (c *Chain) messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
 	err := c.rules.Validate(msg, options...)
 	if err == nil {
 		return nil, nil
@@ -128,13 +128,13 @@ func (c *Chain) rule(msg proto.Message, prefix string, options ...protovalidate.
 	}
 	found := make([]fault.Field, 0, min(len(broken.Violations), maxViolations))
 	for _, v := range broken.Violations[:min(len(broken.Violations), maxViolations)] {
-		found = append(found, field(msg, v, prefix))
+		found = append(found, fieldViolation(msg, v, prefix))
 	}
 	return found, nil
 }
 
-// besides adds to broken rules of the proto what is wrong with other fields.
-func besides(found, more []fault.Field) []fault.Field {
+// appendMissing appends the violations of fields that are not in the list yet.
+func appendMissing(found, more []fault.Field) []fault.Field {
 	named := make(map[string]bool, len(found))
 	for _, f := range found {
 		named[f.Path] = true
@@ -147,9 +147,9 @@ func besides(found, more []fault.Field) []fault.Field {
 	return found
 }
 
-// distinct drops what is said twice of one field: the first is a broken rule, the second the
-// value of a wrong type that left the field empty, which is the better reason.
-func distinct(list []fault.Field) []fault.Field {
+// lastPerPath keeps only the last violation of each field: a value of a wrong type leaves its field empty, and comes
+// after the violated rule that follows from it.
+func lastPerPath(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list
 	}
@@ -166,13 +166,13 @@ func distinct(list []fault.Field) []fault.Field {
 	return out
 }
 
-// field turns a broken rule into a fault's field.
-func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.Field {
-	f := fault.Field{Path: join(prefix, jsonPath(msg.ProtoReflect().Descriptor(), v.Proto.GetField()))}
+// fieldViolation turns a violation of a proto rule into a field of a fault.
+func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string) fault.Field {
+	f := fault.Field{Path: joinPath(prefix, jsonPath(msg.ProtoReflect().Descriptor(), v.Proto.GetField()))}
 	rule := v.Proto.GetRuleId()
 	kind := rule[strings.LastIndexByte(rule, '.')+1:]
 	f.Reason = fault.BadFormat
-	if r, ok := reasons[kind]; ok {
+	if r, ok := reasonOfRule[kind]; ok {
 		f.Reason = r
 	}
 	f.Message = strings.TrimPrefix(v.Proto.GetMessage(), "value ")
@@ -180,8 +180,8 @@ func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.F
 	case kind == "required", f.Reason == fault.TooShort && v.FieldValue.IsValid() && v.FieldValue.Interface() == "":
 		f.Reason, f.Message = fault.Required, "is required"
 	case kind == "in" && v.RuleValue.IsValid():
-		if words := listed(v.RuleValue); words != "" {
-			f.Message = "must be one of " + words
+		if values := allowedValues(v.RuleValue); values != "" {
+			f.Message = "must be one of " + values
 		}
 	case rule == "string.max_len":
 		f.Message = fmt.Sprintf("must be at most %v characters long", v.RuleValue.Interface())
@@ -195,8 +195,8 @@ func field(msg proto.Message, v *protovalidate.Violation, prefix string) fault.F
 	return f
 }
 
-// reasons by the last word of a protovalidate rule id; any other rule is one of format.
-var reasons = map[string]fault.Reason{
+// reasonOfRule maps the last part of a protovalidate rule id to a reason. The reason of other rules is badFormat.
+var reasonOfRule = map[string]fault.Reason{
 	"required": fault.Required, "in": fault.WrongValue, "const": fault.WrongValue, "not_in": fault.WrongValue, "defined_only": fault.WrongValue,
 	"gt": fault.OutOfRange, "gte": fault.OutOfRange, "lt": fault.OutOfRange, "lte": fault.OutOfRange,
 	"gte_lte": fault.OutOfRange, "gt_lt": fault.OutOfRange, "gte_lt": fault.OutOfRange, "gt_lte": fault.OutOfRange, "finite": fault.OutOfRange,
@@ -204,22 +204,22 @@ var reasons = map[string]fault.Reason{
 	"max_items": fault.TooMany, "max_pairs": fault.TooMany, "min_items": fault.TooFew, "min_pairs": fault.TooFew, "unique": fault.Duplicate,
 }
 
-// listed writes the values of an in rule; the empty word stands for "not sent".
-func listed(v protoreflect.Value) string {
+// allowedValues lists the values of an "in" rule, without the empty string, which means "not sent".
+func allowedValues(v protoreflect.Value) string {
 	list, ok := v.Interface().(protoreflect.List)
 	if !ok {
 		return ""
 	}
-	words := make([]string, 0, list.Len())
+	values := make([]string, 0, list.Len())
 	for i := range list.Len() {
 		if w := fmt.Sprint(list.Get(i).Interface()); w != "" {
-			words = append(words, w)
+			values = append(values, w)
 		}
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(values, ", ")
 }
 
-// jsonPath writes a protovalidate path as JSON callers see it.
+// jsonPath converts a protovalidate path to JSON names.
 func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) string {
 	var b strings.Builder
 	for _, el := range path.GetElements() {
@@ -252,93 +252,100 @@ func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) strin
 	return b.String()
 }
 
-func join(prefix, path string) string {
+func joinPath(prefix, path string) string {
 	if prefix == "" || path == "" {
 		return prefix + path
 	}
 	return prefix + "." + path
 }
 
-// walker looks for lists that are too long, text that a database or a terminal would choke on, and times that are none.
+// walker searches a message for lists that are too long, text with control characters or invalid encoding, and invalid
+// timestamps.
 type walker struct {
 	deep      bool
 	path      string
 	found     []fault.Field
-	oversized []fault.Field // the lists and maps that hold more than they may
+	oversized []fault.Field // lists and maps with too many entries
 }
 
-// full reports whether enough is wrong for one answer.
-func (w *walker) full() bool {
+// limitReached reports whether there are enough violations for one answer.
+func (w *walker) limitReached() bool {
 	return len(w.found) >= maxViolations || len(w.oversized) >= maxViolations
 }
 
-func (w *walker) message(m protoreflect.Message) {
+func (w *walker) walkMessage(m protoreflect.Message) {
 	if at, ok := m.Interface().(*timestamppb.Timestamp); ok {
 		if !at.IsValid() {
-			w.found = append(w.found, fault.Field{Path: w.path, Reason: fault.BadFormat, Message: "must be a moment of the years 1 to 9999, with 0 to 999,999,999 ns"})
+			w.found = append(w.found, fault.Field{Path: w.path, Reason: fault.BadFormat, Message: "must be a time in the years 1 to 9999, with 0 to 999,999,999 nanoseconds"})
 		}
 		return
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Kind() == protoreflect.StringKind && fd.Cardinality() != protoreflect.Repeated:
-			w.text(v.String(), func() string { return join(w.path, fd.JSONName()) })
+			w.checkText(v.String(), func() string { return joinPath(w.path, fd.JSONName()) })
 		case w.deep && fd.IsMap():
-			if w.fits(fd, v.Map().Len()) {
-				w.mapping(fd, v.Map())
+			if w.fitsLimit(fd, v.Map().Len()) {
+				w.walkMap(fd, v.Map())
 			}
 		case w.deep && fd.IsList():
-			if w.fits(fd, v.List().Len()) {
-				w.list(fd, v.List())
+			if w.fitsLimit(fd, v.List().Len()) {
+				w.walkList(fd, v.List())
 			}
 		case w.deep && fd.Message() != nil:
-			w.below(fd.JSONName(), v.Message())
+			w.walkNested(fd.JSONName(), v.Message())
 		}
-		return !w.full()
+		return !w.limitReached()
 	})
 }
 
-// fits reports whether a list or map holds no more entries than it may.
-func (w *walker) fits(fd protoreflect.FieldDescriptor, entries int) bool {
+// fitsLimit reports whether a list or map is within its maximum length.
+func (w *walker) fitsLimit(fd protoreflect.FieldDescriptor, entries int) bool {
 	most := body.MaxEntries(fd)
 	if entries > most {
-		w.oversized = append(w.oversized, body.TooMany(join(w.path, fd.JSONName()), most))
+		w.oversized = append(w.oversized, body.TooMany(joinPath(w.path, fd.JSONName()), most))
 	}
 	return entries <= most
 }
 
-func (w *walker) below(name string, m protoreflect.Message) {
+func (w *walker) walkNested(name string, m protoreflect.Message) {
 	outer := w.path
-	w.path = join(outer, name)
-	w.message(m)
+	w.path = joinPath(outer, name)
+	w.walkMessage(m)
 	w.path = outer
 }
 
-func (w *walker) list(fd protoreflect.FieldDescriptor, list protoreflect.List) {
+func (w *walker) walkList(fd protoreflect.FieldDescriptor, list protoreflect.List) {
 	if fd.Message() == nil && fd.Kind() != protoreflect.StringKind {
 		return
 	}
-	for i := 0; i < list.Len() && !w.full(); i++ {
+	for i := 0; i < list.Len() && !w.limitReached(); i++ {
 		at := func() string { return fd.JSONName() + "[" + strconv.Itoa(i) + "]" }
 		if fd.Message() != nil {
-			w.below(at(), list.Get(i).Message())
+			w.walkNested(at(), list.Get(i).Message())
 			continue
 		}
-		w.text(list.Get(i).String(), func() string { return join(w.path, at()) })
+		w.checkText(list.Get(i).String(), func() string { return joinPath(w.path, at()) })
 	}
 }
 
-func (w *walker) mapping(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
+func (w *walker) walkMap(fd protoreflect.FieldDescriptor, m protoreflect.Map) {
 	m.Range(func(k protoreflect.MapKey, v protoreflect.Value) bool {
 		if fd.MapKey().Kind() == protoreflect.StringKind {
-			w.text(k.String(), func() string { return join(w.path, fd.JSONName()) })
+			w.checkText(k.String(), func() string { return joinPath(w.path, fd.JSONName()) })
 		}
 		switch {
 		case fd.MapValue().Message() != nil:
-			w.below(fd.JSONName()+"."+k.String(), v.Message())
+			w.walkNested(fd.JSONName()+"."+k.String(), v.Message())
 		case fd.MapValue().Kind() == protoreflect.StringKind:
-			w.text(v.String(), func() string { return join(w.path, fd.JSONName()+"."+k.String()) })
+			w.checkText(v.String(), func() string { return joinPath(w.path, fd.JSONName()+"."+k.String()) })
 		}
-		return !w.full()
+		return !w.limitReached()
 	})
+}
+
+func (w *walker) checkText(s string, path func() string) {
+	if p := text.Problem(s); p != "" {
+		w.found = append(w.found, fault.Field{Path: path(), Reason: fault.NotPrintable, Message: p})
+	}
 }

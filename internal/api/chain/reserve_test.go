@@ -15,9 +15,9 @@ import (
 // TestLargeRequestsShareTheirRoom has as many large requests come as the process decodes at once, and then some.
 func TestLargeRequestsShareTheirRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Chain{decoding: semaphore.NewWeighted(decodingBytes)}
+		c := &Chain{decodeMemory: semaphore.NewWeighted(decodeMemoryBytes)}
 		var held []*Call
-		for range decodingBytes / MaxRequestBytes {
+		for range decodeMemoryBytes / MaxRequestBytes {
 			call := &Call{chain: c}
 			if err := call.Reserve(t.Context(), MaxRequestBytes); err != nil {
 				t.Fatal(err)
@@ -27,11 +27,11 @@ func TestLargeRequestsShareTheirRoom(t *testing.T) {
 		began := time.Now()
 		late := &Call{chain: c}
 		f, ok := fault.Of(late.Reserve(t.Context(), MaxRequestBytes))
-		if !ok || f.Kind != fault.Unavailable || f.RetryAfter <= 0 || time.Since(began) != maxRoomWait {
+		if !ok || f.Kind != fault.Unavailable || f.RetryAfter <= 0 || time.Since(began) != maxReserveWait {
 			t.Errorf("one too many: %+v after %v", f, time.Since(began))
 		}
 		late.End() // which holds nothing
-		if err := (&Call{chain: c}).Reserve(t.Context(), smallBytes); err != nil {
+		if err := (&Call{chain: c}).Reserve(t.Context(), unreservedBytes); err != nil {
 			t.Errorf("a small request waits: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
@@ -39,7 +39,7 @@ func TestLargeRequestsShareTheirRoom(t *testing.T) {
 		if err := late.Reserve(gone, MaxRequestBytes); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller that went away: %v", err)
 		}
-		held[0].decoded()
+		held[0].releaseMemory()
 		held[0].End()
 		if err := late.Reserve(t.Context(), MaxRequestBytes); err != nil {
 			t.Errorf("the room that was given back: %v", err)
@@ -47,7 +47,7 @@ func TestLargeRequestsShareTheirRoom(t *testing.T) {
 		for _, call := range append(held, late) {
 			call.End()
 		}
-		if err := (&Call{chain: c}).Reserve(t.Context(), 100*decodingBytes); err != nil {
+		if err := (&Call{chain: c}).Reserve(t.Context(), 100*decodeMemoryBytes); err != nil {
 			t.Errorf("a request larger than all the room, alone: %v", err)
 		}
 	})
