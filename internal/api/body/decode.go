@@ -15,16 +15,15 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxDepth bounds how deep a value may nest, far below what a stack could bear.
+// maxDepth bounds the nesting of values.
 const maxDepth = 64
 
-// names is the number of fields of a message for which a name sent twice is noticed.
-const names = 256
+// maxTrackedFields is the number of fields of a message for which duplicate names are detected.
+const maxTrackedFields = 256
 
-// Decode reads a JSON object into a message and reports what it found. Unknown names are
-// skipped; a value of a wrong type leaves its field unset and is reported, and reading goes
-// on. What is no JSON object at all becomes the report's Fault. An empty body is an object
-// without fields.
+// Decode reads a JSON object into a message and reports what it finds. It skips unknown names. A value of a wrong type
+// is reported and leaves its field unset. Input that is not a JSON object becomes the report's Fault. An empty body
+// means an object without fields.
 func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	r.raw = raw
@@ -33,8 +32,8 @@ func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	}
 	d := readers.Get().(*reader)
 	defer d.release()
-	d.start(raw, r)
-	if err := d.document(msg); err != nil {
+	d.reset(raw, r)
+	if err := d.readDocument(msg); err != nil {
 		r.Fault = badJSON(raw, err)
 	}
 }
@@ -46,16 +45,16 @@ type reader struct {
 	src    *bytes.Buffer
 	report *Report
 	path   []segment
-	values int // of google.protobuf.Value that were read
+	values int // number of google.protobuf.Value read
 }
 
-// segment is one step of a path: a name, or an index when name is empty.
+// segment is one step of a path: a name, or an index if name is empty.
 type segment struct {
 	name  string
 	index int
 }
 
-func (d *reader) start(raw []byte, r *Report) {
+func (d *reader) reset(raw []byte, r *Report) {
 	d.src = bytes.NewBuffer(raw)
 	d.dec.Reset(d.src, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	d.report, d.path, d.values = r, d.path[:0], 0
@@ -67,14 +66,14 @@ func (d *reader) release() {
 	readers.Put(d)
 }
 
-func (d *reader) document(msg protoreflect.Message) error {
+func (d *reader) readDocument(msg protoreflect.Message) error {
 	if kind := d.dec.PeekKind(); kind != '{' {
 		if _, err := d.dec.ReadValue(); err != nil {
 			return err
 		}
 		return errNotObject
 	}
-	if err := d.message(msg, "", &d.report.mask); err != nil {
+	if err := d.readMessage(msg, "", &d.report.mask); err != nil {
 		return err
 	}
 	if _, err := d.dec.ReadToken(); !errors.Is(err, io.EOF) {
@@ -88,7 +87,7 @@ var (
 	errTrailing  = errors.New("there is more after the JSON object")
 )
 
-// badJSON says where the body stops being JSON, never what stands there.
+// badJSON says where the body stops being valid JSON, without repeating any of it.
 func badJSON(raw []byte, err error) *fault.Fault {
 	if errors.Is(err, errNotObject) || errors.Is(err, errTrailing) {
 		return fault.New(fault.Invalid, fault.BadJSON, "the body is not one JSON object: %v", err)
@@ -109,22 +108,22 @@ func badJSON(raw []byte, err error) *fault.Fault {
 	return fault.New(fault.Invalid, fault.BadJSON, "the body is not valid JSON: %s at line %d, column %d (byte offset %d)", what, line, column, at)
 }
 
-// message reads an object into msg. Named fields are put into mask under prefix, which ends
-// in a dot; a nil mask keeps none.
-func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string) error {
+// readMessage reads an object into msg. It adds the fields that are present to mask under prefix, which ends in a dot;
+// a nil mask records none.
+func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]string) error {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
 	}
 	p := planOf(msg.Descriptor())
-	var seen [names / 64]uint64
+	var seen [maxTrackedFields / 64]uint64
 	for d.dec.PeekKind() != '}' {
-		f, name, err := d.name(p)
+		f, name, err := d.readName(p)
 		if err != nil {
 			return err
 		}
 		if f == nil {
-			if d.report.unknownName() {
-				d.report.unknown(d.where(), string(name))
+			if d.report.markUnknownName() {
+				d.report.addUnknown(d.currentPath(), string(name))
 			}
 			if err := d.dec.SkipValue(); err != nil {
 				return err
@@ -132,18 +131,18 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 			continue
 		}
 		d.push(f.json)
-		if f.index < names {
+		if f.index < maxTrackedFields {
 			word, bit := f.index/64, uint64(1)<<(f.index%64)
 			if seen[word]&bit != 0 {
-				d.wrong(fault.Duplicate, "is named twice")
-				if err := d.skip(); err != nil {
+				d.addError(fault.Duplicate, "is named twice")
+				if err := d.skipField(); err != nil {
 					return err
 				}
 				continue
 			}
 			seen[word] |= bit
 		}
-		if err := d.member(msg, f, prefix, mask); err != nil {
+		if err := d.readMember(msg, f, prefix, mask); err != nil {
 			return err
 		}
 		d.pop()
@@ -152,8 +151,9 @@ func (d *reader) message(msg protoreflect.Message, prefix string, mask *[]string
 	return err
 }
 
-// name reads a member's name, as long as the decoder does not read on; a nil field stands for one that is unknown.
-func (d *reader) name(p *plan) (*field, []byte, error) {
+// readName reads the name of a member. The bytes are valid until the next read. The field is nil if the name is
+// unknown.
+func (d *reader) readName(p *plan) (*field, []byte, error) {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
 		return nil, nil, err
@@ -162,50 +162,50 @@ func (d *reader) name(p *plan) (*field, []byte, error) {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		unquoted, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {
-			return nil, plain, nil //nolint:nilerr // a name that is no text is a name nobody knows
+			return nil, plain, nil //nolint:nilerr // a name that is not valid text is an unknown name
 		}
 		plain = unquoted
 	}
 	return p.fields[string(plain)], plain, nil
 }
 
-// skip passes over the value of the field on top of the path and leaves that field.
-func (d *reader) skip() error {
+// skipField skips the value of the last field of the path and removes it from the path.
+func (d *reader) skipField() error {
 	d.pop()
 	return d.dec.SkipValue()
 }
 
-func (d *reader) member(msg protoreflect.Message, f *field, prefix string, mask *[]string) error {
+func (d *reader) readMember(msg protoreflect.Message, f *field, prefix string, mask *[]string) error {
 	if d.dec.PeekKind() == 'n' && f.form != formValue {
-		note(mask, prefix, f)
+		addToMask(mask, prefix, f)
 		_, err := d.dec.ReadToken()
 		return err
 	}
 	if f.oneof != nil {
 		if other := msg.WhichOneof(f.oneof); other != nil {
-			d.wrong(fault.Conflicting, "cannot be sent together with "+other.JSONName())
+			d.addError(fault.Conflicting, "cannot be sent together with "+other.JSONName())
 			return d.dec.SkipValue()
 		}
 	}
 	switch {
 	case f.fd.IsMap():
-		note(mask, prefix, f)
-		return d.mapping(msg, f)
+		addToMask(mask, prefix, f)
+		return d.readMap(msg, f)
 	case f.fd.IsList():
-		note(mask, prefix, f)
-		return d.list(msg, f, mask == &d.report.mask && prefix == "")
+		addToMask(mask, prefix, f)
+		return d.readList(msg, f, mask == &d.report.mask && prefix == "")
 	case f.form == formMessage:
-		if !d.expect('{', "an object") {
+		if !d.expectKind('{', "an object") {
 			return d.dec.SkipValue()
 		}
 		below := ""
 		if mask != nil {
 			below = prefix + f.proto + "."
 		}
-		return d.message(msg.Mutable(f.fd).Message(), below, mask)
+		return d.readMessage(msg.Mutable(f.fd).Message(), below, mask)
 	default:
-		note(mask, prefix, f)
-		v, ok, err := d.single(f, msg.NewField(f.fd))
+		addToMask(mask, prefix, f)
+		v, ok, err := d.readSingle(f, msg.NewField(f.fd))
 		if ok {
 			msg.Set(f.fd, v)
 		}
@@ -213,16 +213,15 @@ func (d *reader) member(msg protoreflect.Message, f *field, prefix string, mask 
 	}
 }
 
-func note(mask *[]string, prefix string, f *field) {
+func addToMask(mask *[]string, prefix string, f *field) {
 	if mask != nil {
 		*mask = append(*mask, prefix+f.proto)
 	}
 }
 
-// list reads an array. At the top of the body each entry that is an object gets a mask of
-// its own.
-func (d *reader) list(msg protoreflect.Message, f *field, top bool) error {
-	if !d.expect('[', "a list") {
+// readList reads an array. Each object in a list at the top level of the body gets its own mask.
+func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
+	if !d.expectKind('[', "a list") {
 		return d.dec.SkipValue()
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
@@ -230,8 +229,8 @@ func (d *reader) list(msg protoreflect.Message, f *field, top bool) error {
 	}
 	list := msg.Mutable(f.fd).List()
 	for i := 0; d.dec.PeekKind() != ']'; i++ {
-		if i == f.most {
-			return d.tooMany(f, ']')
+		if i == f.limit {
+			return d.skipRest(f, ']')
 		}
 		d.path = append(d.path, segment{index: i})
 		from := int(d.dec.InputOffset())
@@ -239,11 +238,11 @@ func (d *reader) list(msg protoreflect.Message, f *field, top bool) error {
 		if top && f.form == formMessage {
 			it = &item{}
 		}
-		if err := d.entry(list, f, it); err != nil {
+		if err := d.readEntry(list, f, it); err != nil {
 			return err
 		}
 		if it != nil {
-			it.start, it.end = valueStart(d.report.raw, from), int(d.dec.InputOffset())
+			it.start, it.end = skipSeparators(d.report.raw, from), int(d.dec.InputOffset())
 			if d.report.items == nil {
 				d.report.items = make(map[string][]item, 1)
 			}
@@ -255,21 +254,21 @@ func (d *reader) list(msg protoreflect.Message, f *field, top bool) error {
 	return err
 }
 
-// entry reads one entry. A wrong one is still appended, empty, so that the places of those
-// after it stay what the caller sees.
-func (d *reader) entry(list protoreflect.List, f *field, it *item) error {
+// readEntry reads one entry. It appends an empty entry for an invalid one, so that later indexes match those of the
+// caller.
+func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	if f.form == formMessage {
 		el := list.AppendMutable().Message()
-		if !d.expect('{', "an object") {
+		if !d.expectKind('{', "an object") {
 			return d.dec.SkipValue()
 		}
 		if it != nil {
-			return d.message(el, "", &it.mask)
+			return d.readMessage(el, "", &it.mask)
 		}
-		return d.message(el, "", nil)
+		return d.readMessage(el, "", nil)
 	}
 	zero := list.NewElement()
-	v, ok, err := d.single(f, zero)
+	v, ok, err := d.readSingle(f, zero)
 	if !ok {
 		v = zero
 	}
@@ -277,8 +276,8 @@ func (d *reader) entry(list protoreflect.List, f *field, it *item) error {
 	return err
 }
 
-func (d *reader) mapping(msg protoreflect.Message, f *field) error {
-	if !d.expect('{', "an object") {
+func (d *reader) readMap(msg protoreflect.Message, f *field) error {
+	if !d.expectKind('{', "an object") {
 		return d.dec.SkipValue()
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
@@ -286,14 +285,14 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 	}
 	m := msg.Mutable(f.fd).Map()
 	for i := 0; d.dec.PeekKind() != '}'; i++ {
-		if i == f.most {
-			return d.tooMany(f, '}')
+		if i == f.limit {
+			return d.skipRest(f, '}')
 		}
 		raw, err := d.dec.ReadValue()
 		if err != nil {
 			return err
 		}
-		name, ok := d.text(raw)
+		name, ok := d.readText(raw)
 		if !ok {
 			if err := d.dec.SkipValue(); err != nil {
 				return err
@@ -301,31 +300,31 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 			continue
 		}
 		d.push(name)
-		key, ok := mapKey(f.fd.MapKey(), name)
+		key, ok := parseMapKey(f.fd.MapKey(), name)
 		if !ok {
-			d.wrong(fault.WrongType, "is no valid key of this map")
-			if err := d.skip(); err != nil {
+			d.addError(fault.WrongType, "is not a valid key of this map")
+			if err := d.skipField(); err != nil {
 				return err
 			}
 			continue
 		}
 		if m.Has(key) {
-			d.wrong(fault.Duplicate, "is named twice")
-			if err := d.skip(); err != nil {
+			d.addError(fault.Duplicate, "is named twice")
+			if err := d.skipField(); err != nil {
 				return err
 			}
 			continue
 		}
 		v := m.NewValue()
 		if f.form == formMessage {
-			ok = d.expect('{', "an object")
+			ok = d.expectKind('{', "an object")
 			if ok {
-				err = d.message(v.Message(), "", nil)
+				err = d.readMessage(v.Message(), "", nil)
 			} else {
 				err = d.dec.SkipValue()
 			}
 		} else {
-			v, ok, err = d.single(f, v)
+			v, ok, err = d.readSingle(f, v)
 		}
 		if err != nil {
 			return err
@@ -339,10 +338,9 @@ func (d *reader) mapping(msg protoreflect.Message, f *field) error {
 	return err
 }
 
-// tooMany notes that a list or a map holds more entries than it may, and passes over the rest of it. Nothing is allocated for
-// what is not read.
-func (d *reader) tooMany(f *field, end jsontext.Kind) error {
-	d.report.tooMany(TooMany(d.where(), f.most))
+// skipRest reports that a list or map has too many entries and skips the rest without allocating memory for it.
+func (d *reader) skipRest(f *field, end jsontext.Kind) error {
+	d.report.addOversized(TooMany(d.currentPath(), f.limit))
 	for d.dec.PeekKind() != end {
 		if err := d.dec.SkipValue(); err != nil {
 			return err
@@ -352,7 +350,7 @@ func (d *reader) tooMany(f *field, end jsontext.Kind) error {
 	return err
 }
 
-func mapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, bool) {
+func parseMapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, bool) {
 	switch fd.Kind() {
 	case protoreflect.StringKind:
 		return protoreflect.ValueOfString(name).MapKey(), true
@@ -360,7 +358,7 @@ func mapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, 
 		b, err := strconv.ParseBool(name)
 		return protoreflect.ValueOfBool(b).MapKey(), err == nil
 	default:
-		v, problem := integer(fd.Kind(), []byte(name))
+		v, problem := parseInteger(fd.Kind(), []byte(name))
 		if problem.message != "" {
 			return protoreflect.MapKey{}, false
 		}
@@ -368,15 +366,15 @@ func mapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, 
 	}
 }
 
-// expect reports whether the next value begins with the given kind and is not too deep; it
-// notes an error when not, and the caller passes over the value.
-func (d *reader) expect(kind jsontext.Kind, what string) bool {
+// expectKind reports whether the next value is of the given kind and not too deep. Otherwise it adds an error, and the
+// caller skips the value.
+func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 	switch {
 	case d.dec.PeekKind() != kind:
-		d.wrong(fault.WrongType, "must be "+what)
+		d.addError(fault.WrongType, "must be "+what)
 		return false
 	case d.dec.StackDepth() >= maxDepth:
-		d.wrong(fault.WrongType, "is nested too deep")
+		d.addError(fault.WrongType, "is nested too deep")
 		return false
 	}
 	return true
@@ -385,13 +383,13 @@ func (d *reader) expect(kind jsontext.Kind, what string) bool {
 func (d *reader) push(name string) { d.path = append(d.path, segment{name: name}) }
 func (d *reader) pop()             { d.path = d.path[:len(d.path)-1] }
 
-func (d *reader) wrong(reason fault.Reason, message string) {
-	if d.report.wrongValue() {
-		d.report.add(fault.Field{Path: d.where(), Reason: reason, Message: message})
+func (d *reader) addError(reason fault.Reason, message string) {
+	if d.report.markWrongValue() {
+		d.report.addError(fault.Field{Path: d.currentPath(), Reason: reason, Message: message})
 	}
 }
 
-func (d *reader) where() string {
+func (d *reader) currentPath() string {
 	var b strings.Builder
 	for i, s := range d.path {
 		switch {
@@ -409,8 +407,8 @@ func (d *reader) where() string {
 	return b.String()
 }
 
-// valueStart skips what stands between two values.
-func valueStart(raw []byte, at int) int {
+// skipSeparators returns the start of the next value.
+func skipSeparators(raw []byte, at int) int {
 	for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
 		at++
 	}

@@ -239,12 +239,12 @@ func TestPlainInteger(t *testing.T) {
 		"0": "0", "-0": "0", "1": "1", "1.0": "1", "1.50e1": "15", "12e2": "1200", "100": "100", "-7.00": "-7",
 		"0.0e99": "0", "1e-0": "1", "10e-1": "1", "9223372036854775807": "9223372036854775807",
 	} {
-		if got, ok := plainInteger(in); !ok || got != want {
+		if got, ok := normalizeInteger(in); !ok || got != want {
 			t.Errorf("plainInteger(%s) = %q, %v, want %q", in, got, ok, want)
 		}
 	}
 	for _, in := range []string{"1.5", "1e-1", "", "x", "-", "1.", ".5x", "+1", "0x10"} {
-		if got, ok := plainInteger(in); ok && in != "1." {
+		if got, ok := normalizeInteger(in); ok && in != "1." {
 			t.Errorf("plainInteger(%s) = %q", in, got)
 		}
 	}

@@ -7,38 +7,38 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// FillMasks completes a request whose JSON was the whole body with what protobuf cannot hold, which fields were named: its
-// update_mask by those of its resource, its update_masks by those of each entry of its list. A mask that the caller wrote
-// stays. A list of masks that becomes too long is one of too many entries.
+// FillMasks fills the masks of a request whose body is the whole request, because protobuf does not record which fields
+// the JSON named: update_mask with the fields of the resource, update_masks with the fields of each list entry. It
+// keeps masks that the caller sent.
 func (r *Report) FillMasks(msg protoreflect.Message) {
 	fields := msg.Descriptor().Fields()
 	if fd := fields.ByName("update_mask"); isMask(fd) && !fd.IsList() {
-		if of := resource(fields, fd); of != nil && paths(msg.Get(fd).Message()) == 0 {
-			setMask(msg, fd, r.within(string(of.Name())))
+		if of := maskedField(fields, fd); of != nil && countPaths(msg.Get(fd).Message()) == 0 {
+			setMask(msg, fd, r.maskBelow(string(of.Name())))
 		}
 	}
 	if fd := fields.ByName("update_masks"); isMask(fd) && fd.IsList() {
-		if of := resource(fields, fd); of != nil {
-			r.fillEach(msg.Mutable(fd).List(), of.JSONName())
+		if of := maskedField(fields, fd); of != nil {
+			r.fillEntryMasks(msg.Mutable(fd).List(), of.JSONName())
 		}
 	}
 }
 
-func (r *Report) fillEach(masks protoreflect.List, list string) {
+func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	for i := range r.Len(list) {
 		derived := protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: r.EntryMask(list, i)}).ProtoReflect())
 		switch {
 		case i >= masks.Len():
 			masks.Append(derived)
 			r.Derived = true
-		case paths(masks.Get(i).Message()) == 0:
+		case countPaths(masks.Get(i).Message()) == 0:
 			masks.Set(i, derived)
 		}
 	}
 }
 
-// within are the named fields of a field of the body.
-func (r *Report) within(field string) []string {
+// maskBelow returns the mask of a message field of the body.
+func (r *Report) maskBelow(field string) []string {
 	var found []string
 	for _, path := range r.Mask("") {
 		if rest, ok := strings.CutPrefix(path, field+"."); ok {
@@ -48,8 +48,9 @@ func (r *Report) within(field string) []string {
 	return found
 }
 
-// resource is what a mask is about: the first other message, one or a list as the mask is.
-func resource(fields protoreflect.FieldDescriptors, mask protoreflect.FieldDescriptor) protoreflect.FieldDescriptor {
+// maskedField returns the field that a mask applies to: the first other message field, singular or repeated like the
+// mask.
+func maskedField(fields protoreflect.FieldDescriptors, mask protoreflect.FieldDescriptor) protoreflect.FieldDescriptor {
 	for i := range fields.Len() {
 		if f := fields.Get(i); f != mask && f.Message() != nil && !f.IsMap() && f.IsList() == mask.IsList() {
 			return f
@@ -62,7 +63,7 @@ func isMask(fd protoreflect.FieldDescriptor) bool {
 	return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
 }
 
-func paths(mask protoreflect.Message) int {
+func countPaths(mask protoreflect.Message) int {
 	m, _ := mask.Interface().(*fieldmaskpb.FieldMask)
 	return len(m.GetPaths())
 }

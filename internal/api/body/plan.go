@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// form is how a field's values are written in JSON.
+// form is how JSON represents a value of a type.
 type form uint8
 
 const (
@@ -22,20 +22,20 @@ const (
 	formValue
 	formListValue
 	formWrapper
-	formOpaque // a message that JSON callers cannot send
+	formOpaque // a message that JSON cannot represent
 )
 
-// plan is what reading a message needs of its descriptor, made once per type.
+// plan is what the reader needs to know about a message type, computed once per type.
 type plan struct {
 	form    form              // of the message itself
 	fields  map[string]*field // by JSON name and by proto name
-	ordered []*field          // as the descriptor has them
-	lists   []*field          // those that are lists or maps, at most maxLists
-	nested  bool              // a message of this type holds messages that hold lists
-	numbers []*field          // by number, as far as numbers are small
+	ordered []*field          // in the order of the descriptor
+	lists   []*field          // lists and maps, at most maxLists
+	nested  bool              // the type contains messages that contain lists
+	numbers []*field          // by number, for numbers below maxNumber
 }
 
-// byNumber returns the field of a number, nil for none.
+// byNumber returns the field with a number, or nil.
 func (p *plan) byNumber(n protowire.Number) *field {
 	if int(n) < len(p.numbers) {
 		return p.numbers[n]
@@ -51,21 +51,21 @@ func (p *plan) byNumber(n protowire.Number) *field {
 	return nil
 }
 
-// maxNumber is up to where the numbers of fields are small.
+// maxNumber bounds the field numbers that are indexed directly.
 const maxNumber = 256
 
 type field struct {
-	fd    protoreflect.FieldDescriptor
-	form  form // of a single value, an entry of a list, or the value of a map
-	index int  // position in the descriptor, to notice a name sent twice
-	json  string
-	key   string // the JSON name between quotes, and a colon
-	proto string
-	oneof protoreflect.OneofDescriptor // nil for synthetic ones
-	value protoreflect.FieldDescriptor // what a single value is: fd itself, or the map's value
-	list  int                          // its place among the lists and maps of the message, from 1; 0: it is neither
-	most  int                          // how many entries a list or a map may hold
-	below func() *plan                 // of the messages it holds, if these hold lists; else nil
+	fd         protoreflect.FieldDescriptor
+	form       form // of a single value, an entry of a list, or the value of a map
+	index      int  // position in the descriptor, to detect a duplicate name
+	json       string
+	key        string // the quoted JSON name with a colon
+	proto      string
+	oneof      protoreflect.OneofDescriptor // nil for synthetic ones
+	value      protoreflect.FieldDescriptor // fd itself, or the value field of a map
+	list       int                          // position among the lists and maps of the message, from 1; 0 for other fields
+	limit      int                          // maximum number of entries of a list or map
+	nestedPlan func() *plan                 // plan of the messages in it if these contain lists; otherwise nil
 }
 
 var plans sync.Map // protoreflect.MessageDescriptor → *plan
@@ -88,13 +88,13 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 		}
 		if fd.IsList() || fd.IsMap() {
 			p.lists = append(p.lists, f)
-			f.list, f.most = min(len(p.lists), maxLists), maxEntries(fd)
+			f.list, f.limit = min(len(p.lists), maxLists), maxEntries(fd)
 		}
 		if inner := fd.Message(); inner != nil && holdsLists(inner, nil) {
 			p.nested = true
-			f.below = sync.OnceValue(func() *plan { return planOf(inner) })
+			f.nestedPlan = sync.OnceValue(func() *plan { return planOf(inner) })
 		}
-		p.put(f)
+		p.indexByNumber(f)
 		p.ordered[i] = f
 		p.fields[f.proto] = f
 		p.fields[f.json] = f
@@ -107,8 +107,8 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	return got.(*plan)
 }
 
-// put makes a field found by its number.
-func (p *plan) put(f *field) {
+// indexByNumber adds a field to the index by number.
+func (p *plan) indexByNumber(f *field) {
 	n := int(f.fd.Number())
 	if n >= maxNumber {
 		p.numbers = append(p.numbers, make([]*field, maxNumber-len(p.numbers))...)
@@ -120,7 +120,7 @@ func (p *plan) put(f *field) {
 	p.numbers[n] = f
 }
 
-// holdsLists reports whether a message of a type may hold a list or a map, at any depth.
+// holdsLists reports whether a message type contains a list or map at any depth.
 func holdsLists(md protoreflect.MessageDescriptor, above []protoreflect.FullName) bool {
 	if slices.Contains(above, md.FullName()) {
 		return false

@@ -12,14 +12,13 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// maxParameters bounds how many names a query string may hold.
+// maxParameters bounds the number of names in a query string.
 const maxParameters = 256
 
-// Query reads a query string into the fields of a message. Nested fields are written
-// filter[type] or filter.type, lists as comma lists or by naming them again. Each unknown
-// name and each value of a wrong type is reported under the name that the caller wrote.
-// Fields at the top for which skip is true belong to the path or the body: as query names
-// they are unknown.
+// Query reads a query string into the fields of a message. Nested fields are written filter[type] or filter.type; lists
+// are written with commas or by repeating the name. Each unknown name and each value of a wrong type is reported under
+// the name in the query. Top-level fields for which skip returns true belong to the path or the body: in the query they
+// are unknown.
 func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
 	if query == "" {
 		return
@@ -35,14 +34,14 @@ func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldD
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		q := parameter{name: name, values: values[name], skip: skip, report: r}
-		if !q.read(msg) {
-			q.wrong(problem{fault.Unsupported, "unknown query parameter; " + known(msg.Descriptor(), skip)})
+		if !q.store(msg) {
+			q.addError(problem{fault.Unsupported, "unknown query parameter; " + supportedParameters(msg.Descriptor(), skip)})
 		}
 	}
 }
 
-// known names the query parameters of a request message.
-func known(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescriptor) bool) string {
+// supportedParameters lists the query parameters of a request message for an error message.
+func supportedParameters(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescriptor) bool) string {
 	var names []string
 	for _, f := range planOf(md).ordered {
 		switch {
@@ -58,13 +57,13 @@ func known(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescri
 		}
 	}
 	if len(names) == 0 {
-		return "this route takes none"
+		return "this route has no query parameters"
 	}
-	return "this route takes " + strings.Join(names, ", ")
+	return "this route supports " + strings.Join(names, ", ")
 }
 
-// split takes "filter[type]" and "filter.type" apart.
-func split(name string) ([]string, bool) {
+// splitName splits "filter[type]" or "filter.type" into its steps.
+func splitName(name string) ([]string, bool) {
 	if !strings.Contains(name, "[") {
 		return strings.Split(name, "."), true
 	}
@@ -95,13 +94,13 @@ type parameter struct {
 	report *Report
 }
 
-func (q *parameter) wrong(p problem) {
+func (q *parameter) addError(p problem) {
 	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
 }
 
-// read stores the values in the field that the name leads to. It returns false if there is none.
-func (q *parameter) read(msg protoreflect.Message) bool {
-	steps, ok := split(q.name)
+// store sets the field with the parameter's name. It returns false if there is no such field.
+func (q *parameter) store(msg protoreflect.Message) bool {
+	steps, ok := splitName(q.name)
 	if !ok {
 		return false
 	}
@@ -123,26 +122,26 @@ func (q *parameter) read(msg protoreflect.Message) bool {
 	return false
 }
 
-// assign stores the values in a field. It returns false if the field cannot be written in a query.
+// assign sets a field. It returns false if a query cannot set it.
 func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
 		return false
 	}
-	if !q.report.spell(path, printable(q.name)) && !f.fd.IsList() || len(q.values) > 1 && !f.fd.IsList() {
-		q.wrong(problem{fault.Duplicate, "is named twice"})
+	if !q.report.recordQueryName(path, printable(q.name)) && !f.fd.IsList() || len(q.values) > 1 && !f.fd.IsList() {
+		q.addError(problem{fault.Duplicate, "is named twice"})
 		return true
 	}
 	if f.fd.IsList() {
 		q.assignList(msg.Mutable(f.fd).List(), f)
 		return true
 	}
-	// page[limit]= with nothing behind it says nothing.
+	// An empty value, as in "page[limit]=", means not sent.
 	if q.values[0] == "" && f.value.Kind() != protoreflect.StringKind {
 		return true
 	}
-	v, p := parse(f, msg.NewField(f.fd), q.values[0])
+	v, p := parseValue(f, msg.NewField(f.fd), q.values[0])
 	if p.message != "" {
-		q.wrong(p)
+		q.addError(p)
 		return true
 	}
 	msg.Set(f.fd, v)
@@ -151,17 +150,17 @@ func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool
 
 func (q *parameter) assignList(list protoreflect.List, f *field) {
 	for _, v := range q.values {
-		for word := range strings.SplitSeq(v, ",") {
-			if word = strings.TrimSpace(word); word == "" {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part == "" {
 				continue
 			}
-			if list.Len() == f.most {
-				q.report.queryError(TooMany(printable(q.name), f.most))
+			if list.Len() == f.limit {
+				q.report.queryError(TooMany(printable(q.name), f.limit))
 				return
 			}
-			el, p := parse(f, list.NewElement(), word)
+			el, p := parseValue(f, list.NewElement(), part)
 			if p.message != "" {
-				q.wrong(p)
+				q.addError(p)
 				return
 			}
 			list.Append(el)
@@ -169,15 +168,15 @@ func (q *parameter) assignList(list protoreflect.List, f *field) {
 	}
 }
 
-// parse reads one value as it stands in a query string.
-func parse(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, problem) {
+// parseValue reads one value of a query string.
+func parseValue(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, problem) {
 	if p := text.Problem(raw); p != "" {
 		return zero, problem{fault.NotPrintable, p}
 	}
 	fd := f.value
 	switch f.form {
 	case formTimestamp:
-		// A plus sign that was not percent-encoded arrives as a blank.
+		// A plus sign that is not percent-encoded arrives as a space.
 		return zero, setTimestamp(zero.Message(), strings.Replace(raw, " ", "+", 1))
 	case formDuration:
 		return zero, setDuration(zero.Message(), raw)
@@ -186,7 +185,7 @@ func parse(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, p
 	case formWrapper:
 		fd = zero.Message().Descriptor().Fields().ByNumber(1)
 	}
-	v, p := word(fd, raw)
+	v, p := parseScalar(fd, raw)
 	if f.form == formWrapper && p.message == "" {
 		zero.Message().Set(fd, v)
 		return zero, p
@@ -194,7 +193,7 @@ func parse(f *field, zero protoreflect.Value, raw string) (protoreflect.Value, p
 	return v, p
 }
 
-func word(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, problem) {
+func parseScalar(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, problem) {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.StringKind:
 		return protoreflect.ValueOfString(text), problem{}
@@ -204,24 +203,24 @@ func word(fd protoreflect.FieldDescriptor, text string) (protoreflect.Value, pro
 		}
 		return protoreflect.ValueOfBool(text == "true"), problem{}
 	case protoreflect.DoubleKind, protoreflect.FloatKind:
-		if !number(text) {
+		if !isNumber(text) {
 			return protoreflect.Value{}, mustBe("a number")
 		}
-		return floating(kind, []byte(text))
+		return parseFloat(kind, []byte(text))
 	case protoreflect.EnumKind:
 		if v := fd.Enum().Values().ByName(protoreflect.Name(text)); v != nil {
 			return protoreflect.ValueOfEnum(v.Number()), problem{}
 		}
 		return protoreflect.Value{}, problem{fault.WrongValue, "must be one of " + enumNames(fd.Enum())}
 	case protoreflect.BytesKind:
-		return binary([]byte(`"` + text + `"`))
+		return parseBytes([]byte(`"` + text + `"`))
 	default:
-		return integer(kind, []byte(text))
+		return parseInteger(kind, []byte(text))
 	}
 }
 
-// number reports whether text is a JSON number: strconv also takes hexadecimal, underscores
-// and words.
-func number(text string) bool {
+// isNumber reports whether text is a JSON number. strconv alone would also accept hexadecimal numbers, underscores and
+// words.
+func isNumber(text string) bool {
 	return text != "" && strings.Trim(text, "0123456789+-.eE") == "" && strings.ContainsAny(text, "0123456789")
 }

@@ -86,7 +86,7 @@ func TestQueryLeavesThePathAlone(t *testing.T) {
 	if msg.GetId() != "rsv_1" || len(msg.GetExtend()) != 1 {
 		t.Errorf("got %v", msg)
 	}
-	want := []fault.Field{{Path: "id", Reason: fault.Unsupported, Message: "unknown query parameter; this route takes extend"}}
+	want := []fault.Field{{Path: "id", Reason: fault.Unsupported, Message: "unknown query parameter; this route supports extend"}}
 	if diff := cmp.Diff(want, r.QueryErrors()); diff != "" {
 		t.Error(diff)
 	}

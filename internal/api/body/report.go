@@ -1,7 +1,6 @@
-// Package body reads what REST callers send, a JSON body and a query string, into
-// protobuf messages, and keeps what protobuf cannot hold: which fields were named, and
-// every value of a wrong type. The [Report] rides in the call's context to validation and
-// handlers.
+// Package body reads the JSON bodies and query strings of REST calls into protobuf messages. Its [Report] records what
+// protobuf cannot represent: which fields were sent, and every value of a wrong type. The report is in the call's
+// context for validation and handlers.
 package body
 
 import (
@@ -17,30 +16,29 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxErrors bounds how many wrong values one report lists.
+// maxErrors bounds the errors that one report lists.
 const maxErrors = 2000
 
-// Report says what was found while reading a call's input. A nil report is that of a call
-// that came in as protobuf: nothing was found and no mask is known. A report belongs to
-// one call and is not changed once the call's handler runs.
+// Report is what was found while reading a call's input. A nil report belongs to a call in protobuf: it has no errors
+// and no masks. A report belongs to one call and does not change while the call's handler runs.
 type Report struct {
-	// Field is the request field that the JSON body stands for, "" when the body is the
-	// whole request. Paths of errors begin inside it.
+	// Field is the request field that the JSON body is read into, or "" if the body is the
+	// whole request. The paths of errors are relative to it.
 	Field string
-	// Fault is set when the input could not be read at all.
+	// Fault is set if the input could not be read at all.
 	Fault *fault.Fault
-	// Derived is set when masks of the request were added out of the body: see [Report.FillMasks].
+	// Derived is set if masks were derived from the body: see [Report.FillMasks].
 	Derived bool
 
-	errors []fault.Field
-	beside []fault.Field     // the names that are no field of the message
-	query  []fault.Field     // what is wrong with the query string
-	spelt  map[string]string // path of a field → the query name that the caller wrote for it
-	large  []fault.Field     // those errors that are a list or a map of too many entries
-	mask   []string
-	items  map[string][]item // by the JSON name of a list at the top of the body
-	raw    []byte
-	odd    bool // the body holds what the message does not: unknown names, wrong values
+	errors        []fault.Field
+	unknownFields []fault.Field     // names that are not a field of the message
+	query         []fault.Field     // errors of the query string
+	queryNames    map[string]string // path of a field → the name in the query
+	oversized     []fault.Field     // lists and maps with too many entries; also in errors
+	mask          []string
+	items         map[string][]item // by the JSON name of a top-level list
+	raw           []byte
+	hasExtras     bool // the body contains what the message cannot represent: unknown names, wrong values
 }
 
 type item struct {
@@ -53,16 +51,15 @@ type key struct{}
 // With returns a context that carries the report.
 func With(ctx context.Context, r *Report) context.Context { return context.WithValue(ctx, key{}, r) }
 
-// From returns the report of a call, nil for one that came in as protobuf.
+// From returns the report of a call, or nil for a call in protobuf.
 func From(ctx context.Context) *Report {
 	r, _ := ctx.Value(key{}).(*Report)
 	return r
 }
 
-// Mask returns the fields that the body names, as field mask paths in proto spelling
-// ("pms_meta.space_id"), in the order sent. A path of "" asks about the body itself,
-// "reservations[2]" about one entry of a list at its top. A field named with null is in
-// the mask and unset in the message.
+// Mask returns the fields that the body names, as field mask paths in proto spelling ("pms_meta.space_id"), in the
+// order sent. The path "" returns the mask of the body, "reservations[2]" that of one entry of a top-level list. A
+// field that is sent as null is in the mask and unset in the message.
 func (r *Report) Mask(path string) []string {
 	if r == nil {
 		return nil
@@ -76,7 +73,7 @@ func (r *Report) Mask(path string) []string {
 	return nil
 }
 
-// Len returns how many entries of the list at the top of the body were read.
+// Len returns how many entries of a top-level list were read.
 func (r *Report) Len(list string) int {
 	if r == nil {
 		return 0
@@ -84,8 +81,7 @@ func (r *Report) Len(list string) int {
 	return len(r.items[list])
 }
 
-// TypeErrors returns the values of a wrong type at or below a path; "" stands for all.
-// Their paths begin at the body.
+// TypeErrors returns the values of a wrong type at or below a path, "" for all. Paths are relative to the body.
 func (r *Report) TypeErrors(prefix string) []fault.Field {
 	if r == nil || len(r.errors) == 0 {
 		return nil
@@ -102,30 +98,30 @@ func (r *Report) TypeErrors(prefix string) []fault.Field {
 	return found
 }
 
-// Oversized returns the lists and maps that held more than they may, and were read in part. They are among TypeErrors too.
+// Oversized returns the lists and maps with too many entries, which were only read in part. TypeErrors includes them.
 func (r *Report) Oversized() []fault.Field {
 	if r == nil {
 		return nil
 	}
-	return r.large
+	return r.oversized
 }
 
-// Unknown returns the names that were sent and are no field, as errors whose paths begin at the body.
+// Unknown returns an error for each unknown field. Paths are relative to the body.
 func (r *Report) Unknown() []fault.Field {
 	if r == nil {
 		return nil
 	}
-	return r.beside
+	return r.unknownFields
 }
 
-// Within reports whether a path is prefix or lies below it; every path lies below "".
+// Within reports whether a path equals prefix or is below it. Every path is below "".
 func Within(path, prefix string) bool {
 	rest, ok := strings.CutPrefix(path, prefix)
 	return ok && (prefix == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Sent returns one entry of a list at the top of the body as it was sent, with what is no
-// text replaced, and false when the call came in as protobuf.
+// Sent returns one entry of a top-level list as the caller sent it, with invalid text replaced. It returns false for a
+// call in protobuf.
 func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	if r == nil {
 		return nil, false
@@ -150,11 +146,11 @@ func (r *Report) item(path string) *item {
 	return nil
 }
 
-// Beyond returns the body, in canonical form where it has one, if it holds anything that its message does not: unknown
-// names, values of a wrong type, a name sent twice. Else, and for a call that came in as protobuf, nil: what was sent is
-// the message and its mask.
+// Beyond returns the body, in canonical form if possible, if it contains anything that its message cannot represent:
+// unknown names, values of a wrong type, a duplicate name. Otherwise, and for a call in protobuf, it returns nil: the
+// message and its mask are complete.
 func (r *Report) Beyond() []byte {
-	if r == nil || !r.odd {
+	if r == nil || !r.hasExtras {
 		return nil
 	}
 	v := jsontext.Value(bytes.Clone(r.raw))
@@ -164,7 +160,7 @@ func (r *Report) Beyond() []byte {
 	return v
 }
 
-// QueryErrors returns what is wrong with the query string. Each path is the name that the caller wrote.
+// QueryErrors returns what is wrong with the query string. Each path is a name as written in the query.
 func (r *Report) QueryErrors() []fault.Field {
 	if r == nil {
 		return nil
@@ -172,12 +168,12 @@ func (r *Report) QueryErrors() []fault.Field {
 	return r.query
 }
 
-// AsWritten returns the path of a field as the caller wrote it: "filter[type]" of a query for "filter.type".
+// AsWritten returns the path of a field as written by the caller, such as "filter[type]" for "filter.type".
 func (r *Report) AsWritten(path string) string {
-	if r == nil || len(r.spelt) == 0 {
+	if r == nil || len(r.queryNames) == 0 {
 		return path
 	}
-	for at, name := range r.spelt {
+	for at, name := range r.queryNames {
 		if Within(path, at) {
 			return name + path[len(at):]
 		}
@@ -187,65 +183,65 @@ func (r *Report) AsWritten(path string) string {
 
 func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
 
-// spell notes the query name of a field. It returns false if the field has been named before.
-func (r *Report) spell(path, name string) bool {
-	if _, there := r.spelt[path]; there {
+// recordQueryName records the query name of a field. It returns false if the field was already named.
+func (r *Report) recordQueryName(path, name string) bool {
+	if _, there := r.queryNames[path]; there {
 		return false
 	}
-	if r.spelt == nil {
-		r.spelt = map[string]string{}
+	if r.queryNames == nil {
+		r.queryNames = map[string]string{}
 	}
-	r.spelt[path] = name
+	r.queryNames[path] = name
 	return true
 }
 
-// printable makes a name that the caller chose fit to be repeated in an answer.
+// printable makes a name from a request safe to repeat in an answer.
 func printable(name string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
 			return '?'
 		}
 		return c
-	}, strings.ToValidUTF8(name[:min(len(name), maxName)], "?"))
+	}, strings.ToValidUTF8(name[:min(len(name), maxEchoedName)], "?"))
 }
 
-// maxName bounds what is repeated of a name that nobody knows.
-const maxName = 64
+// maxEchoedName bounds the length of an unknown name in an answer.
+const maxEchoedName = 64
 
-// unknownName notes that a name is no field, and reports whether it is one more to list.
-func (r *Report) unknownName() bool {
-	r.odd = true
-	return len(r.beside) < maxErrors
+// markUnknownName records that the body contains an unknown name. It returns false if enough of them are listed.
+func (r *Report) markUnknownName() bool {
+	r.hasExtras = true
+	return len(r.unknownFields) < maxErrors
 }
 
-// wrongValue notes that a value is wrong, and reports whether it is one more to list.
-func (r *Report) wrongValue() bool {
-	r.odd = true
+// markWrongValue records that the body contains a wrong value. It returns false if enough of them are listed.
+func (r *Report) markWrongValue() bool {
+	r.hasExtras = true
 	return len(r.errors) < maxErrors
 }
 
-func (r *Report) unknown(at, name string) {
+func (r *Report) addUnknown(at, name string) {
 	name = printable(name)
 	if at != "" {
 		name = at + "." + name
 	}
-	r.beside = append(r.beside, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
+	r.unknownFields = append(r.unknownFields, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
 }
 
-func (r *Report) tooMany(f fault.Field) {
-	r.add(f)
-	if len(r.large) < maxErrors {
-		r.large = append(r.large, f)
+func (r *Report) addOversized(f fault.Field) {
+	r.addError(f)
+	if len(r.oversized) < maxErrors {
+		r.oversized = append(r.oversized, f)
 	}
 }
 
-func (r *Report) add(f fault.Field) {
-	if r.wrongValue() {
+func (r *Report) addError(f fault.Field) {
+	if r.markWrongValue() {
 		r.errors = append(r.errors, f)
 	}
 }
 
-// EntryMask returns the mask of one entry of the list at the top of the body; see [Report.Mask].
+// EntryMask returns the mask of one entry of a top-level list; see [Report.Mask].
 func (r *Report) EntryMask(list string, i int) []string {
 	if r == nil || i < 0 || i >= len(r.items[list]) {
 		return nil

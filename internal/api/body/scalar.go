@@ -14,18 +14,18 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// problem is why a value was refused; none when message is empty.
+// problem is why a value is invalid; an empty message means that it is valid.
 type problem struct {
 	reason  fault.Reason
 	message string
 }
 
-// single reads one value that is no plain message. zero is a new value of the field, into
-// which messages are read. ok is false when the value was refused and noted.
-func (d *reader) single(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
+// readSingle reads one value other than a message with its own fields. zero is a new value of the field; messages are
+// read into it. ok is false if the value is invalid and reported.
+func (d *reader) readSingle(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	switch f.form {
 	case formStruct, formValue, formListValue:
-		return d.dynamic(f, zero)
+		return d.readDynamic(f, zero)
 	}
 	raw, err := d.dec.ReadValue()
 	if err != nil {
@@ -34,34 +34,34 @@ func (d *reader) single(f *field, zero protoreflect.Value) (v protoreflect.Value
 	var p problem
 	switch f.form {
 	case formScalar:
-		v, ok, p = d.scalar(f.value, raw)
+		v, ok, p = d.readScalar(f.value, raw)
 	case formWrapper:
 		m := zero.Message()
 		inner := m.Descriptor().Fields().ByNumber(1)
-		if v, ok, p = d.scalar(inner, raw); ok {
+		if v, ok, p = d.readScalar(inner, raw); ok {
 			m.Set(inner, v)
 			v = zero
 		}
 	case formOpaque:
 		p = problem{fault.Unsupported, "cannot be sent"}
 	default:
-		v, ok, p = d.wellKnown(f.form, zero, raw)
+		v, ok, p = d.readWellKnown(f.form, zero, raw)
 	}
 	if p.message != "" {
-		d.wrong(p.reason, p.message)
+		d.addError(p.reason, p.message)
 		return v, false, nil
 	}
 	return v, ok, nil
 }
 
-// scalar reads a raw JSON value. ok is false without a problem when it was noted already.
-func (d *reader) scalar(fd protoreflect.FieldDescriptor, raw jsontext.Value) (v protoreflect.Value, ok bool, p problem) {
+// readScalar converts a raw JSON value. If ok is false without a problem, the error is already reported.
+func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value) (v protoreflect.Value, ok bool, p problem) {
 	switch kind := fd.Kind(); kind {
 	case protoreflect.StringKind:
 		if raw.Kind() != '"' {
 			return v, false, mustBe("a string")
 		}
-		s, ok := d.text(raw)
+		s, ok := d.readText(raw)
 		return protoreflect.ValueOfString(s), ok, problem{}
 	case protoreflect.BoolKind:
 		if k := raw.Kind(); k != 't' && k != 'f' {
@@ -72,38 +72,38 @@ func (d *reader) scalar(fd protoreflect.FieldDescriptor, raw jsontext.Value) (v 
 		if raw.Kind() != '0' {
 			return v, false, mustBe("a number")
 		}
-		v, p = floating(kind, raw)
+		v, p = parseFloat(kind, raw)
 	case protoreflect.EnumKind:
-		v, p = enumeration(fd.Enum(), raw)
+		v, p = readEnum(fd.Enum(), raw)
 	case protoreflect.BytesKind:
-		v, p = binary(raw)
+		v, p = parseBytes(raw)
 	default:
-		v, p = whole(kind, raw)
+		v, p = readInteger(kind, raw)
 	}
 	return v, p.message == "", p
 }
 
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// text unquotes a JSON string. It notes a string that is no text of one line.
-func (d *reader) text(raw jsontext.Value) (string, bool) {
+// readText unquotes a JSON string. It reports a string that is not one line of printable text.
+func (d *reader) readText(raw jsontext.Value) (string, bool) {
 	plain := []byte(raw[1 : len(raw)-1])
 	if bytes.IndexByte(plain, '\\') >= 0 {
 		var err error
 		if plain, err = jsontext.AppendUnquote(nil, raw); err != nil {
-			d.wrong(fault.NotPrintable, "is not valid Unicode text")
+			d.addError(fault.NotPrintable, "is not valid Unicode text")
 			return "", false
 		}
 	}
 	s := string(plain)
 	if p := text.Problem(s); p != "" {
-		d.wrong(fault.NotPrintable, p)
+		d.addError(fault.NotPrintable, p)
 		return "", false
 	}
 	return s, true
 }
 
-func floating(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
+func parseFloat(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	bits := 64
 	if kind == protoreflect.FloatKind {
 		bits = 32
@@ -121,7 +121,7 @@ func floating(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) 
 	return protoreflect.ValueOfFloat64(f), problem{}
 }
 
-// mantissa is a number without its exponent.
+// mantissa returns a number without its exponent.
 func mantissa(s string) string {
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		return s[:i]
@@ -129,19 +129,19 @@ func mantissa(s string) string {
 	return s
 }
 
-// whole reads an integer. Those of 64 bits may also be strings, which is how protobuf's own
-// JSON writes them, because a JSON number loses digits in many readers.
-func whole(kind protoreflect.Kind, raw jsontext.Value) (protoreflect.Value, problem) {
+// readInteger converts an integer. 64-bit integers may also be strings: protobuf's JSON writes them so, because many
+// readers of JSON numbers lose digits.
+func readInteger(kind protoreflect.Kind, raw jsontext.Value) (protoreflect.Value, problem) {
 	digits := []byte(raw)
-	if raw.Kind() == '"' && wide(kind) {
+	if raw.Kind() == '"' && is64Bit(kind) {
 		digits = raw[1 : len(raw)-1]
 	} else if raw.Kind() != '0' {
 		return protoreflect.Value{}, mustBe("a whole number")
 	}
-	return integer(kind, digits)
+	return parseInteger(kind, digits)
 }
 
-func wide(kind protoreflect.Kind) bool {
+func is64Bit(kind protoreflect.Kind) bool {
 	switch kind {
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		return true
@@ -149,8 +149,8 @@ func wide(kind protoreflect.Kind) bool {
 	return false
 }
 
-func integer(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
-	digits, ok := plainInteger(string(raw))
+func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
+	digits, ok := normalizeInteger(string(raw))
 	if !ok {
 		return protoreflect.Value{}, mustBe("a whole number")
 	}
@@ -178,9 +178,9 @@ func integer(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	return v, problem{}
 }
 
-// plainInteger rewrites a JSON number that is an integer, such as 1.0 or 12e1, without point
-// and exponent. The result is no longer than needed to see that it is out of range.
-func plainInteger(s string) (string, bool) {
+// normalizeInteger rewrites a JSON number that is an integer, such as 1.0 or 12e1, without decimal point and exponent.
+// The result has no more digits than needed to detect that it is out of range.
+func normalizeInteger(s string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
 		sign, s = "-", rest
@@ -209,14 +209,14 @@ func plainInteger(s string) (string, bool) {
 	return sign + trimmed + strings.Repeat("0", min(zeros, 20)), true
 }
 
-func enumeration(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.Value, problem) {
+func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.Value, problem) {
 	switch raw.Kind() {
 	case '"':
 		if v := ed.Values().ByName(protoreflect.Name(raw[1 : len(raw)-1])); v != nil {
 			return protoreflect.ValueOfEnum(v.Number()), problem{}
 		}
 	case '0':
-		n, p := integer(protoreflect.Int32Kind, raw)
+		n, p := parseInteger(protoreflect.Int32Kind, raw)
 		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { //nolint:gosec // it was read as 32 bits
 			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n.Int())), problem{} //nolint:gosec // as above
 		}
@@ -236,7 +236,7 @@ func enumNames(ed protoreflect.EnumDescriptor) string {
 	return strings.Join(words, ", ")
 }
 
-func binary(raw jsontext.Value) (protoreflect.Value, problem) {
+func parseBytes(raw jsontext.Value) (protoreflect.Value, problem) {
 	if raw.Kind() != '"' {
 		return protoreflect.Value{}, mustBe("a base64 string")
 	}

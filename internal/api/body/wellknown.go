@@ -16,12 +16,12 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// wellKnown reads the types of google.protobuf that JSON writes as a string.
-func (d *reader) wellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
+// readWellKnown reads the google.protobuf types that JSON represents as a string.
+func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
 	if raw.Kind() != '"' {
 		return zero, false, mustBe("a string")
 	}
-	text, ok := d.text(raw)
+	text, ok := d.readText(raw)
 	if !ok {
 		return zero, false, problem{}
 	}
@@ -63,13 +63,13 @@ func setSeconds(m protoreflect.Message, seconds int64, nanos int32) {
 }
 
 func setDuration(m protoreflect.Message, text string) problem {
-	// protojson knows the exact grammar and range; one duration is not worth a second parser.
+	// protojson implements the exact grammar and range.
 	quoted, err := jsontext.AppendQuote(nil, text)
 	if err == nil {
 		err = protojson.Unmarshal(quoted, m.Interface())
 	}
 	if err != nil {
-		return problem{fault.BadFormat, "must be a number of seconds with an s, such as 1.5s"}
+		return problem{fault.BadFormat, "must be a number of seconds followed by s, such as 1.5s"}
 	}
 	return problem{}
 }
@@ -84,7 +84,7 @@ func setFieldMask(m protoreflect.Message, text string) problem {
 		err = protojson.Unmarshal(quoted, mask)
 	}
 	if err != nil {
-		return problem{fault.BadFormat, "must be a comma list of field names"}
+		return problem{fault.BadFormat, "must be field names separated by commas"}
 	}
 	list := m.Mutable(m.Descriptor().Fields().ByNumber(1)).List()
 	for _, p := range mask.GetPaths() {
@@ -93,35 +93,35 @@ func setFieldMask(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
-// dynamic reads google.protobuf.Struct, Value and ListValue.
-func (d *reader) dynamic(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
+// readDynamic reads google.protobuf.Struct, Value and ListValue.
+func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	kind := d.dec.PeekKind()
 	switch {
 	case f.form == formStruct && kind != '{':
-		d.wrong(fault.WrongType, "must be an object")
+		d.addError(fault.WrongType, "must be an object")
 		return zero, false, d.dec.SkipValue()
 	case f.form == formListValue && kind != '[':
-		d.wrong(fault.WrongType, "must be a list")
+		d.addError(fault.WrongType, "must be a list")
 		return zero, false, d.dec.SkipValue()
 	}
 	before := len(d.report.errors)
-	value, err := d.value()
+	value, err := d.readValue()
 	if err != nil || len(d.report.errors) > before {
 		return zero, false, err
 	}
 	switch f.form {
 	case formStruct:
-		return convert(zero, value.GetStructValue().ProtoReflect()), true, nil
+		return convertMessage(zero, value.GetStructValue().ProtoReflect()), true, nil
 	case formListValue:
-		return convert(zero, value.GetListValue().ProtoReflect()), true, nil
+		return convertMessage(zero, value.GetListValue().ProtoReflect()), true, nil
 	default:
-		return convert(zero, value.ProtoReflect()), true, nil
+		return convertMessage(zero, value.ProtoReflect()), true, nil
 	}
 }
 
-// convert copies a message of a well-known type into the field's own Go type, which differs
-// only for dynamic messages.
-func convert(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
+// convertMessage copies a message of a well-known type into the field's Go type. The types differ only for dynamic
+// messages.
+func convertMessage(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
 	if zero.Message().Type() == src.Type() {
 		return protoreflect.ValueOfMessage(src)
 	}
@@ -136,25 +136,25 @@ func convert(zero protoreflect.Value, src protoreflect.Message) protoreflect.Val
 	return zero
 }
 
-// maxValues bounds how many values one body may hold where any JSON is taken.
+// maxValues bounds how many values of google.protobuf.Value one body may contain.
 const maxValues = 10_000
 
-// room reports whether one more value may be read, and notes when it may not.
-func (d *reader) room() bool {
+// countValue counts one more value. It returns false, and reports the first time, if there are too many.
+func (d *reader) countValue() bool {
 	if d.values++; d.values == maxValues+1 {
-		d.wrong(fault.TooMany, "must hold at most "+strconv.Itoa(maxValues)+" values")
+		d.addError(fault.TooMany, "must hold at most "+strconv.Itoa(maxValues)+" values")
 	}
 	return d.values <= maxValues
 }
 
-// value reads any JSON value.
-func (d *reader) value() (*structpb.Value, error) {
+// readValue reads any JSON value.
+func (d *reader) readValue() (*structpb.Value, error) {
 	switch d.dec.PeekKind() {
 	case '{':
-		s, err := d.object()
+		s, err := d.readObject()
 		return structpb.NewStructValue(s), err
 	case '[':
-		l, err := d.array()
+		l, err := d.readArray()
 		return structpb.NewListValue(l), err
 	}
 	raw, err := d.dec.ReadValue()
@@ -165,12 +165,12 @@ func (d *reader) value() (*structpb.Value, error) {
 	case 't', 'f':
 		return structpb.NewBoolValue(raw.Kind() == 't'), nil
 	case '"':
-		s, _ := d.text(raw)
+		s, _ := d.readText(raw)
 		return structpb.NewStringValue(s), nil
 	case '0':
-		n, p := floating(protoreflect.DoubleKind, raw)
+		n, p := parseFloat(protoreflect.DoubleKind, raw)
 		if p.message != "" {
-			d.wrong(p.reason, p.message)
+			d.addError(p.reason, p.message)
 			return structpb.NewNullValue(), nil
 		}
 		return structpb.NewNumberValue(n.Float()), nil
@@ -179,10 +179,10 @@ func (d *reader) value() (*structpb.Value, error) {
 	}
 }
 
-func (d *reader) object() (*structpb.Struct, error) {
+func (d *reader) readObject() (*structpb.Struct, error) {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	if d.dec.StackDepth() >= maxDepth {
-		d.wrong(fault.WrongType, "is nested too deep")
+		d.addError(fault.WrongType, "is nested too deep")
 		return out, d.dec.SkipValue()
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
@@ -193,18 +193,18 @@ func (d *reader) object() (*structpb.Struct, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !d.room() {
+		if !d.countValue() {
 			if err := d.dec.SkipValue(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		name, ok := d.text(raw)
+		name, ok := d.readText(raw)
 		d.push(name)
 		if _, twice := out.Fields[name]; twice && ok {
-			d.wrong(fault.Duplicate, "is named twice")
+			d.addError(fault.Duplicate, "is named twice")
 		}
-		v, err := d.value()
+		v, err := d.readValue()
 		if err != nil {
 			return nil, err
 		}
@@ -215,24 +215,24 @@ func (d *reader) object() (*structpb.Struct, error) {
 	return out, err
 }
 
-func (d *reader) array() (*structpb.ListValue, error) {
+func (d *reader) readArray() (*structpb.ListValue, error) {
 	out := &structpb.ListValue{}
 	if d.dec.StackDepth() >= maxDepth {
-		d.wrong(fault.WrongType, "is nested too deep")
+		d.addError(fault.WrongType, "is nested too deep")
 		return out, d.dec.SkipValue()
 	}
 	if _, err := d.dec.ReadToken(); err != nil {
 		return nil, err
 	}
 	for i := 0; d.dec.PeekKind() != ']'; i++ {
-		if !d.room() {
+		if !d.countValue() {
 			if err := d.dec.SkipValue(); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		d.path = append(d.path, segment{index: i})
-		v, err := d.value()
+		v, err := d.readValue()
 		if err != nil {
 			return nil, err
 		}
@@ -243,13 +243,13 @@ func (d *reader) array() (*structpb.ListValue, error) {
 	return out, err
 }
 
-// lenientStruct reads a JSON value that was read before, whatever was wrong with it, to show
-// it to its sender, as far as its first maxValues values. What is no object becomes {"value": it}.
+// lenientStruct reads a JSON value that may be invalid for its message, to return it to the sender. It reads at most
+// maxValues values. A value that is not an object becomes {"value": it}.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()
-	d.start(bytes.ToValidUTF8(raw, []byte("\ufffd")), &Report{})
-	v, err := d.value()
+	d.reset(bytes.ToValidUTF8(raw, []byte("\ufffd")), &Report{})
+	v, err := d.readValue()
 	if err != nil {
 		return &structpb.Struct{}
 	}

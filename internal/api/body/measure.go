@@ -1,0 +1,231 @@
+package body
+
+import (
+	"strconv"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"latchkey.dev/internal/fault"
+)
+
+// defaultEntries bounds a list whose field has no max_items rule, such as the paths of a google.protobuf.FieldMask.
+const defaultEntries = 256
+
+// MaxEntries returns how many entries a list or map of a request may have: max_items or max_pairs of the field's rule.
+func MaxEntries(fd protoreflect.FieldDescriptor) int {
+	if f := planOf(fd.ContainingMessage()).byNumber(fd.Number()); f != nil {
+		return f.limit
+	}
+	return defaultEntries
+}
+
+func maxEntries(fd protoreflect.FieldDescriptor) int {
+	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
+	n := rules.GetRepeated().GetMaxItems()
+	if fd.IsMap() {
+		n = rules.GetMap().GetMaxPairs()
+	}
+	if n == 0 {
+		return defaultEntries
+	}
+	return int(min(n, 1<<20)) //nolint:gosec // bounded
+}
+
+// TooMany returns the violation for a list or map with more than limit entries.
+func TooMany(path string, limit int) fault.Field {
+	return fault.Field{Path: path, Reason: fault.TooMany, Message: "must hold at most " + strconv.Itoa(limit) + " entries"}
+}
+
+// Size is what Measure finds in an encoded protobuf message.
+type Size struct {
+	// Entries is the number of entries in all lists and maps.
+	Entries int
+	// Oversized lists the lists and maps with more than twice their limit of entries. Validation reports those that
+	// exceed their limit by less; it can name the item of a batch that they belong to.
+	Oversized []fault.Field
+}
+
+// Measure counts the entries of the lists and maps of an encoded message before decoding allocates memory for them: two
+// bytes of a request can encode an empty message that takes a hundred bytes of memory. It stops after the first
+// oversized lists, and at invalid protobuf, which decoding reports.
+func Measure(raw []byte, md protoreflect.MessageDescriptor) Size {
+	var m measurer
+	m.measureMessage(raw, planOf(md))
+	return m.Size
+}
+
+const (
+	// maxLists is how many list and map fields a request message can have; a test checks that the API stays below it.
+	maxLists = 16
+	// maxOversized bounds how many oversized lists are reported.
+	maxOversized = 16
+)
+
+// maxNesting bounds the depth to which a message is measured. The messages of the API are less deep.
+const maxNesting = 16
+
+// measurer measures one message. It allocates no memory.
+type measurer struct {
+	Size
+	path  [maxNesting]pathStep // to the message that is being measured
+	depth int
+}
+
+// pathStep is one step of a path: a field, and the index if it is a list.
+type pathStep struct {
+	field *field
+	index int // of the entry, if the field is a list
+}
+
+func (m *measurer) measureMessage(raw []byte, p *plan) {
+	var counts [maxLists]int
+	var seen, multiple [maxTrackedFields / 64]uint64 // message fields that occur, and that occur more than once
+	for rest := raw; len(rest) > 0; {
+		f, kind, value, n := readField(rest, p)
+		if n < 0 {
+			return
+		}
+		rest = rest[n:]
+		switch {
+		case f == nil:
+		case f.list > 0:
+			counts[f.list-1] += countEntries(f, kind, value)
+		case f.value.Message() != nil && f.index < maxTrackedFields:
+			word, bit := f.index/64, uint64(1)<<(f.index%64)
+			multiple[word] |= seen[word] & bit
+			seen[word] |= bit
+		}
+	}
+	for i, n := range counts[:len(p.lists)] {
+		m.Entries += n
+		if f := p.lists[i]; n > 2*f.limit && len(m.Oversized) < maxOversized {
+			m.Oversized = append(m.Oversized, TooMany(m.pathOf(f), f.limit))
+		}
+	}
+	if len(m.Oversized) == 0 && p.nested {
+		m.measureNested(raw, p, &multiple)
+	}
+}
+
+// measureNested measures the messages inside a message.
+func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedFields / 64]uint64) {
+	var counts [maxLists]int
+	for rest := raw; len(rest) > 0; {
+		f, kind, value, n := readField(rest, p)
+		if n < 0 {
+			return
+		}
+		rest = rest[n:]
+		if f == nil || f.nestedPlan == nil || kind != protowire.BytesType {
+			continue
+		}
+		at := pathStep{field: f}
+		switch {
+		case f.list > 0:
+			at.index = counts[f.list-1]
+			counts[f.list-1]++
+		case f.index >= maxTrackedFields:
+			continue
+		case multiple[f.index/64]&(1<<(f.index%64)) != 0:
+			continue
+		}
+		m.descend(at, value)
+	}
+	// Decoding merges repeated occurrences of a singular message as if their bytes were concatenated.
+	for word, bits := range multiple {
+		for i := 0; bits != 0; i, bits = i+1, bits>>1 {
+			if f := p.ordered[word*64+i]; bits&1 != 0 && f.nestedPlan != nil {
+				m.descend(pathStep{field: f}, concatOccurrences(raw, p, f))
+			}
+		}
+	}
+}
+
+func (m *measurer) descend(at pathStep, raw []byte) {
+	if m.depth == maxNesting {
+		return
+	}
+	m.path[m.depth] = at
+	m.depth++
+	m.measureMessage(raw, at.field.nestedPlan())
+	m.depth--
+}
+
+// pathOf returns the JSON path of a field of the message that is being measured.
+func (m *measurer) pathOf(f *field) string {
+	var b strings.Builder
+	for _, at := range m.path[:m.depth] {
+		b.WriteString(at.field.json)
+		if at.field.list > 0 {
+			b.WriteString("[" + strconv.Itoa(at.index) + "]")
+		}
+		b.WriteByte('.')
+	}
+	b.WriteString(f.json)
+	return b.String()
+}
+
+// readField reads one field of an encoded message. It returns the value (without the length prefix) and the number of
+// bytes read.
+func readField(raw []byte, p *plan) (f *field, kind protowire.Type, value []byte, n int) {
+	number, kind, tag := protowire.ConsumeTag(raw)
+	if tag < 0 {
+		return nil, kind, nil, tag
+	}
+	if n = protowire.ConsumeFieldValue(number, kind, raw[tag:]); n < 0 {
+		return nil, kind, nil, n
+	}
+	value = raw[tag : tag+n]
+	if kind == protowire.BytesType {
+		value, _ = protowire.ConsumeBytes(value)
+	}
+	return p.byNumber(number), kind, value, tag + n
+}
+
+// countEntries counts the entries in one occurrence of a list: one, or the entries of a packed list of numbers.
+func countEntries(f *field, kind protowire.Type, value []byte) int {
+	packed := kind == protowire.BytesType
+	switch f.value.Kind() {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
+		if packed {
+			return 1
+		}
+		return 0 // decoding treats it as an unknown field
+	}
+	if !packed || f.fd.IsMap() {
+		return 1
+	}
+	switch f.value.Kind() {
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		return len(value) / 4
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		return len(value) / 8
+	}
+	n := 0
+	for _, b := range value {
+		if b < 0x80 {
+			n++
+		}
+	}
+	return n
+}
+
+// concatOccurrences concatenates the contents of all occurrences of a field.
+func concatOccurrences(raw []byte, p *plan, of *field) []byte {
+	var all []byte
+	for len(raw) > 0 {
+		f, kind, value, n := readField(raw, p)
+		if n < 0 {
+			return all
+		}
+		raw = raw[n:]
+		if f == of && kind == protowire.BytesType {
+			all = append(all, value...)
+		}
+	}
+	return all
+}
