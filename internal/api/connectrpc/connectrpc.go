@@ -1,6 +1,6 @@
-// Package connectrpc serves gRPC services over the Connect protocol, gRPC-Web and gRPC on an
-// HTTP server. It needs no generated code: a service's description and its implementation
-// for gRPC are enough, and every call, unary or stream, passes the interceptors.
+// Package connectrpc serves gRPC services over the Connect protocol, gRPC-Web and gRPC on an HTTP server. It needs no
+// generated code: it uses the description of a service and its gRPC implementation. Every call, unary or stream, runs
+// through the chain.
 package connectrpc
 
 import (
@@ -18,16 +18,16 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Handler is a grpc.ServiceRegistrar and serves what is registered with it.
+// Handler is a grpc.ServiceRegistrar and serves the registered services.
 type Handler struct {
-	admit   func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
-	unary   grpc.UnaryServerInterceptor
-	stream  grpc.StreamServerInterceptor
-	options []connect.HandlerOption
-	calls   map[string]*endpoint
-	roots   []string
+	admit     func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
+	unary     grpc.UnaryServerInterceptor
+	stream    grpc.StreamServerInterceptor
+	options   []connect.HandlerOption
+	endpoints map[string]*endpoint
+	paths     []string
 
-	refusals *connect.ErrorWriter
+	errorWriter *connect.ErrorWriter
 }
 
 // endpoint serves one method.
@@ -36,19 +36,19 @@ type endpoint struct {
 	streams bool
 }
 
-// New returns a handler whose calls pass the chain.
+// New returns a handler whose calls run through the chain.
 func New(c *chain.Chain) *Handler {
 	options := []connect.HandlerOption{
 		connect.WithCodec(codec{name: "proto"}),
 		connect.WithCodec(codec{name: "json", json: true}),
 		connect.WithCodec(codec{name: "json; charset=utf-8", json: true}),
-		connect.WithCompression("gzip", newUnpacker, newPacker),
+		connect.WithCompression("gzip", newDecompressor, newCompressor),
 	}
-	return &Handler{admit: c.Admit, unary: c.Unary, stream: c.Stream, calls: map[string]*endpoint{}, options: options, refusals: connect.NewErrorWriter(options...)}
+	return &Handler{admit: c.Admit, unary: c.Unary, stream: c.Stream, endpoints: map[string]*endpoint{}, options: options, errorWriter: connect.NewErrorWriter(options...)}
 }
 
-// Protocols returns the protocols that an HTTP server needs for all of this: HTTP/2 without
-// TLS is what gRPC clients speak on a plain connection.
+// Protocols returns the HTTP protocols that the server must enable. gRPC clients use HTTP/2 without TLS on a plain
+// connection.
 func Protocols() *http.Protocols {
 	p := &http.Protocols{}
 	p.SetHTTP1(true)
@@ -57,70 +57,69 @@ func Protocols() *http.Protocols {
 	return p
 }
 
-// Paths returns the patterns under which an http.ServeMux should send requests here, one for
-// each service, such as "/latchkey.partner.v1.SpaceService/".
-func (h *Handler) Paths() []string { return slices.Clone(h.roots) }
+// Paths returns the patterns for http.ServeMux, one for each service, such as "/latchkey.partner.v1.SpaceService/".
+func (h *Handler) Paths() []string { return slices.Clone(h.paths) }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	h.roots = append(h.roots, "/"+desc.ServiceName+"/")
+	h.paths = append(h.paths, "/"+desc.ServiceName+"/")
 	for _, m := range desc.Methods {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, m.MethodName)
-		h.calls[full] = &endpoint{Handler: connect.NewUnaryHandler(full, h.unaryCall(full, m, impl), h.options...)}
+		h.endpoints[full] = &endpoint{Handler: connect.NewUnaryHandler(full, h.unaryHandler(full, m, impl), h.options...)}
 	}
 	for _, s := range desc.Streams {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
-		h.calls[full] = &endpoint{Handler: unhurried(h.streamHandler(full, s, impl)), streams: true}
+		h.endpoints[full] = &endpoint{Handler: withoutTimeouts(h.streamHandler(full, s, impl)), streams: true}
 	}
 }
 
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	call := h.calls[r.URL.Path]
-	inner := r.WithContext(incoming(chain.FromHTTP(r.Context(), r, chain.Connect), r.Header))
+	call := h.endpoints[r.URL.Path]
+	req := r.WithContext(incomingContext(chain.FromHTTP(r.Context(), r, chain.Connect), r.Header))
 	if call == nil {
-		h.unknown(w, inner)
+		h.answerUnknownMethod(w, req)
 		return
 	}
-	if status, f := unspoken(w.Header(), r, call.streams); f != nil {
-		h.turnAway(w, r, status, f)
+	if status, f := checkEncoding(w.Header(), r, call.streams); f != nil {
+		h.reject(w, r, status, f)
 		return
 	}
-	inner, f := negotiate(inner)
+	req, f := negotiate(req)
 	if f != nil {
-		// A client that went away reads no answer.
-		_ = h.refusals.Write(w, inner, h.refused(inner, f))
+		// Writing fails only if the client is gone.
+		_ = h.errorWriter.Write(w, req, h.refuseInChain(req, f))
 		return
 	}
-	ctx, admitted := h.admit(inner.Context(), r.URL.Path)
+	ctx, admitted := h.admit(req.Context(), r.URL.Path)
 	defer admitted.End()
-	inner = inner.WithContext(ctx)
+	req = req.WithContext(ctx)
 	if admitted.Refused() {
 		chain.Discard(w, r)
-		// A client that went away reads no answer.
-		_ = h.refusals.Write(w, inner, h.refused(inner, nil))
+		// Writing fails only if the client is gone.
+		_ = h.errorWriter.Write(w, req, h.refuseInChain(req, nil))
 		return
 	}
-	body := &content{ReadCloser: inner.Body, header: r.Header}
+	body := &requestBody{ReadCloser: req.Body, header: r.Header}
 	if !call.streams {
-		body.left, body.over = chain.MaxReceiveBytes, func() error { return h.refused(inner, chain.TooLarge()) }
+		body.remaining, body.onTooLarge = chain.MaxReceiveBytes, func() error { return h.refuseInChain(req, chain.TooLarge()) }
 	}
-	served := *inner
+	served := *req
 	served.Body = body
 	call.ServeHTTP(w, &served)
 }
 
-// unknown answers a call of a method that no service has, in the words of the caller's protocol.
-func (h *Handler) unknown(w http.ResponseWriter, r *http.Request) {
-	// The chain knows no such method either, and says so.
-	err := h.refused(r, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method"))
-	// A client that went away reads no answer.
-	_ = h.refusals.Write(w, r, err)
+// answerUnknownMethod answers a call of an unknown method in the caller's protocol.
+func (h *Handler) answerUnknownMethod(w http.ResponseWriter, r *http.Request) {
+	// The chain does not know the method either, so it logs, counts and answers the call.
+	err := h.refuseInChain(r, fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method"))
+	// Writing fails only if the client is gone.
+	_ = h.errorWriter.Write(w, r, err)
 }
 
-func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[letter]) (*connect.Response[letter], error) {
-	return func(ctx context.Context, req *connect.Request[letter]) (*connect.Response[letter], error) {
+func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(context.Context, *connect.Request[message]) (*connect.Response[message], error) {
+	return func(ctx context.Context, req *connect.Request[message]) (*connect.Response[message], error) {
 		sts := inproc.NewTransport(full)
-		ctx, cancel := due(ctx)
+		ctx, cancel := withCallerDeadline(ctx)
 		defer cancel()
 		ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
 		report := &body.Report{}
@@ -128,17 +127,17 @@ func (h *Handler) unaryCall(full string, m grpc.MethodDesc, impl any) func(conte
 			ctx = body.With(ctx, report)
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
-			if err := req.Msg.open(ctx, v, report); err != nil {
-				chain.From(ctx).Fail(err) // which the chain then answers
+			if err := req.Msg.decode(ctx, v, report); err != nil {
+				chain.From(ctx).Fail(err) // the chain answers the error
 			}
 			return nil
 		}, h.unary)
 		if err != nil {
-			return nil, translate(err, sts.Header())
+			return nil, connectError(err, sts.Header())
 		}
-		out, err := seal(resp)
+		out, err := newMessage(resp)
 		if err != nil {
-			return nil, translate(err, sts.Header())
+			return nil, connectError(err, sts.Header())
 		}
 		answer := connect.NewResponse(out)
 		chain.CopyHeader(answer.Header(), sts.Header())

@@ -21,51 +21,51 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// unhurried lifts the bounds on the time of a request and of its answer: a stream lasts as long as its client wants.
-func unhurried(h http.Handler) http.Handler {
+// withoutTimeouts removes the read and write timeouts of the server: a stream lasts as long as its client wants.
+func withoutTimeouts(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// What cannot lift them has no bounds.
+		// Writers that do not support deadlines have none.
 		c := http.NewResponseController(w)
 		_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
 		h.ServeHTTP(w, r)
 	})
 }
 
-// streamHandler serves one streaming method in whichever direction it streams.
+// streamHandler serves one streaming method, in any direction.
 func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.Handler {
-	run := func(x *wire) error {
+	run := func(x *serverStream) error {
 		x.sts = inproc.NewTransport(full)
-		ctx, cancel := due(x.ctx)
+		ctx, cancel := withCallerDeadline(x.ctx)
 		defer cancel()
 		x.ctx = grpc.NewContextWithServerTransportStream(ctx, x.sts)
 		info := &grpc.StreamServerInfo{FullMethod: full, IsClientStream: s.ClientStreams, IsServerStream: s.ServerStreams}
 		err := h.stream(impl, x, info, s.Handler)
-		x.flush()
+		x.flushHeader()
 		if err != nil {
-			return translate(err, nil)
+			return connectError(err, nil)
 		}
 		return nil
 	}
-	options := append(slices.Clone(h.options), connect.WithReadMaxBytes(chain.MaxReceiveBytes), connect.WithInterceptors(largest{}))
+	options := append(slices.Clone(h.options), connect.WithReadMaxBytes(chain.MaxReceiveBytes), connect.WithInterceptors(sizeLimitInterceptor{}))
 	switch {
 	case s.ClientStreams && s.ServerStreams:
-		return connect.NewBidiStreamHandler(full, func(ctx context.Context, st *connect.BidiStream[letter, letter]) error {
-			return run(&wire{ctx: ctx, request: st.RequestHeader(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: st.Receive})
+		return connect.NewBidiStreamHandler(full, func(ctx context.Context, st *connect.BidiStream[message, message]) error {
+			return run(&serverStream{ctx: ctx, requestHeader: st.RequestHeader(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: st.Receive})
 		}, options...)
 	case s.ServerStreams:
-		return connect.NewServerStreamHandler(full, func(ctx context.Context, req *connect.Request[letter], st *connect.ServerStream[letter]) error {
-			return run(&wire{ctx: ctx, request: req.Header(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: once(req.Msg)})
+		return connect.NewServerStreamHandler(full, func(ctx context.Context, req *connect.Request[message], st *connect.ServerStream[message]) error {
+			return run(&serverStream{ctx: ctx, requestHeader: req.Header(), header: st.ResponseHeader(), trailer: st.ResponseTrailer(), send: st.Send, receive: receiveOnce(req.Msg)})
 		}, options...)
 	default:
-		return connect.NewClientStreamHandler(full, func(ctx context.Context, st *connect.ClientStream[letter]) (*connect.Response[letter], error) {
-			var answer *connect.Response[letter]
+		return connect.NewClientStreamHandler(full, func(ctx context.Context, st *connect.ClientStream[message]) (*connect.Response[message], error) {
+			var answer *connect.Response[message]
 			header, trailer := http.Header{}, http.Header{}
-			err := run(&wire{ctx: ctx, request: st.RequestHeader(), header: header, trailer: trailer, receive: next(st), send: func(l *letter) error {
+			err := run(&serverStream{ctx: ctx, requestHeader: st.RequestHeader(), header: header, trailer: trailer, receive: receiveFrom(st), send: func(l *message) error {
 				answer = connect.NewResponse(l)
 				return nil
 			}})
 			if err == nil && answer == nil {
-				err = connect.NewError(connect.CodeInternal, errors.New("the method gave no answer"))
+				err = connect.NewError(connect.CodeInternal, errors.New("the method returned no answer"))
 			}
 			if err != nil {
 				return nil, err
@@ -81,36 +81,36 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 	}
 }
 
-// largest gives a reason to the refusal of a message of a stream that is too large to be taken in.
-type largest struct{}
+// sizeLimitInterceptor adds a reason to the error for a stream message that is too large.
+type sizeLimitInterceptor struct{}
 
-func (largest) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
+func (sizeLimitInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
 
-func (largest) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (sizeLimitInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
-func (largest) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (sizeLimitInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return next(ctx, bounded{conn})
+		return next(ctx, sizeLimitConn{conn})
 	}
 }
 
-type bounded struct{ connect.StreamingHandlerConn }
+type sizeLimitConn struct{ connect.StreamingHandlerConn }
 
-func (b bounded) Receive(m any) error {
+func (b sizeLimitConn) Receive(m any) error {
 	err := b.StreamingHandlerConn.Receive(m)
 	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {
 		id := chain.NewRequestID(b.RequestHeader().Get(chain.HeaderRequestID))
-		return translate(chain.Status(chain.TooLarge(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+		return connectError(chain.Status(chain.TooLarge(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	}
 	return err
 }
 
-// once gives the one message of a server-streaming call.
-func once(l *letter) func() (*letter, error) {
+// receiveOnce returns a function that returns the one message of a server-streaming call, then io.EOF.
+func receiveOnce(l *message) func() (*message, error) {
 	var mu sync.Mutex
-	return func() (*letter, error) {
+	return func() (*message, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if l == nil {
@@ -122,8 +122,8 @@ func once(l *letter) func() (*letter, error) {
 	}
 }
 
-func next(st *connect.ClientStream[letter]) func() (*letter, error) {
-	return func() (*letter, error) {
+func receiveFrom(st *connect.ClientStream[message]) func() (*message, error) {
+	return func() (*message, error) {
 		if st.Receive() {
 			return st.Msg(), nil
 		}
@@ -134,34 +134,34 @@ func next(st *connect.ClientStream[letter]) func() (*letter, error) {
 	}
 }
 
-// wire is a grpc.ServerStream over a stream of Connect.
-type wire struct {
-	ctx     context.Context //nolint:containedctx // grpc.ServerStream is defined with it
-	request http.Header
-	send    func(*letter) error
-	receive func() (*letter, error)
-	sts     *inproc.Transport
+// serverStream is a grpc.ServerStream over a Connect stream.
+type serverStream struct {
+	ctx           context.Context //nolint:containedctx // grpc.ServerStream is defined with it
+	requestHeader http.Header
+	send          func(*message) error
+	receive       func() (*message, error)
+	sts           *inproc.Transport
 
 	mu              sync.Mutex
 	sent            bool
 	header, trailer http.Header
 }
 
-func (w *wire) Context() context.Context { return w.ctx }
+func (w *serverStream) Context() context.Context { return w.ctx }
 
-func (w *wire) SetHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
+func (w *serverStream) SetHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
-// SendHeader waits for the first message: Connect sends both together.
-func (w *wire) SendHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
+// SendHeader only stores the header: Connect sends it with the first message.
+func (w *serverStream) SendHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
-func (w *wire) SetTrailer(md metadata.MD) {
+func (w *serverStream) SetTrailer(md metadata.MD) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	chain.CopyHeader(w.trailer, md)
 }
 
-// flush gives the header to Connect, which is possible until the first message.
-func (w *wire) flush() {
+// flushHeader passes the header to Connect, once, before the first message.
+func (w *serverStream) flushHeader() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.sent {
@@ -170,27 +170,27 @@ func (w *wire) flush() {
 	}
 }
 
-func (w *wire) SendMsg(v any) error {
-	w.flush()
-	l, err := seal(v)
+func (w *serverStream) SendMsg(v any) error {
+	w.flushHeader()
+	l, err := newMessage(v)
 	if err != nil {
 		return err
 	}
 	return w.send(l)
 }
 
-func (w *wire) RecvMsg(v any) error {
+func (w *serverStream) RecvMsg(v any) error {
 	l, err := w.receive()
 	switch {
 	case errors.Is(err, io.EOF):
-		return io.EOF // callers of gRPC compare with ==
+		return io.EOF // callers compare with ==
 	case connect.CodeOf(err) == connect.CodeInvalidArgument:
 		return fault.New(fault.Invalid, fault.InvalidFields, "a message of the stream cannot be read").With(err)
 	case err != nil:
 		return status.Error(codes.Code(connect.CodeOf(err)), err.Error())
 	}
 	report := &body.Report{}
-	if err := l.open(w.ctx, v, report); err != nil {
+	if err := l.decode(w.ctx, v, report); err != nil {
 		return err
 	}
 	if report.Fault != nil {

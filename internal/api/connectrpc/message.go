@@ -17,23 +17,22 @@ import (
 	"latchkey.dev/internal/api/chain"
 )
 
-// letter is a message that is read only when its type is known, and written whatever its
-// type is. It lets one handler serve every method, and lets what cannot be read pass the
-// chain before it is refused.
-type letter struct {
-	raw  []byte
-	json bool
-	huge bool // more was sent than a call may bring, and raw is empty
-	msg  proto.Message
+// message is a message in encoded form until its type is known. One codec can therefore serve every method, and an
+// undecodable message passes the chain's authentication before it is refused.
+type message struct {
+	raw      []byte
+	json     bool
+	tooLarge bool // larger than chain.MaxRequestBytes; raw is empty
+	msg      proto.Message
 }
 
-// open reads the letter into a message. What is wrong with JSON is put into the report.
-func (l *letter) open(ctx context.Context, v any, report *body.Report) error {
+// decode decodes the message into v. Errors in JSON go into the report.
+func (l *message) decode(ctx context.Context, v any, report *body.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {
-		return status.Errorf(codes.Internal, "%T is no protobuf message", v)
+		return status.Errorf(codes.Internal, "%T is not a protobuf message", v)
 	}
-	if l.huge {
+	if l.tooLarge {
 		return chain.TooLarge()
 	}
 	if !l.json {
@@ -47,33 +46,33 @@ func (l *letter) open(ctx context.Context, v any, report *body.Report) error {
 	return nil
 }
 
-func seal(v any) (*letter, error) {
+func newMessage(v any) (*message, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
-		return nil, status.Errorf(codes.Internal, "%T is no protobuf message", v)
+		return nil, status.Errorf(codes.Internal, "%T is not a protobuf message", v)
 	}
-	return &letter{msg: m}, nil
+	return &message{msg: m}, nil
 }
 
-// codec is a connect.Codec of letters.
+// codec is a connect.Codec for values of type message.
 type codec struct {
 	name string
 	json bool
 }
 
-var errNoLetter = errors.New("neither a letter of this package nor a protobuf message")
+var errUnsupportedType = errors.New("the value is not a protobuf message")
 
 func (c codec) Name() string { return c.name }
 
 func (c codec) Marshal(v any) ([]byte, error) {
-	l, ok := v.(*letter)
+	l, ok := v.(*message)
 	if !ok {
-		// gRPC's status goes through the codec named proto as well.
+		// Connect also encodes the gRPC status with the codec named proto.
 		m, ok := v.(proto.Message)
 		if !ok {
-			return nil, errNoLetter
+			return nil, errUnsupportedType
 		}
-		l = &letter{msg: m}
+		l = &message{msg: m}
 	}
 	if c.json {
 		return protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(l.msg)
@@ -82,29 +81,29 @@ func (c codec) Marshal(v any) ([]byte, error) {
 }
 
 func (c codec) Unmarshal(raw []byte, v any) error {
-	l, ok := v.(*letter)
+	l, ok := v.(*message)
 	if !ok {
 		if m, ok := v.(proto.Message); ok {
 			return proto.Unmarshal(raw, m)
 		}
-		return errNoLetter
+		return errUnsupportedType
 	}
 	l.json = c.json
-	if l.huge = len(raw) > chain.MaxRequestBytes; l.huge {
+	if l.tooLarge = len(raw) > chain.MaxRequestBytes; l.tooLarge {
 		return nil
 	}
-	// Connect uses its buffer again.
+	// Connect reuses its buffer.
 	l.raw = bytes.Clone(raw)
 	return nil
 }
 
-// incoming makes what a gRPC handler expects of its context.
-func incoming(ctx context.Context, h http.Header) context.Context {
+// incomingContext adds the gRPC metadata of the request's headers to the context.
+func incomingContext(ctx context.Context, h http.Header) context.Context {
 	return metadata.NewIncomingContext(ctx, chain.MetadataOf(h))
 }
 
-// translate makes a Connect error of a gRPC status, details included.
-func translate(err error, header metadata.MD) error {
+// connectError converts the error of a gRPC handler into a Connect error with all details.
+func connectError(err error, header metadata.MD) error {
 	if err == nil {
 		return nil
 	}
@@ -114,13 +113,13 @@ func translate(err error, header metadata.MD) error {
 	}
 	out := connect.NewError(connect.Code(st.Code()), errors.New(st.Message()))
 	for _, d := range st.Proto().GetDetails() {
-		// A detail that is an Any already is kept as it is and cannot fail.
+		// This cannot fail for a detail that is already an Any.
 		if detail, err := connect.NewErrorDetail(d); err == nil {
 			out.AddDetail(detail)
 		}
 	}
 	chain.CopyHeader(out.Meta(), header)
-	// gRPC sends what belongs to an error as a trailer, where this one must not stand.
+	// gRPC sends the metadata of an error as a trailer, which must not contain this header.
 	out.Meta().Del("Www-Authenticate")
 	return out
 }
