@@ -8,18 +8,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Area is a part of the API with a description of its own.
+// Area is a part of the API with its own OpenAPI description and documentation page.
 type Area struct {
 	Name    string // "partner": the first page, at /docs; any other is at /docs/<name>
-	Package string // of its proto
+	Package string // proto package
 	OpenAPI []byte // version 3.0, in YAML
 
-	// Caller and Example tell people how to call; see the areas below.
+	// caller and example show on the page how to call the area.
 	caller  template.HTML
 	example string
 }
 
-// Partner is the area of PMS vendors, and the first page.
+// Partner is the area for PMS vendors; its page is the first one.
 func Partner(openapi []byte) Area {
 	return Area{
 		Name: "partner", Package: "latchkey.partner.v1", OpenAPI: openapi,
@@ -35,7 +35,7 @@ func Partner(openapi []byte) Area {
 	}
 }
 
-// Property is the area of a property's staff and their scripts.
+// Property is the area for a property's staff and scripts.
 func Property(openapi []byte) Area {
 	return Area{
 		Name: "property", Package: "latchkey.property.v1", OpenAPI: openapi,
@@ -44,7 +44,7 @@ func Property(openapi []byte) Area {
 	}
 }
 
-// Admin is the area of the installation's operators.
+// Admin is the area for the operators of the installation.
 func Admin(openapi []byte) Area {
 	return Area{
 		Name: "admin", Package: "latchkey.admin.v1", OpenAPI: openapi,
@@ -53,7 +53,7 @@ func Admin(openapi []byte) Area {
 	}
 }
 
-// Guest is the area of guests' phones.
+// Guest is the area for guests' phones.
 func Guest(openapi []byte) Area {
 	return Area{
 		Name: "guest", Package: "latchkey.guest.v1", OpenAPI: openapi,
@@ -63,7 +63,7 @@ func Guest(openapi []byte) Area {
 	}
 }
 
-// title is what people call the area.
+// title returns the heading of the area's page.
 func (a Area) title() string {
 	switch a.Name {
 	case "partner":
@@ -75,27 +75,27 @@ func (a Area) title() string {
 	case "guest":
 		return "API for guests’ phones"
 	}
-	return capital(a.Name) + " API"
+	return capitalize(a.Name) + " API"
 }
 
-func (a Area) first() bool { return a.Name == "partner" }
+func (a Area) isPartner() bool { return a.Name == "partner" }
 
-// page and document are the paths at which the area is served.
+// page returns the path of the documentation page.
 func (a Area) page() string {
-	if a.first() {
+	if a.isPartner() {
 		return "/docs"
 	}
 	return "/docs/" + a.Name
 }
 
 func (a Area) document() string {
-	if a.first() {
+	if a.isPartner() {
 		return "/openapi.yaml"
 	}
 	return "/openapi/" + a.Name + ".yaml"
 }
 
-// security describes the credentials of the area's callers.
+// security returns the OpenAPI security schemes of the area.
 func (a Area) security() string {
 	switch a.Name {
 	case "partner":
@@ -116,11 +116,11 @@ securitySchemes:
     apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}`
 }
 
-// meaning is a reason of errors and what it says, or the heading of those that follow.
-type meaning struct{ Heading, Reason, Meaning string }
+// reasonMeaning describes one error reason, or is the heading of the reasons after it.
+type reasonMeaning struct{ Heading, Reason, Meaning string }
 
-func meanings(text []byte) ([]meaning, error) {
-	var list []meaning
+func parseMeanings(text []byte) ([]reasonMeaning, error) {
+	var list []reasonMeaning
 	if err := yaml.Unmarshal(text, &list); err != nil {
 		return nil, fmt.Errorf("the reasons of errors: %w", err)
 	}

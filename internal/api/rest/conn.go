@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/api/inproc"
 )
 
-// conn is what the gateway's generated code calls. It completes the request with what the
-// generated code cannot know: the query, in our spelling, and the masks.
+// conn is the connection that the gateway's generated code calls. It adds to each request what the generated code does
+// not read: the query string and the field masks.
 type conn struct {
 	in     *inproc.Conn
 	routes map[string]*binding
@@ -35,12 +35,12 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	}
 	msg := in.ProtoReflect()
 	if x.report.Fault == nil {
-		body.Query(x.request.URL.RawQuery, msg, b.skip, &x.report)
+		body.Query(x.request.URL.RawQuery, msg, b.isNotInQuery, &x.report)
 	}
 	b.fillMasks(msg, &x.report)
-	ctx = x.inner
-	if x.late {
-		// The server has given up on the connection, its context with it; the caller still gets to hear why.
+	ctx = x.callContext
+	if x.bodyTimedOut {
+		// The read timeout has canceled the request's context. The caller still gets an answer.
 		ctx = context.WithoutCancel(ctx)
 	}
 	header, err := c.in.Call(ctx, fullMethod, in, out)
@@ -55,7 +55,7 @@ func (b *binding) fillMasks(msg protoreflect.Message, r *body.Report) {
 	if b.masks == nil {
 		return
 	}
-	// Whatever the caller sent under this name, what counts is which fields it named.
+	// The masks come from the fields in the body, not from a mask in the body.
 	msg.Clear(b.masks)
 	masks := msg.Mutable(b.masks).List()
 	for i := range r.Len(b.list.JSONName()) {
@@ -67,14 +67,14 @@ func maskValue(paths []string) protoreflect.Value {
 	return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect())
 }
 
-// NewStream refuses: no route of the API is a stream.
+// NewStream fails: REST routes have no streams.
 func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "streams are not served over REST")
 }
 
-// target returns the message that generated code wants a body to be read into: a message, or
-// the message field of one, which is made when it is nil.
-func target(v any) (proto.Message, bool) {
+// bodyTarget returns the message to read a body into: v itself, or the message that v points to, which it creates if
+// nil.
+func bodyTarget(v any) (proto.Message, bool) {
 	if m, ok := v.(proto.Message); ok {
 		return m, true
 	}

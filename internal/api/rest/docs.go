@@ -21,39 +21,39 @@ var docsPage string
 //go:embed docs.css
 var docsStyle string
 
-// Docs serves the descriptions of the API, for programs as OpenAPI and for people as pages: those of partners at
-// /openapi.yaml and /docs, others below these. All are made once.
+// Docs serves the descriptions of the API, as OpenAPI documents and as pages: those for partners at /openapi.yaml and
+// /docs, others below these paths. All are rendered once, at the start.
 type Docs struct {
-	served     map[string]content
+	served     map[string]servedFile
 	references []Guide
 	guides     []Guide
 }
 
-type content struct {
-	text []byte
-	html bool
-	kind string // media type where it is no page; empty: YAML
+type servedFile struct {
+	content   []byte
+	html      bool
+	mediaType string // of a file that is not a page; empty: YAML
 }
 
-// NewDocs describes areas. reasons is what the reasons of errors mean, a list in YAML.
+// NewDocs renders the pages of areas. reasons is a YAML list with the meaning of each error reason.
 func NewDocs(reasons []byte, areas ...Area) (*Docs, error) {
-	list, err := meanings(reasons)
+	list, err := parseMeanings(reasons)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	d := &Docs{served: map[string]content{}}
+	d := &Docs{served: map[string]servedFile{}}
 	for _, a := range areas {
 		d.references = append(d.references, Guide{a.title(), a.page()})
 	}
 	for _, a := range areas {
-		if err := d.add(a, list, areas); err != nil {
+		if err := d.addArea(a, list, areas); err != nil {
 			return nil, err
 		}
 	}
 	return d, nil
 }
 
-func (d *Docs) add(a Area, reasons []meaning, all []Area) error {
+func (d *Docs) addArea(a Area, reasons []reasonMeaning, all []Area) error {
 	refined, err := refine(a)
 	if err != nil {
 		return err
@@ -72,12 +72,12 @@ func (d *Docs) add(a Area, reasons []meaning, all []Area) error {
 	if err != nil {
 		return err
 	}
-	d.served[a.document()] = content{text: text.Bytes()}
-	d.served[a.page()] = content{text: page, html: true}
+	d.served[a.document()] = servedFile{content: text.Bytes()}
+	d.served[a.page()] = servedFile{content: page, html: true}
 	return nil
 }
 
-// Paths returns what an http.ServeMux should send here.
+// Paths returns the patterns for http.ServeMux.
 func (d *Docs) Paths() []string {
 	var paths []string
 	for path := range d.served {
@@ -93,18 +93,18 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-cache")
 	c := d.served[r.URL.Path]
 	if c.html {
-		pageHeader(h)
+		setPageHeaders(h)
 	} else {
-		h.Set("Content-Type", cmp.Or(c.kind, "application/yaml"))
+		h.Set("Content-Type", cmp.Or(c.mediaType, "application/yaml"))
 	}
 	if r.Method == http.MethodHead {
 		return
 	}
-	// A reader that went away needs no page.
-	_, _ = w.Write(c.text)
+	// Writing fails only if the client is gone.
+	_, _ = w.Write(c.content)
 }
 
-// document is as much of OpenAPI as the page shows.
+// document holds the parts of an OpenAPI document that the page shows.
 type document struct {
 	Title struct {
 		Title, Version string
@@ -165,14 +165,14 @@ func (m media) schema() *schema {
 	return nil
 }
 
-// Body and Answer are what the page shows of an operation's messages, nil for none.
+// Body returns the schema of the request body, or nil.
 func (o *operation) Body() *schema { return o.RequestBody.Content.schema() }
 
-// Answer is the schema of the good answer.
+// Answer returns the schema of the successful answer, or nil.
 func (o *operation) Answer() *schema { return o.Responses["200"].Content.schema() }
 
-// Names of what a schema refers to, "" when it stands for itself.
-func (s schema) name() string {
+// refName returns the name of the schema that this one refers to, or "".
+func (s schema) refName() string {
 	for _, ref := range append([]schema{s}, s.AllOf...) {
 		if i := strings.LastIndexByte(ref.Ref, '/'); i >= 0 {
 			return ref.Ref[i+1:]
@@ -181,22 +181,22 @@ func (s schema) name() string {
 	return ""
 }
 
-// Link is the name of the schema that a field holds, alone or in a list.
+// Link returns the name of the schema of a field or of the entries of a list.
 func (s schema) Link() string {
 	if s.Items != nil {
-		return s.Items.name()
+		return s.Items.refName()
 	}
-	return s.name()
+	return s.refName()
 }
 
-// Kind says in words what a value is.
+// Kind describes the type of a value for the page.
 func (s schema) Kind() string {
 	switch {
-	case s.Items != nil && s.Items.name() == "":
+	case s.Items != nil && s.Items.refName() == "":
 		return "list of " + s.Items.Kind()
 	case s.Items != nil:
 		return "list of"
-	case s.name() != "":
+	case s.refName() != "":
 		return ""
 	case s.Format == "date-time":
 		return "date and time"
@@ -208,7 +208,7 @@ func (s schema) Kind() string {
 	return s.Type
 }
 
-// Rows are the properties in the order of the proto.
+// Rows returns the properties in the order of the proto.
 func (s schema) Rows() ([]property, error) {
 	var rows []property
 	for i := 0; i+1 < len(s.Properties.Content); i += 2 {
@@ -232,7 +232,7 @@ type namedSchema struct {
 	*schema
 }
 
-// headings are what people call the groups of operations.
+// headings maps a service to the heading of its section.
 var headings = map[string]string{
 	"ApiKey": "API keys", "App": "Partner apps", "Bridge": "Bridges", "Code": "Codes", "Endpoint": "Your endpoints", "Gate": "Gates",
 	"Integration": "Integrations", "Lock": "Locks", "Mapping": "Mapping and conflicts", "Notice": "Notices", "Property": "Property",
@@ -247,17 +247,17 @@ func heading(tag string) string {
 	return short
 }
 
-// verbs in the order in which one reads them.
-var verbs = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
+// verbOrder is the order of operations on the same path.
+var verbOrder = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
 
-// other is a page beside this one.
-type other struct{ Title, Path string }
+// otherPage links to the page of another area.
+type otherPage struct{ Title, Path string }
 
-func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error) {
+func (d *document) render(a Area, reasons []reasonMeaning, all []Area) ([]byte, error) {
 	page, err := template.New("docs").Funcs(template.FuncMap{
 		"plain": func(s string) string { return strings.Join(strings.Fields(s), " ") },
 		"first": firstSentence,
-		// Service_Method is how OpenAPI names it.
+		// The OpenAPI operation id is Service_Method.
 		"method": func(operation string) string { return strings.Replace(operation, "_", "/", 1) },
 		"human":  heading,
 		"anchor": func(s string) string { return strings.ReplaceAll(s, " ", "-") },
@@ -266,17 +266,17 @@ func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error)
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
-	var others []other
+	var others []otherPage
 	for _, o := range all {
 		if o.Name != a.Name {
-			others = append(others, other{o.title(), o.page()})
+			others = append(others, otherPage{o.title(), o.page()})
 		}
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
-		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), //nolint:gosec // a file of ours
-		"Groups": d.groups(), "Schemas": d.schemas(), "Errors": chain.Table(), "Reasons": reasons,
-		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.first(), "Others": others,
+		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), //nolint:gosec // an embedded file
+		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": chain.Table(), "Reasons": reasons,
+		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
@@ -284,14 +284,14 @@ func (d *document) render(a Area, reasons []meaning, all []Area) ([]byte, error)
 	return out.Bytes(), nil
 }
 
-func capital(s string) string {
+func capitalize(s string) string {
 	if s == "" {
 		return s
 	}
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// firstSentence is what a folded operation shows of its description.
+// firstSentence returns the summary of an operation's description.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if i := strings.Index(s, ". "); i > 0 {
@@ -300,11 +300,11 @@ func firstSentence(s string) string {
 	return s
 }
 
-func (d *document) groups() []*group {
+func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group
 	for _, t := range d.Tags {
-		g := &group{Name: t.Name, Description: capital(strings.TrimPrefix(t.Description, t.Name+" "))}
+		g := &group{Name: t.Name, Description: capitalize(strings.TrimPrefix(t.Description, t.Name+" "))}
 		byTag[t.Name] = g
 		groups = append(groups, g)
 	}
@@ -330,13 +330,13 @@ func (d *document) groups() []*group {
 	}
 	for _, g := range groups {
 		slices.SortFunc(g.Operations, func(a, b *operation) int {
-			return cmp.Or(strings.Compare(a.Path, b.Path), slices.Index(verbs, a.Verb)-slices.Index(verbs, b.Verb))
+			return cmp.Or(strings.Compare(a.Path, b.Path), slices.Index(verbOrder, a.Verb)-slices.Index(verbOrder, b.Verb))
 		})
 	}
 	return groups
 }
 
-func (d *document) schemas() []namedSchema {
+func (d *document) sortedSchemas() []namedSchema {
 	var list []namedSchema
 	for name, s := range d.Components.Schemas {
 		list = append(list, namedSchema{name, s})

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// samples are values of fields by name, so that examples look like answers. Other values follow from their type.
-var samples = map[string]any{
+// sampleValues are realistic values for fields by name. Other values follow from the type of the field.
+var sampleValues = map[string]any{
 	"id": "rsv_01m7…", "propertyId": "prp_01m7…", "hostelId": "prp_01m7…", "integrationId": "int_01m7…", "reservationId": "rsv_01m7…", "spaceId": "spc_01m7…",
 	"parentSpaceId": "spc_01m7…", "doorId": "spc_01m7…", "lockId": "lck_01m7…", "bridgeId": "brg_01m7…", "gateId": "gat_01m7…", "appId": "app_01m7…",
 	"name": "Room 101", "doorName": "Room 101", "spaceName": "Room 101", "gateName": "Front door", "propertyName": "Harbour Hostel", "guestName": "Ada Lovelace",
@@ -20,16 +20,16 @@ var samples = map[string]any{
 	"birthDate": "1990-12-10", "nationality": "PT", "isPrivate": true, "isActive": true, "hasLock": true, "roomReady": true,
 }
 
-// mostDeep bounds the nesting of an example.
-const mostDeep = 6
+// maxExampleDepth bounds the nesting of an example.
+const maxExampleDepth = 6
 
-// example writes an answer of a schema as JSON, "" where there is none.
+// example returns an example of an answer as JSON, or "" if there is none.
 func (d *document) example(s *schema) string {
 	if s == nil {
 		return ""
 	}
 	var out bytes.Buffer
-	if err := d.sample(&out, "", *s, 0); err != nil || out.Len() < 3 {
+	if err := d.writeSample(&out, "", *s, 0); err != nil || out.Len() < 3 {
 		return ""
 	}
 	var text bytes.Buffer
@@ -39,31 +39,31 @@ func (d *document) example(s *schema) string {
 	return text.String()
 }
 
-func (d *document) sample(out *bytes.Buffer, name string, s schema, deep int) error {
-	if to := s.name(); to != "" {
+func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep int) error {
+	if to := s.refName(); to != "" {
 		if target := d.Components.Schemas[to]; target != nil {
 			s = *target
 		}
 	}
 	switch {
 	case len(s.Properties.Content) > 0:
-		return d.sampleObject(out, s, deep)
-	case s.Items != nil && samples[name] == nil:
+		return d.writeSampleObject(out, s, deep)
+	case s.Items != nil && sampleValues[name] == nil:
 		out.WriteByte('[')
-		if deep < mostDeep {
-			if err := d.sample(out, strings.TrimSuffix(name, "s"), *s.Items, deep+1); err != nil {
+		if deep < maxExampleDepth {
+			if err := d.writeSample(out, strings.TrimSuffix(name, "s"), *s.Items, deep+1); err != nil {
 				return err
 			}
 		}
 		out.WriteByte(']')
 		return nil
 	}
-	raw, err := json.Marshal(sampleOf(name, s))
+	raw, err := json.Marshal(sampleValue(name, s))
 	out.Write(raw)
 	return err
 }
 
-func (d *document) sampleObject(out *bytes.Buffer, s schema, deep int) error {
+func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) error {
 	rows, err := s.Rows()
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (d *document) sampleObject(out *bytes.Buffer, s schema, deep int) error {
 	out.WriteByte('{')
 	first := true
 	for _, row := range rows {
-		if deep >= mostDeep && (row.Items != nil || row.Link() != "") {
+		if deep >= maxExampleDepth && (row.Items != nil || row.Link() != "") {
 			continue
 		}
 		if !first {
@@ -84,7 +84,7 @@ func (d *document) sampleObject(out *bytes.Buffer, s schema, deep int) error {
 		}
 		out.Write(raw)
 		out.WriteByte(':')
-		if err := d.sample(out, row.Name, row.schema, deep+1); err != nil {
+		if err := d.writeSample(out, row.Name, row.schema, deep+1); err != nil {
 			return err
 		}
 	}
@@ -92,8 +92,8 @@ func (d *document) sampleObject(out *bytes.Buffer, s schema, deep int) error {
 	return nil
 }
 
-func sampleOf(name string, s schema) any {
-	if v, ok := samples[name]; ok {
+func sampleValue(name string, s schema) any {
+	if v, ok := sampleValues[name]; ok {
 		return v
 	}
 	switch {

@@ -18,17 +18,17 @@ import (
 //go:embed guide.html
 var guidePage string
 
-// Guide is a page for people beside the reference.
+// Guide is a page of the documentation, other than the reference.
 type Guide struct{ Title, Path string }
 
-// guideOrder is the order in which guides are listed; others follow by name.
+// guideOrder is the order of the guides; others follow by name.
 var guideOrder = []string{"quick-start", "partner-guide", "bridge-guide", "locks", "operations", "smartkey"}
 
-// outside are links to files of the repository that the server does not have. Their text stays.
-var outside = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
+// repositoryLinks matches links to files of the repository that the server does not serve. Only their text is kept.
+var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
-// AddGuides serves Markdown files as pages at /docs/NAME, with and without the .md by which they link to each other, and the
-// entrance at / that leads to all pages.
+// AddGuides serves Markdown files as pages at /docs/NAME, and also with the suffix .md, with which they link to each
+// other. It also serves the start page at /guide, which links to all pages.
 func (d *Docs) AddGuides(files fs.FS) error {
 	names, err := fs.Glob(files, "*.md")
 	if err != nil {
@@ -55,28 +55,28 @@ func (d *Docs) AddGuides(files fs.FS) error {
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(raw), "# "), "\n")
 		d.guides = append(d.guides, Guide{title, "/docs/" + strings.TrimSuffix(name, ".md")})
 		var html bytes.Buffer
-		if err := markdown.Convert(outside.ReplaceAll(raw, []byte("$1")), &html); err != nil {
+		if err := markdown.Convert(repositoryLinks.ReplaceAll(raw, []byte("$1")), &html); err != nil {
 			return fmt.Errorf("guides: %s: %w", name, err)
 		}
-		texts[i] = template.HTML(html.String()) //nolint:gosec // a file of ours
+		texts[i] = template.HTML(html.String()) //nolint:gosec // an embedded file
 	}
 	for i, g := range d.guides {
-		text, err := d.guidePage(page, g.Title, texts[i])
+		text, err := d.renderGuide(page, g.Title, texts[i])
 		if err != nil {
 			return err
 		}
-		d.served[g.Path] = content{text: text, html: true}
+		d.served[g.Path] = servedFile{content: text, html: true}
 		d.served[g.Path+".md"] = d.served[g.Path]
 	}
-	entrance, err := d.guidePage(page, "Latchkey", "")
-	d.served["/guide"] = content{text: entrance, html: true}
+	entrance, err := d.renderGuide(page, "Latchkey", "")
+	d.served["/guide"] = servedFile{content: entrance, html: true}
 	return err
 }
 
-func (d *Docs) guidePage(page *template.Template, title string, text template.HTML) ([]byte, error) {
+func (d *Docs) renderGuide(page *template.Template, title string, text template.HTML) ([]byte, error) {
 	var out bytes.Buffer
 	err := page.Execute(&out, map[string]any{
-		"Title": title, "Text": text, "Style": template.CSS(docsStyle), //nolint:gosec // a file of ours
+		"Title": title, "Text": text, "Style": template.CSS(docsStyle), //nolint:gosec // an embedded file
 		"Guides": d.guides, "References": d.references,
 	})
 	if err != nil {

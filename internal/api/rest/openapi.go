@@ -16,9 +16,8 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// refine adds to the generated description of the API what its generator does not know:
-// credentials, the spelling of nested parameters, the Idempotency-Key, and the error
-// envelope.
+// refine adds to the generated OpenAPI description what the generator does not know: security schemes, the spelling of
+// nested parameters, the Idempotency-Key header and the error envelope.
 func refine(a Area) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(a.OpenAPI, &doc); err != nil {
@@ -39,25 +38,25 @@ func refine(a Area) (*yaml.Node, error) {
 			}
 		}
 	}
-	if a.first() {
-		clearable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
-		if err := addCalls(root); err != nil {
+	if a.isPartner() {
+		markNullable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
+		if err := addCallbacks(root); err != nil {
 			return nil, err
 		}
 	}
 	var extra yaml.Node
-	if err := yaml.Unmarshal([]byte(a.security()+additions), &extra); err != nil {
+	if err := yaml.Unmarshal([]byte(a.security()+additionsYAML), &extra); err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
 	more := extra.Content[0]
-	set(root, "servers", child(more, "servers"))
-	set(root, "security", child(more, "security"))
-	set(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
-	set(schemas, "ErrorAnswer", child(more, "ErrorAnswer"))
+	setChild(root, "servers", child(more, "servers"))
+	setChild(root, "security", child(more, "security"))
+	setChild(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
+	setChild(schemas, "ErrorAnswer", child(more, "ErrorAnswer"))
 	return &doc, nil
 }
 
-const additions = `
+const additionsYAML = `
 servers: [{url: /}]
 ErrorAnswer:
     type: object
@@ -68,12 +67,12 @@ ErrorAnswer:
     description: ErrorAnswer is the body of every answer that is not 2xx.
 `
 
-const failure = `
+const errorResponseYAML = `
 description: What was wrong, in the one form that every error has.
 content: {application/json: {schema: {$ref: '#/components/schemas/ErrorAnswer'}}}
 `
 
-const idempotencyKey = `
+const idempotencyKeyYAML = `
 name: Idempotency-Key
 in: header
 description: A key of the caller's own, up to 255 characters. The same call under the same key is carried out once; its answer is kept for 7 days.
@@ -82,55 +81,55 @@ schema: {type: string, maxLength: 255}
 
 func refineOperation(pkg string, op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
-	if err := errors.Join(yaml.Unmarshal([]byte(failure), answer), yaml.Unmarshal([]byte(idempotencyKey), key)); err != nil {
+	if err := errors.Join(yaml.Unmarshal([]byte(errorResponseYAML), answer), yaml.Unmarshal([]byte(idempotencyKeyYAML), key)); err != nil {
 		return fmt.Errorf("openapi: %w", err)
 	}
 	if responses := child(op, "responses"); responses != nil {
-		set(responses, "default", answer.Content[0])
+		setChild(responses, "default", answer.Content[0])
 	}
 	params := child(op, "parameters")
 	if params == nil {
 		params = &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 	}
-	// Which fields were sent is read off the body.
-	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return value(p, "name") == "updateMask" })
-	method := methodOf(pkg, value(op, "operationId"))
+	// REST derives the mask from the body.
+	params.Content = slices.DeleteFunc(params.Content, func(p *yaml.Node) bool { return childValue(p, "name") == "updateMask" })
+	method := methodOf(pkg, childValue(op, "operationId"))
 	for _, p := range params.Content {
-		if name := child(p, "name"); name != nil && value(p, "in") == "query" {
-			if required(method, name.Value) {
-				set(p, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		if name := child(p, "name"); name != nil && childValue(p, "in") == "query" {
+			if isRequired(method, name.Value) {
+				setChild(p, "required", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 			}
-			if list := words(method, name.Value); list != nil && child(p, "schema") != nil {
-				set(child(p, "schema"), "enum", list)
+			if list := allowedValues(method, name.Value); list != nil && child(p, "schema") != nil {
+				setChild(child(p, "schema"), "enum", list)
 			}
-			name.Value = bracketed(name.Value)
+			name.Value = toBrackets(name.Value)
 		}
 	}
-	if changes(method) {
+	if mutates(method) {
 		params.Content = append(params.Content, key.Content[0])
 	}
 	if len(params.Content) > 0 {
-		set(op, "parameters", params)
+		setChild(op, "parameters", params)
 	}
 	return nil
 }
 
-// clearable says of the optional fields of a message, and of those within it, that null may be sent, which clears them.
-func clearable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
+// markNullable marks the optional fields of a message and its nested messages as nullable: null clears them.
+func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 	properties := child(child(schemas, string(m.Name())), "properties")
 	for i := range m.Fields().Len() {
 		fd := m.Fields().Get(i)
 		property := child(properties, fd.JSONName())
 		switch {
 		case fd.HasOptionalKeyword() && child(property, "type") != nil:
-			set(property, "nullable", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+			setChild(property, "nullable", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 		case fd.Message() != nil && fd.Message().ParentFile() == m.ParentFile() && !fd.IsList():
-			clearable(schemas, fd.Message())
+			markNullable(schemas, fd.Message())
 		}
 	}
 }
 
-// methodOf finds the method of a package that an operation id (Service_Method) names; nil if there is none.
+// methodOf returns the method for an operation id (Service_Method), or nil.
 func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(pkg) + "." + protoreflect.FullName(strings.Replace(operation, "_", ".", 1)))
 	if err != nil {
@@ -140,8 +139,8 @@ func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
 	return m
 }
 
-// changes says whether a method changes something, so that an Idempotency-Key has a meaning.
-func changes(m protoreflect.MethodDescriptor) bool {
+// mutates reports whether a method changes something and so supports the Idempotency-Key header.
+func mutates(m protoreflect.MethodDescriptor) bool {
 	if m == nil {
 		return false
 	}
@@ -149,8 +148,8 @@ func changes(m protoreflect.MethodDescriptor) bool {
 	return access.GetMutates()
 }
 
-// required says whether a parameter of a query must be sent: a text that must not be empty.
-func required(m protoreflect.MethodDescriptor, name string) bool {
+// isRequired reports whether a query parameter is required: a string with a minimum length.
+func isRequired(m protoreflect.MethodDescriptor, name string) bool {
 	if m == nil {
 		return false
 	}
@@ -162,8 +161,8 @@ func required(m protoreflect.MethodDescriptor, name string) bool {
 	return rules.GetString().GetMinLen() > 0
 }
 
-// words are those that a parameter of a query may hold; nil where it may hold others.
-func words(m protoreflect.MethodDescriptor, name string) *yaml.Node {
+// allowedValues returns the only values that a query parameter allows, or nil if there is no such list.
+func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	if m == nil {
 		return nil
 	}
@@ -180,7 +179,7 @@ func words(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	var list *yaml.Node
 	for _, w := range rules.GetString().GetIn() {
-		if w == "" { // as good as not sent
+		if w == "" { // means not sent
 			continue
 		}
 		if list == nil {
@@ -191,8 +190,8 @@ func words(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	return list
 }
 
-// bracketed writes filter.type as filter[type].
-func bracketed(name string) string {
+// toBrackets converts filter.type to filter[type].
+func toBrackets(name string) string {
 	head, rest, ok := strings.Cut(name, ".")
 	if !ok {
 		return name
@@ -212,14 +211,14 @@ func child(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-func value(n *yaml.Node, key string) string {
+func childValue(n *yaml.Node, key string) string {
 	if c := child(n, key); c != nil {
 		return c.Value
 	}
 	return ""
 }
 
-func set(n *yaml.Node, key string, v *yaml.Node) {
+func setChild(n *yaml.Node, key string, v *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {
 			n.Content[i+1] = v

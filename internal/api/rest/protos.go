@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// AddProtos serves the proto files of the API, complete with what they import, as one FileDescriptorSet: partners make
-// clients of it with buf or protoc, and need no clone.
+// AddProtos serves the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
+// clients from it with buf or protoc.
 func (d *Docs) AddProtos() error {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
@@ -23,7 +23,7 @@ func (d *Docs) AddProtos() error {
 			return
 		}
 		seen[f.Path()] = true
-		for i := range f.Imports().Len() { // imports stand before what imports them
+		for i := range f.Imports().Len() { // imports come before the files that import them
 			add(f.Imports().Get(i).FileDescriptor)
 		}
 		set.File = append(set.File, protodesc.ToFileDescriptorProto(f))
@@ -39,11 +39,11 @@ func (d *Docs) AddProtos() error {
 	if err != nil {
 		return fmt.Errorf("protos: %w", err)
 	}
-	d.served["/proto/latchkey.binpb"] = content{text: text, kind: "application/octet-stream"}
+	d.served["/proto/latchkey.binpb"] = servedFile{content: text, mediaType: "application/octet-stream"}
 	return nil
 }
 
-// protoFiles are the files of the areas that are called over the network, sorted.
+// protoFiles returns the sorted proto files of the public API.
 func protoFiles() []string {
 	var names []string
 	for _, area := range []string{"admin", "errors", "guest", "partner", "pms", "property", "rpc"} {

@@ -1,6 +1,5 @@
-// Package rest serves the API as JSON over HTTP: the gateway's generated handlers over an
-// in-process connection, with a reader of bodies and queries, a writer of answers and one
-// envelope for every error of our own.
+// Package rest serves the API as JSON over HTTP. It runs the gateway's generated handlers on an in-process connection,
+// with its own reader of bodies and queries, its own JSON writer and one envelope for all errors.
 package rest
 
 import (
@@ -21,20 +20,19 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Config is what a handler needs to know; all of it is required.
+// Config configures a handler; all fields are required.
 type Config struct {
 	Logger *slog.Logger
-	// Conn leads to the services, which are registered with it already.
+	// Conn is the in-process connection; the services are already registered with it.
 	Conn *inproc.Conn
-	// Admit judges a call by its headers: see [chain.Chain.Admit].
+	// Admit is [chain.Chain.Admit].
 	Admit func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
-	// Register registers the gateway's generated handlers (RegisterXHandlerClient), with
-	// clients made on the given connection.
+	// Register registers the gateway's generated handlers (RegisterXHandlerClient) with
+	// clients of the given connection.
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
 }
 
-// Handler serves every route of the registered services and answers any other path with the
-// envelope of an unknown route.
+// Handler serves every route of the registered services, and answers any other path with a routeNotFound error.
 type Handler struct {
 	log    *slog.Logger
 	mux    *runtime.ServeMux
@@ -42,12 +40,12 @@ type Handler struct {
 	admit  func(ctx context.Context, fullMethod string) (context.Context, *chain.Call)
 }
 
-// New makes a handler.
+// New creates a handler.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil || cfg.Conn == nil || cfg.Admit == nil || cfg.Register == nil {
 		return nil, errors.New("rest: Logger, Conn, Admit and Register are required")
 	}
-	routes, byMethod, err := learn(cfg.Conn.Services())
+	routes, byMethod, err := loadRoutes(cfg.Conn.Services())
 	if err != nil {
 		return nil, fmt.Errorf("rest: %w", err)
 	}
@@ -55,13 +53,13 @@ func New(cfg Config) (*Handler, error) {
 	none := func(string) (string, bool) { return "", false }
 	h.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, codec{}),
-		// Headers go in and out by the lists of package chain, not through the gateway.
+		// Package chain selects the headers that pass in and out, not the gateway.
 		runtime.WithIncomingHeaderMatcher(none),
 		runtime.WithOutgoingHeaderMatcher(none),
 		runtime.WithOutgoingTrailerMatcher(none),
-		runtime.WithMetadata(h.admitted),
-		runtime.WithErrorHandler(h.failed),
-		runtime.WithRoutingErrorHandler(h.unrouted),
+		runtime.WithMetadata(h.admitCall),
+		runtime.WithErrorHandler(h.handleError),
+		runtime.WithRoutingErrorHandler(h.handleUnrouted),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithWriteContentLength(),
@@ -72,18 +70,17 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// exchange is one request on its way through the gateway's generated code, which knows
-// nothing of it.
+// exchange is the state of one request while it passes through the gateway's generated code.
 type exchange struct {
-	request *http.Request
-	writer  http.ResponseWriter
-	header  http.Header // of the answer
-	id      string
-	report  body.Report
-	late    bool // the body did not come in time
+	request      *http.Request
+	writer       http.ResponseWriter
+	header       http.Header // of the answer
+	id           string
+	report       body.Report
+	bodyTimedOut bool // the body did not arrive in time
 
-	call  *chain.Call     // once the gateway found its method
-	inner context.Context //nolint:containedctx // the call's; the gateway passes none on to its reader of bodies
+	call        *chain.Call     // nil until the gateway has found the method
+	callContext context.Context //nolint:containedctx // the call's context; the gateway does not pass it to the body decoder
 }
 
 type exchangeKey struct{}
@@ -93,7 +90,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// Values of headers that every answer has; the slices are shared and never changed.
+// Header values of every answer; the slices are shared and never modified.
 var (
 	jsonType = []string{"application/json"}
 	noStore  = []string{"no-store"}
@@ -106,25 +103,25 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.header["X-Content-Type-Options"] = noSniff
 	x.header["X-Request-Id"] = []string{x.id}
 	switch {
-	case h.browse(w, x):
+	case h.serveBrowser(w, x):
 		return
 	case r.Method == http.MethodOptions:
-		h.options(w, x)
+		h.answerOptions(w, x)
 		return
 	case strings.HasSuffix(r.URL.Path, "/") && r.URL.Path != "/":
-		h.refuse(w, x, fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: leave out the slash at the end"))
+		h.writeFault(w, x, fault.New(fault.NotFound, fault.RouteNotFound, "there is no such route: leave out the slash at the end"))
 		return
-	case !acceptsJSON(r.Header["Accept"]) && len(h.allowed(r.URL.Path)) > 0:
-		h.refuse(w, x, fault.New(fault.NotAcceptable, fault.NotAcceptableReason, "answers are application/json: accept it"))
+	case !acceptsJSON(r.Header["Accept"]) && len(h.allowedMethods(r.URL.Path)) > 0:
+		h.writeFault(w, x, fault.New(fault.NotAcceptable, fault.NotAcceptableReason, "answers are application/json: accept it"))
 		return
 	}
-	defer x.end()
-	h.mux.ServeHTTP(w, x.plain())
+	defer x.finish()
+	h.mux.ServeHTTP(w, x.gatewayRequest())
 }
 
-// admitted has the chain judge a call. It is an annotator of metadata, though it adds none: the gateway names the method of a
-// request to its annotators, and to nothing else, before it reads the body.
-func (h *Handler) admitted(ctx context.Context, _ *http.Request) metadata.MD {
+// admitCall admits a call to the chain. It is a metadata annotator, although it adds no metadata: only annotators learn
+// the method of a request before the gateway reads the body.
+func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	x := exchangeOf(ctx)
 	method, ok := runtime.RPCMethod(ctx)
 	if x == nil || !ok {
@@ -132,22 +129,22 @@ func (h *Handler) admitted(ctx context.Context, _ *http.Request) metadata.MD {
 	}
 	md := chain.MetadataOf(x.request.Header)
 	md[chain.HeaderRequestID] = []string{x.id}
-	x.inner, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method)
+	x.callContext, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method)
 	if x.call.Refused() {
-		x.late = chain.Discard(x.writer, x.request)
+		x.bodyTimedOut = chain.Discard(x.writer, x.request)
 	}
 	return nil
 }
 
-func (x *exchange) end() {
+func (x *exchange) finish() {
 	if x.call != nil {
 		x.call.End()
 	}
 }
 
-// plain makes the request that the gateway sees: no header and no form, so that nothing of
-// them gets past the lists and the reader of queries, and a body that reports.
-func (x *exchange) plain() *http.Request {
+// gatewayRequest returns the request for the gateway. It has no headers and no form, because the chain and the query
+// reader process these, and its body is a [requestBody].
+func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = body.With(ctx, &x.report)
 	ctx = chain.FromHTTP(ctx, x.request, chain.REST)
@@ -157,11 +154,11 @@ func (x *exchange) plain() *http.Request {
 	}
 	r.Header, r.Host, r.RemoteAddr = http.Header{}, "", ""
 	r.Form, r.PostForm = map[string][]string{}, map[string][]string{}
-	r.Body = &source{exchange: x}
+	r.Body = &requestBody{exchange: x}
 	return r
 }
 
-// acceptsJSON reports whether an Accept header, absent ones included, takes JSON.
+// acceptsJSON reports whether an Accept header allows JSON. A missing header does.
 func acceptsJSON(accept []string) bool {
 	any := false
 	for _, line := range accept {
@@ -174,7 +171,7 @@ func acceptsJSON(accept []string) bool {
 			any = true
 			switch kind {
 			case "*/*", "application/*", "application/json":
-				if !refused(params) {
+				if !hasZeroQuality(params) {
 					return true
 				}
 			}
@@ -183,8 +180,8 @@ func acceptsJSON(accept []string) bool {
 	return !any
 }
 
-// refused reports whether the parameters of a media range give it the quality zero.
-func refused(params string) bool {
+// hasZeroQuality reports whether the parameters of a media range contain q=0.
+func hasZeroQuality(params string) bool {
 	for p := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.ReplaceAll(p, " ", ""), "=")
 		if strings.EqualFold(name, "q") {

@@ -14,27 +14,29 @@ import (
 
 // route is one HTTP rule of a method.
 type route struct {
-	full     string // gRPC method
-	verb     string // HTTP method
-	segments []string
-	suffix   string // after the colon: "test" of /v1/endpoints/{action}:test
-	rule     *binding
+	fullMethod string // gRPC method
+	verb       string // HTTP method
+	segments   []string
+	suffix     string // after the colon: "test" of /v1/endpoints/{action}:test
+	rule       *binding
 }
 
-// binding is what the connection needs to know of a method to complete its request.
+// binding describes how REST fills the request of a method.
 type binding struct {
-	whole bool // the body is the whole request, so the route has no query parameters
-	body  protoreflect.FieldDescriptor
-	path  map[protoreflect.Name]bool // fields that the path or the body fill
-	mask  protoreflect.FieldDescriptor
-	masks protoreflect.FieldDescriptor // a mask for each entry of list
-	list  protoreflect.FieldDescriptor
+	bodyIsRequest  bool // the body is the whole request, so there are no query parameters
+	body           protoreflect.FieldDescriptor
+	nonQueryFields map[protoreflect.Name]bool // fields that are read from the path or the body
+	mask           protoreflect.FieldDescriptor
+	masks          protoreflect.FieldDescriptor // one mask per entry of list
+	list           protoreflect.FieldDescriptor
 }
 
-func (b *binding) skip(fd protoreflect.FieldDescriptor) bool { return b.whole || b.path[fd.Name()] }
+func (b *binding) isNotInQuery(fd protoreflect.FieldDescriptor) bool {
+	return b.bodyIsRequest || b.nonQueryFields[fd.Name()]
+}
 
-// learn reads the HTTP rules of services out of their descriptors.
-func learn(services []string) ([]*route, map[string]*binding, error) {
+// loadRoutes reads the HTTP rules of services from their descriptors.
+func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	var routes []*route
 	byMethod := map[string]*binding{}
 	for _, name := range services {
@@ -44,7 +46,7 @@ func learn(services []string) ([]*route, map[string]*binding, error) {
 		}
 		sd, ok := d.(protoreflect.ServiceDescriptor)
 		if !ok {
-			return nil, nil, fmt.Errorf("%s is no service", name)
+			return nil, nil, fmt.Errorf("%s is not a service", name)
 		}
 		for i := range sd.Methods().Len() {
 			md := sd.Methods().Get(i)
@@ -67,21 +69,21 @@ func learn(services []string) ([]*route, map[string]*binding, error) {
 }
 
 func newRoute(full string, rule *annotations.HttpRule, input protoreflect.MessageDescriptor) (*route, error) {
-	verb, template := pattern(rule)
+	verb, template := httpPattern(rule)
 	if !strings.HasPrefix(template, "/") {
 		return nil, fmt.Errorf("path %q does not begin with a slash", template)
 	}
-	rt := &route{full: full, verb: verb}
+	rt := &route{fullMethod: full, verb: verb}
 	path := template[1:]
 	if i := strings.LastIndexByte(path, ':'); i > strings.LastIndexByte(path, '}') && i >= 0 {
 		path, rt.suffix = path[:i], path[i+1:]
 	}
 	rt.segments = strings.Split(path, "/")
-	b := &binding{whole: rule.GetBody() == "*", path: map[protoreflect.Name]bool{}}
+	b := &binding{bodyIsRequest: rule.GetBody() == "*", nonQueryFields: map[protoreflect.Name]bool{}}
 	for _, s := range rt.segments {
 		if name, ok := strings.CutPrefix(s, "{"); ok {
 			name, _, _ = strings.Cut(strings.TrimSuffix(name, "}"), "=")
-			b.path[protoreflect.Name(name)] = true
+			b.nonQueryFields[protoreflect.Name(name)] = true
 		}
 	}
 	if name := rule.GetBody(); name != "" && name != "*" {
@@ -89,24 +91,24 @@ func newRoute(full string, rule *annotations.HttpRule, input protoreflect.Messag
 		if b.body == nil {
 			return nil, fmt.Errorf("%s has no field %s for the body", input.FullName(), name)
 		}
-		b.path[b.body.Name()] = true
+		b.nonQueryFields[b.body.Name()] = true
 	}
-	b.masksOf(input)
+	b.findMasks(input)
 	rt.rule = b
 	return rt, nil
 }
 
-// masksOf finds the fields of the request that say what was sent.
-func (b *binding) masksOf(input protoreflect.MessageDescriptor) {
+// findMasks finds the update_mask and update_masks fields of the request.
+func (b *binding) findMasks(input protoreflect.MessageDescriptor) {
 	isMask := func(fd protoreflect.FieldDescriptor) bool {
 		return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
 	}
 	if fd := input.Fields().ByName("update_mask"); isMask(fd) && !fd.IsList() && b.body != nil {
 		b.mask = fd
-		b.path[fd.Name()] = true
+		b.nonQueryFields[fd.Name()] = true
 	}
 	fd := input.Fields().ByName("update_masks")
-	if !isMask(fd) || !fd.IsList() || !b.whole {
+	if !isMask(fd) || !fd.IsList() || !b.bodyIsRequest {
 		return
 	}
 	for i := range input.Fields().Len() {
@@ -117,7 +119,7 @@ func (b *binding) masksOf(input protoreflect.MessageDescriptor) {
 	}
 }
 
-func pattern(rule *annotations.HttpRule) (verb, template string) {
+func httpPattern(rule *annotations.HttpRule) (verb, template string) {
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:
 		return http.MethodGet, p.Get
@@ -135,7 +137,7 @@ func pattern(rule *annotations.HttpRule) (verb, template string) {
 	return "", ""
 }
 
-// matches reports whether a path is one of this route's.
+// matches reports whether a path matches this route.
 func (rt *route) matches(path string) bool {
 	path, ok := strings.CutPrefix(path, "/")
 	if rt.suffix != "" {
@@ -155,8 +157,8 @@ func (rt *route) matches(path string) bool {
 	return true
 }
 
-// allowed returns the HTTP methods that a path knows, none for an unknown path.
-func (h *Handler) allowed(path string) []string {
+// allowedMethods returns the HTTP methods of a path, none for an unknown path.
+func (h *Handler) allowedMethods(path string) []string {
 	var verbs []string
 	for _, rt := range h.routes {
 		if !rt.matches(path) {
