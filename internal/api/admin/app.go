@@ -18,7 +18,7 @@ type apps struct {
 }
 
 func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adminv1.CreateAppResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if err := property.Named("name", r.GetName()); err != nil {
@@ -34,7 +34,7 @@ func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adm
 }
 
 func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*adminv1.ListAppsResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := partner.Apps(ctx, s.DB.Read())
@@ -53,7 +53,7 @@ func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*admin
 }
 
 func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokensRequest) (*adminv1.ListClientTokensResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := partner.ClientTokens(ctx, s.DB.Read(), r.GetAppId(), s.now(ctx))
@@ -64,7 +64,7 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 }
 
 func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if err := property.NamedOrNot("name", r.GetName()); err != nil {
@@ -80,7 +80,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 }
 
 func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTokenRequest) (*adminv1.RotateClientTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RotateClientTokenResponse, error) {
@@ -93,7 +93,7 @@ func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTok
 }
 
 func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTokenRequest) (*adminv1.RevokeClientTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeClientTokenResponse, error) {

@@ -18,7 +18,7 @@ type properties struct {
 }
 
 func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreatePropertyRequest) (*adminv1.CreatePropertyResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Complete)
@@ -39,11 +39,11 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 }
 
 func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListPropertiesRequest) (*adminv1.ListPropertiesResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Property, r.GetPageToken()) {
-		return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+		return nil, fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {
@@ -65,7 +65,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 }
 
 func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequest) (*adminv1.GetPropertyResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	row, err := staff.Property(ctx, s.DB.Read(), r.GetId())
@@ -76,7 +76,7 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 }
 
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	settings, err := property.Settings(ctx, r.GetSettings(), staff.Settings.Fit)

@@ -2,7 +2,7 @@ package admin
 
 import "latchkey.dev/ent"
 
-// The rows that the domain answers with. The only place of this package that names the models.
+// Aliases of the database models, so that no other file of this package imports them.
 type (
 	appRow   = ent.App
 	tokenRow = ent.Token

@@ -1,4 +1,5 @@
-// Package admin answers the calls of whoever runs the installation: proto to domain and back.
+// Package admin serves the admin area of the API, for the operators of the installation: it converts between protobuf
+// and the domain.
 package admin
 
 import (
@@ -18,7 +19,7 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// Deps are what the services work on. All are needed.
+// Deps are the dependencies of the services. All are required.
 type Deps struct {
 	DB       *db.DB
 	Memory   *idem.Memory
@@ -27,19 +28,19 @@ type Deps struct {
 	property.Stays
 }
 
-// Services implement the area, for gRPC and Connect alike.
+// Services are the services of the area, for gRPC and Connect.
 type Services struct {
 	Property adminv1.PropertyServiceServer
 	App      adminv1.AppServiceServer
 	Token    adminv1.TokenServiceServer
 }
 
-// New makes the services of the area.
+// New creates the services of the area.
 func New(d Deps) *Services {
 	return &Services{Property: &properties{Deps: d}, App: &apps{Deps: d}, Token: &tokens{Deps: d}}
 }
 
-// Own names the field of each method that its handler validates itself: see chain.Config.
+// Own returns the fields that handlers validate themselves: see chain.Config.
 func Own() map[string]string {
 	return map[string]string{
 		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",
@@ -47,8 +48,8 @@ func Own() map[string]string {
 	}
 }
 
-// operator refuses every caller but whoever runs the installation.
-func operator(ctx context.Context) error {
+// requireOperator refuses callers other than operators of the installation.
+func requireOperator(ctx context.Context) error {
 	if a, ok := actor.From(ctx); !ok || a.Kind != actor.Operator {
 		return credential.Refused()
 	}

@@ -17,7 +17,7 @@ type tokens struct {
 }
 
 func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOperatorTokenRequest) (*adminv1.CreateOperatorTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if err := property.Named("name", r.GetName()); err != nil {
@@ -33,7 +33,7 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 }
 
 func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperatorTokensRequest) (*adminv1.ListOperatorTokensResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	rows, err := staff.OperatorTokens(ctx, s.DB.Read(), s.now(ctx))
@@ -44,7 +44,7 @@ func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperator
 }
 
 func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOperatorTokenRequest) (*adminv1.RevokeOperatorTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeOperatorTokenResponse, error) {
@@ -57,7 +57,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 }
 
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if err := property.NamedOrNot("name", r.GetName()); err != nil {
@@ -72,7 +72,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken makes a token for somebody, or for one command of the operator who calls.
+// createStaffToken creates a token for a person or script, or a session for one command of the calling operator.
 func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*tokenRow, string, error) {
 	if r.GetName() == staff.SessionName {
 		who, _ := actor.From(ctx)
@@ -82,7 +82,7 @@ func (s *tokens) createStaffToken(ctx context.Context, tx *db.Tx, r *adminv1.Cre
 }
 
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := staff.Property(ctx, s.DB.Read(), r.GetPropertyId()); err != nil {
@@ -96,7 +96,7 @@ func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokens
 }
 
 func (s *tokens) RevokeStaffToken(ctx context.Context, r *adminv1.RevokeStaffTokenRequest) (*adminv1.RevokeStaffTokenResponse, error) {
-	if err := operator(ctx); err != nil {
+	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeStaffTokenResponse, error) {

@@ -1,5 +1,5 @@
-// Package bridge is the bridges' area of the API as far as it is on the public listener: enrolment. Their control stream
-// is bridgelink's, on a listener of its own.
+// Package bridge serves the enrolment of bridges on the public listener. Package bridgelink serves their control stream
+// on a separate listener.
 package bridge
 
 import (
@@ -18,11 +18,11 @@ type Enrolment struct {
 	DB        *db.DB
 	Keys      *keyring.Ring
 	Authority *lock.Authority
-	// Address is the bridges' listener's, host:port, as bridges reach it.
+	// Address returns the host:port at which bridges reach their listener.
 	Address func() string
 }
 
-// Enroll exchanges a join code for a certificate. The code is all the proof there is; whoever calls knows nothing else.
+// Enroll exchanges a join code for a certificate. The join code is the caller's only proof.
 func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	application := lock.Application{
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),

@@ -1,4 +1,4 @@
-// Package explained writes why the doors of a stay open, or do not, as messages: the same for partners and staff.
+// Package explained converts explanations of a reservation's access to messages, the same for partners and staff.
 package explained
 
 import (
@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/reservation/explain"
 )
 
-// Message is an explanation as it is sent.
+// Message converts an explanation.
 func Message(e explain.Explanation) *partnerv1.Explanation {
 	out := &partnerv1.Explanation{
 		ReservationId: e.ReservationID, State: string(e.State), Truncated: e.Truncated, Forgotten: e.Forgotten, AsOf: optional.Time(e.AsOf),

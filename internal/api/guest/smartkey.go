@@ -1,4 +1,5 @@
-// Package guest answers guests' phones: proto to domain and back. Nobody logs in; each call carries its own proof.
+// Package guest serves the guest area of the API, for guests' phones: it converts between protobuf and the domain.
+// There is no login; each call carries its own proof.
 package guest
 
 import (
@@ -20,24 +21,25 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// SmartKeys implements SmartKeyService, for gRPC, REST and Connect alike. All fields are needed.
+// SmartKeys implements SmartKeyService for gRPC, REST and Connect. All fields but OpenWithin are required.
 type SmartKeys struct {
 	guestv1.UnimplementedSmartKeyServiceServer
 	DB   *db.DB
 	Keys *keyring.Ring
-	// Wake has changes under a context wake the bridges that they concern.
+	// Wake returns a context under which changes notify the bridges that they affect.
 	Wake func(context.Context) context.Context
-	// Greeting asks a bridge for a greeting, which a node of ours holds; no node: it is on its way to one.
+	// Greeting requests a greeting from a bridge that is connected to the node. The node is empty while the bridge
+	// reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
-	// Act has an act carried out that is stored, and waits for what becomes of it.
+	// Act sends a stored unlock command to the bridge and waits for its result.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
-	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
+	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
-// GetEnrolment says what a link is for. It changes nothing: mail scanners open links.
+// GetEnrolment describes a link. It changes nothing, because mail scanners open links.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
 	l, err := phone.LookAt(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
@@ -48,7 +50,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 	}, nil
 }
 
-// Enrol uses the link up and stores the key in one transaction.
+// Enrol uses the link and stores the phone's key in one transaction.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) error {
@@ -65,7 +67,7 @@ func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv
 	return answer, nil
 }
 
-// Challenge draws the question for a renewal. It tells strangers nothing but which property a phone is of.
+// Challenge returns a challenge for a renewal. The only fact it reveals is the property of a phone.
 func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
 	property, asked, err := phone.Question(s.DB.View(ctx), s.Keys, r.GetPhoneId())
 	if err != nil {
@@ -74,7 +76,7 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 	return &guestv1.ChallengeResponse{PropertyId: property, Challenge: asked}, nil
 }
 
-// Renew answers with the next token.
+// Renew returns the next token.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
 	var key *phone.Key
 	err := s.DB.Write(s.Wake(ctx), func(tx *db.Tx) (err error) {
@@ -100,7 +102,7 @@ func keyMessage(k *phone.Key) *guestv1.SmartKey {
 	return m
 }
 
-// Greet passes a bridge's greeting on. The token says whose bridges its bearer may bother.
+// Greet returns a greeting of a bridge. The token must give access to a lock of the bridge.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
 	bearer, err := phone.Identify(view, r.GetToken())
@@ -125,12 +127,12 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	return &guestv1.GreetResponse{Greeting: greeting}, nil
 }
 
-// Present carries a presentation to the bridge that its proof names. What is looked at here says where to; the bridge
-// verifies and decides.
+// Present sends a presentation to the bridge of the door in its proof. The server only uses the proof to find the
+// bridge; the bridge verifies it and decides.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {
-		return nil, refused(err)
+		return nil, invalidSmartKey(err)
 	}
 	view := s.DB.View(ctx)
 	bearer, err := phone.Identify(view, p.Token)
@@ -139,18 +141,18 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	}
 	proof, err := smartkey.ReadProof(p.Proof)
 	if err != nil {
-		return nil, refused(err)
+		return nil, invalidSmartKey(err)
 	}
 	lk, err := bearer.LockAt(ctx, view.Client, proof.Door)
 	if err != nil {
 		return nil, err
 	}
-	var order lock.Order
+	var command lock.Order
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err = s.DB.Write(s.Wake(waiting), func(tx *db.Tx) (err error) {
-		order, err = bearer.Store(tx, lk, proof, r.GetPresentation(), until)
+		command, err = bearer.Store(tx, lk, proof, r.GetPresentation(), until)
 		return err
 	})
 	if errors.Is(err, phone.ErrRevoked) {
@@ -160,19 +162,19 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		s.Unsent(err)
 		return nil, lock.OrTooLate(err)
 	}
-	outcome, err := s.Act(ctx, order)
+	outcome, err := s.Act(ctx, command)
 	if err != nil {
 		return nil, err
 	}
-	return answerOf(order, outcome), nil
+	return presentResponse(command, outcome), nil
 }
 
-func refused(err error) error {
-	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the word", smartkey.ReasonOf(err)).With(err)
+func invalidSmartKey(err error) error {
+	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for this reason", smartkey.ReasonOf(err)).With(err)
 }
 
-// answerOf says what became of a presentation.
-func answerOf(o lock.Order, done lock.Outcome) *guestv1.PresentResponse {
+// presentResponse converts the result of a presentation.
+func presentResponse(o lock.Order, done lock.Outcome) *guestv1.PresentResponse {
 	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKey)
 	switch {
 	case done.State == lock.ActDone && o.Operation == lock.SmartKeyCheck:
@@ -189,7 +191,7 @@ func answerOf(o lock.Order, done lock.Outcome) *guestv1.PresentResponse {
 	return &guestv1.PresentResponse{Result: "unknown"}
 }
 
-// GetLists answers with what a bridge without internet of its own may lack.
+// GetLists returns the key sets and the status list that a bridge without its own internet connection may be missing.
 func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
 	bearer, err := phone.Identify(s.DB.View(ctx), r.GetToken())
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// find returns the access rule of a full method name and the type of its answer; nil for none of ours.
-func find(method string) (*rpcv1.Access, protoreflect.MessageType) {
+// findMethod returns the access rule and the answer type of a method, or nil if it has no access rule.
+func findMethod(method string) (*rpcv1.Access, protoreflect.MessageType) {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
 	if err != nil {
@@ -29,7 +29,7 @@ func find(method string) (*rpcv1.Access, protoreflect.MessageType) {
 	return proto.GetExtension(m.Options(), rpcv1.E_Access).(*rpcv1.Access), output
 }
 
-func secret(f protoreflect.FieldDescriptor) bool {
+func isSecret(f protoreflect.FieldDescriptor) bool {
 	o, ok := f.Options().(*descriptorpb.FieldOptions)
 	return ok && o.GetDebugRedact()
 }

@@ -1,7 +1,6 @@
-// Package inproc is a gRPC connection that leads to services of this very process: a call
-// runs the interceptors and the handler on the caller's goroutine, without a transport and
-// without copying messages. Values of the caller's context reach the handler, and messages
-// within the request are shared with it, so a handler neither keeps nor changes its input.
+// Package inproc is a gRPC connection to services in the same process. A call runs the interceptors and the handler on
+// the caller's goroutine, without a transport and without copying messages. The handler gets the values of the caller's
+// context. It shares nested messages with the caller, so it must not keep or change its input.
 package inproc
 
 import (
@@ -17,8 +16,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Conn is a grpc.ClientConnInterface and a grpc.ServiceRegistrar. Register every service
-// before the first call.
+// Conn is a grpc.ClientConnInterface and a grpc.ServiceRegistrar. All services must be registered before the first
+// call.
 type Conn struct {
 	unary    grpc.UnaryServerInterceptor
 	methods  map[string]method
@@ -30,12 +29,12 @@ type method struct {
 	desc grpc.MethodDesc
 }
 
-// New returns a connection whose calls pass the interceptor; nil stands for none.
+// New returns a connection whose calls run through the interceptor, which may be nil.
 func New(unary grpc.UnaryServerInterceptor) *Conn {
 	return &Conn{unary: unary, methods: map[string]method{}}
 }
 
-// RegisterService implements grpc.ServiceRegistrar. Streams are not served.
+// RegisterService implements grpc.ServiceRegistrar. It ignores streams.
 func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	c.services = append(c.services, desc.ServiceName)
 	for _, m := range desc.Methods {
@@ -46,8 +45,8 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 // Services returns the names of the registered services.
 func (c *Conn) Services() []string { return slices.Clone(c.services) }
 
-// Call runs one unary call, with the incoming metadata of its context, and returns the header that the handler and its
-// interceptors set, also when the call fails.
+// Call runs one unary call with the incoming metadata of its context. It returns the header that the handler and the
+// interceptors set, also if the call fails.
 func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Message) (metadata.MD, error) {
 	m, ok := c.methods[fullMethod]
 	if !ok {
@@ -55,9 +54,9 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 	}
 	sts := NewTransport(fullMethod)
 	ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
-	resp, err := m.desc.Handler(m.impl, ctx, func(v any) error { return move(v, args) }, c.unary)
+	resp, err := m.desc.Handler(m.impl, ctx, func(v any) error { return moveMessage(v, args) }, c.unary)
 	if err == nil {
-		err = move(reply, resp)
+		err = moveMessage(reply, resp)
 	}
 	if err != nil {
 		if _, ok := status.FromError(err); !ok {
@@ -72,7 +71,7 @@ func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, o
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)
 	if !ok || !ok2 {
-		return status.Errorf(codes.Internal, "%T or %T is no protobuf message", args, reply)
+		return status.Errorf(codes.Internal, "%T or %T is not a protobuf message", args, reply)
 	}
 	md, _ := metadata.FromOutgoingContext(ctx)
 	if md == nil {
@@ -92,13 +91,13 @@ func (c *Conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, status.Error(codes.Unimplemented, "streams are not served in process")
 }
 
-// move gives the content of one message to another of the same type. What is below is
-// shared; the source is not used again.
-func move(dst, src any) error {
+// moveMessage moves the fields of one message to another of the same type. Nested messages are shared; the source must
+// not be used again.
+func moveMessage(dst, src any) error {
 	d, ok := dst.(proto.Message)
 	s, ok2 := src.(proto.Message)
 	if !ok || !ok2 {
-		return status.Errorf(codes.Internal, "%T or %T is no protobuf message", dst, src)
+		return status.Errorf(codes.Internal, "%T or %T is not a protobuf message", dst, src)
 	}
 	to, from := d.ProtoReflect(), s.ProtoReflect()
 	if to.Descriptor() != from.Descriptor() {

@@ -6,8 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Transport is a grpc.ServerTransportStream that collects the header which handlers and
-// interceptors of one unary call set.
+// Transport is a grpc.ServerTransportStream that collects the headers of one unary call.
 type Transport struct {
 	method string
 	mu     sync.Mutex
@@ -17,7 +16,7 @@ type Transport struct {
 // NewTransport returns the transport of one call.
 func NewTransport(fullMethod string) *Transport { return &Transport{method: fullMethod} }
 
-// Header returns what was set so far.
+// Header returns the headers set so far.
 func (t *Transport) Header() metadata.MD {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,5 +41,5 @@ func (t *Transport) SetHeader(md metadata.MD) error {
 // SendHeader implements grpc.ServerTransportStream.
 func (t *Transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
-// SetTrailer drops the trailer, which has no place in the answers of our protocols.
+// SetTrailer drops the trailer: answers of the API have none.
 func (t *Transport) SetTrailer(metadata.MD) error { return nil }

@@ -1,4 +1,4 @@
-// Package optional fills the optional fields of answers: what is not there is left out.
+// Package optional fills the optional fields of answers. Missing values are left out.
 package optional
 
 import (
@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Text is a string, left out where it is empty.
+// Text returns a string, or nil if it is empty.
 func Text(s string) *string {
 	if s == "" {
 		return nil
@@ -15,7 +15,7 @@ func Text(s string) *string {
 	return &s
 }
 
-// Time is an instant, left out where it is zero.
+// Time returns a timestamp, or nil if the time is zero.
 func Time(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
@@ -23,7 +23,7 @@ func Time(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// At is an instant that may be missing.
+// At returns a timestamp, or nil if the time is nil.
 func At(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil

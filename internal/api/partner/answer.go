@@ -17,13 +17,13 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// answer is a reservation as partners read it, its times in the property's offset.
-func answer(r *ent.Reservation, b reservation.Booker, house *ent.Property) (*partnerv1.Reservation, error) {
-	zone, err := clock.Zone(house.TimeZone)
+// reservationMessage converts a reservation for partners. Times have the UTC offset of the property.
+func reservationMessage(r *ent.Reservation, b reservation.Booker, property *ent.Property) (*partnerv1.Reservation, error) {
+	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
 		return nil, err
 	}
-	from, to := instant(r.FromAt, zone), instant(r.ToAt, zone)
+	from, to := formatTime(r.FromAt, zone), formatTime(r.ToAt, zone)
 	out := &partnerv1.Reservation{
 		Id: r.ID, PropertyId: r.PropertyID, HostelId: r.PropertyID,
 		PmsMeta: &partnerv1.PmsMeta{
@@ -32,8 +32,8 @@ func answer(r *ent.Reservation, b reservation.Booker, house *ent.Property) (*par
 		PmsNumber: r.PmsNumber,
 		Booker:    &partnerv1.Booker{FirstName: b.FirstName, LastName: b.LastName, Email: b.Email, Mobile: b.Mobile},
 		State:     r.State, From: &from, To: &to, FromDate: r.FromDate, ToDate: r.ToDate,
-		AdultCount: number(r.AdultCount), ChildCount: number(r.ChildCount),
-		Price: decimal(r.PriceMinor, r.OwingCurrency), Owing: decimal(r.OwingMinor, r.OwingCurrency), OwingCurrency: r.OwingCurrency,
+		AdultCount: int32OrNil(r.AdultCount), ChildCount: int32OrNil(r.ChildCount),
+		Price: decimalAmount(r.PriceMinor, r.OwingCurrency), Owing: decimalAmount(r.OwingMinor, r.OwingCurrency), OwingCurrency: r.OwingCurrency,
 		SourceName: r.SourceName, ChannelManager: r.ChannelManager, ChannelNumber: r.ChannelNumber,
 		ParentSpaceId: r.OwnSpaceID, RoomId: r.PmsParentSpaceID, BedId: r.PmsSpaceID,
 		CreatedAt: timestamppb.New(r.CreatedAt), UpdatedAt: timestamppb.New(r.UpdatedAt),
@@ -44,30 +44,30 @@ func answer(r *ent.Reservation, b reservation.Booker, house *ent.Property) (*par
 	return out, nil
 }
 
-// stored is the answer to a change.
-func stored(s reservation.Stored) (*partnerv1.Reservation, error) {
-	out, err := answer(s.Row, s.Booker, s.House)
+// storedMessage converts the result of a change.
+func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
+	out, err := reservationMessage(s.Row, s.Booker, s.House)
 	if err != nil {
 		return nil, err
 	}
 	if s.Stale {
 		out.Stale = &s.Stale
 	}
-	out.Access, err = plan(s.Plan, s.Row, s.House)
+	out.Access, err = planMessage(s.Plan, s.Row, s.House)
 	return out, err
 }
 
-func plan(p access.Plan, row *ent.Reservation, house *ent.Property) (*partnerv1.AccessPlan, error) {
+func planMessage(p access.Plan, row *ent.Reservation, property *ent.Property) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, fault.SpaceUnknown) || slices.Contains(p.Reasons, fault.SpaceNotMapped) {
-		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, text0(row.OwnSpaceID)))
+		out.UnresolvedSpaceId = optional.Text(cmp.Or(row.SpaceKey, deref(row.OwnSpaceID)))
 	}
 	if p.Window != nil {
-		zone, err := clock.Zone(house.TimeZone)
+		zone, err := clock.Zone(property.TimeZone)
 		if err != nil {
 			return nil, err
 		}
-		out.Window = &partnerv1.AccessWindow{From: instant(p.Window.From, zone), To: instant(p.Window.To, zone), TimeZone: house.TimeZone}
+		out.Window = &partnerv1.AccessWindow{From: formatTime(p.Window.From, zone), To: formatTime(p.Window.To, zone), TimeZone: property.TimeZone}
 	}
 	for _, d := range p.Doors {
 		door := &partnerv1.AccessDoor{DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey)}
@@ -83,10 +83,10 @@ func plan(p access.Plan, row *ent.Reservation, house *ent.Property) (*partnerv1.
 	return out, nil
 }
 
-// instant is RFC 3339 in the property's offset, to the second.
-func instant(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
+// formatTime formats a time as RFC 3339 in the property's time zone, in seconds.
+func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
 
-func number(n *int) *int32 {
+func int32OrNil(n *int) *int32 {
 	if n == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func number(n *int) *int32 {
 	return &v
 }
 
-func decimal(minor *int64, currency *string) *float64 {
+func decimalAmount(minor *int64, currency *string) *float64 {
 	if minor == nil {
 		return nil
 	}

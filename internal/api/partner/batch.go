@@ -32,10 +32,10 @@ type item struct {
 	err   error
 }
 
-// batch stores the items in their order, each behind a savepoint of its own, in one transaction: what is acknowledged is
-// durable together, and the Idempotency-Key covers the whole.
+// batch stores the items in order, each with its own savepoint, in one transaction. So the acknowledged items are
+// stored together and the Idempotency-Key covers the whole batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
-	items, err := itemsOf(ctx, req, report)
+	items, err := newItems(ctx, req, report)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 			it := &items[i]
 			it.err = tx.Savepoint(func() (err error) {
 				if len(it.wrong) > 0 {
-					_, err = s.keeper().Upsert(tx, own(a), it.patch, it.wrong)
+					_, err = s.keeper().Upsert(tx, writeScope(a), it.patch, it.wrong)
 					return err
 				}
 				it.out, err = s.upsert(tx, a, it.patch)
@@ -54,11 +54,11 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 				return nil, it.err
 			}
 		}
-		return outcome(ctx, items, report)
+		return batchMessage(ctx, items, report)
 	})
 }
 
-func itemsOf(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) ([]item, error) {
+func newItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) ([]item, error) {
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
 		it := &items[i]
@@ -72,20 +72,20 @@ func itemsOf(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest,
 		if err != nil {
 			return nil, err
 		}
-		it.wrong = append(within(wrong, it.path), it.wrong...)
+		it.wrong = append(relativePaths(wrong, it.path), it.wrong...)
 	}
 	return items, nil
 }
 
-// within names fields as the item itself does, which the failure shows beside them.
-func within(wrong []fault.Field, path string) []fault.Field {
+// relativePaths makes the paths of violations relative to the item, which the failure contains.
+func relativePaths(wrong []fault.Field, path string) []fault.Field {
 	for i := range wrong {
 		wrong[i].Path = strings.TrimPrefix(strings.TrimPrefix(wrong[i].Path, path), ".")
 	}
 	return wrong
 }
 
-func outcome(ctx context.Context, items []item, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
+func batchMessage(ctx context.Context, items []item, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	out := &partnerv1.BatchOutcome{}
 	for _, it := range items {
 		if it.err == nil {
@@ -101,13 +101,13 @@ func outcome(ctx context.Context, items []item, report *body.Report) (*partnerv1
 	return &partnerv1.BatchUpsertReservationsResponse{Data: out}, nil
 }
 
-// requestData is the item as it was sent; over gRPC, as REST would have sent it.
+// requestData returns the item as sent. For gRPC, it returns what REST would have sent.
 func requestData(it item, report *body.Report) (*structpb.Struct, error) {
 	if sent, ok := report.Sent(it.path); ok {
 		return sent, nil
 	}
 	sent := proto.CloneOf(it.sent)
-	dropTimes(sent.ProtoReflect())
+	removeInvalidTimes(sent.ProtoReflect())
 	raw, err := protojson.Marshal(sent)
 	if err != nil {
 		return nil, fmt.Errorf("write an item as JSON: %w", err)
@@ -116,18 +116,18 @@ func requestData(it item, report *body.Report) (*structpb.Struct, error) {
 	return out, protojson.Unmarshal(raw, out)
 }
 
-// dropTimes takes out the times that are none, which JSON cannot say.
-func dropTimes(m protoreflect.Message) {
+// removeInvalidTimes clears invalid timestamps, which JSON cannot represent.
+func removeInvalidTimes(m protoreflect.Message) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Message() == nil || fd.IsMap():
 		case fd.IsList():
 			for i := range v.List().Len() {
-				dropTimes(v.List().Get(i).Message())
+				removeInvalidTimes(v.List().Get(i).Message())
 			}
 		default:
 			if at, ok := v.Message().Interface().(*timestamppb.Timestamp); !ok {
-				dropTimes(v.Message())
+				removeInvalidTimes(v.Message())
 			} else if !at.IsValid() {
 				m.Clear(fd)
 			}

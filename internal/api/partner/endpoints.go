@@ -18,25 +18,25 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertEndpoint registers the endpoint of one action. A registered getSpaces is read soon.
+// UpsertEndpoint registers the endpoint of one action. After a registration of getSpaces, the server reads it soon.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertEndpointResponse, error) {
-		wanted := asSent(req)
-		wanted.PropertyID, wanted.IntegrationID = a.PropertyID, a.IntegrationID
-		e, secret, err := s.Registry.Register(tx, wanted, s.CheckURL)
+		desired := endpointFromRequest(req)
+		desired.PropertyID, desired.IntegrationID = a.PropertyID, a.IntegrationID
+		e, secret, err := s.Registry.Register(tx, desired, s.CheckURL)
 		if err != nil {
 			return nil, err
 		}
 		if e.Action == partner.GetSpaces {
-			if err := s.readRegistered(tx, a, secret != ""); err != nil {
+			if err := s.enqueueFirstReading(tx, a, secret != ""); err != nil {
 				return nil, err
 			}
 		}
-		out := &partnerv1.UpsertEndpointResponse{Data: endpoint(e, true)}
+		out := &partnerv1.UpsertEndpointResponse{Data: endpointMessage(e, true)}
 		if secret != "" {
 			out.SigningSecret = &secret
 		}
@@ -44,8 +44,9 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 	})
 }
 
-// readRegistered has a getSpaces that was registered read; with a new signing secret, some seconds later.
-func (s *Service) readRegistered(tx *db.Tx, a actor.Actor, newSecret bool) error {
+// enqueueFirstReading enqueues a reading of a newly registered getSpaces. With a new signing secret, the reading waits
+// some seconds so that the partner can store the secret.
+func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
 	read := s.ReadSpaces
 	if newSecret {
 		read = s.FirstSpaces
@@ -56,19 +57,19 @@ func (s *Service) readRegistered(tx *db.Tx, a actor.Actor, newSecret bool) error
 	return read(tx, a.PropertyID, a.IntegrationID)
 }
 
-func asSent(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
+func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }
 
-// Static finds what is wrong with a request whatever is stored: see [chain.Config.Static].
+// Static returns the validation that needs no stored data: see [chain.Config.Static].
 func Static(checkURL func(url string) error) map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {
 			req, _ := m.(*partnerv1.UpsertEndpointRequest)
 			if req.GetUrl() == "" && slices.Contains(partner.Actions, req.GetAction()) {
-				return nil // what is registered decides
+				return nil // valid only if an endpoint is registered: the handler checks it
 			}
-			if f, ok := fault.Of(asSent(req).Check(checkURL)); ok {
+			if f, ok := fault.Of(endpointFromRequest(req).Check(checkURL)); ok {
 				return f.Fields
 			}
 			return nil
@@ -76,7 +77,7 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 	}
 }
 
-// ListEndpoints lists the caller's endpoints. Only a caller that may change them sees their tokens.
+// ListEndpoints lists the caller's endpoints. Only callers that may change endpoints see their tokens.
 func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsRequest) (*partnerv1.ListEndpointsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	}
 	list := &partnerv1.EndpointList{Total: int32(len(all))}
 	for _, e := range all {
-		list.List = append(list.List, endpoint(e, withTokens))
+		list.List = append(list.List, endpointMessage(e, withTokens))
 	}
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
@@ -109,11 +110,11 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 		if err != nil {
 			return nil, err
 		}
-		return &partnerv1.DeleteEndpointResponse{Data: endpoint(e, true)}, nil
+		return &partnerv1.DeleteEndpointResponse{Data: endpointMessage(e, true)}, nil
 	})
 }
 
-// TestEndpoint calls an endpoint once, now, outside of any transaction.
+// TestEndpoint calls an endpoint once, immediately, outside of any transaction.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -148,12 +149,12 @@ func (s *Service) recordTest(ctx context.Context, a actor.Actor, action string, 
 	})
 }
 
-// RenderEndpoint puts the token back into a remembered answer to a registration. The signing secret was shown once.
+// RenderEndpoint adds the token to a stored answer to a registration. The signing secret is not repeated.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
 	a, err := caller(ctx)
 	if !ok || err != nil {
-		return errors.Join(errors.New("render an endpoint: not one"), err)
+		return errors.Join(errors.New("render an endpoint: wrong message type or caller"), err)
 	}
 	e, err := s.Registry.Endpoint(ctx, s.DB.Read(), a.PropertyID, a.IntegrationID, out.GetData().GetAction())
 	if fault.Has(err, fault.EndpointNotFound) {
@@ -166,22 +167,22 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 	return nil
 }
 
-// RenderDeleted leaves a remembered answer to a removal as it is: the token went with the endpoint.
+// RenderDeleted keeps a stored answer to a removal without its token, which was deleted with the endpoint.
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
-// RenderReset puts the codes back into a remembered answer to a reset, as they are now. All else is as it was answered.
+// RenderReset adds the current codes to a stored answer to a reset.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)
 	if !ok || err != nil {
-		return errors.Join(errors.New("render a reset: not one"), err)
+		return errors.Join(errors.New("render a reset: wrong message type or caller"), err)
 	}
 	to := out.GetData().GetReservation()
 	if to == nil || !a.Has(actor.PINsRead) {
 		return nil
 	}
 	tx := s.DB.View(ctx)
-	row, err := reservation.Get(tx, own(a), to.GetId())
+	row, err := reservation.Get(tx, writeScope(a), to.GetId())
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	return s.addPINs(tx, a, row, to, func(string) bool { return true })
 }
 
-func endpoint(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
+func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 	out := &partnerv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{

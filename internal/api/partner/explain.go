@@ -9,27 +9,27 @@ import (
 	"latchkey.dev/internal/reservation/explain"
 )
 
-// ExplainReservation says why the doors of a stay open, or do not.
+// ExplainReservation explains why the doors of a reservation open or do not open.
 func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.ExplainReservationRequest) (*partnerv1.ExplainReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Of(s.DB.View(ctx), s.keeper(), readable(a), req.GetId())
+	e, err := explain.Of(s.DB.View(ctx), s.keeper(), readScope(a), req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	return &partnerv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
 }
 
-// FindExplanation is ExplainReservation by the PMS's id.
+// FindExplanation is like ExplainReservation, but takes the PMS's reservation id.
 func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplanationRequest) (*partnerv1.FindExplanationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	scope, ids, err := s.among(tx, a, req.GetIntegrationId())
+	scope, ids, err := s.findScope(tx, a, req.GetIntegrationId())
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// What extend may name.
+// Values of extend.
 const (
 	extendPIN    = "pin"
 	extendGates  = "gatePins"
@@ -24,9 +24,9 @@ const (
 	extendAccess = "access"
 )
 
-// extended is a reservation with what the caller asked for beside it.
-func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, extend []string) (*partnerv1.Reservation, error) {
-	house, err := tx.Property.Get(tx.Context(), a.PropertyID)
+// extendedMessage converts a reservation and adds what extend asks for.
+func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation, extend []string) (*partnerv1.Reservation, error) {
+	property, err := tx.Property.Get(tx.Context(), a.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}
@@ -34,7 +34,7 @@ func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, exten
 	if err != nil {
 		return nil, err
 	}
-	out, err := answer(row, booker, house)
+	out, err := reservationMessage(row, booker, property)
 	if err != nil {
 		return nil, err
 	}
@@ -45,25 +45,25 @@ func (s *Service) extended(tx *db.Tx, a actor.Actor, row *ent.Reservation, exten
 		}
 	}
 	if wants(extendSpace) {
-		if out.Space, err = s.spaceOf(tx, row); err != nil {
+		if out.Space, err = s.spaceMessage(tx, row); err != nil {
 			return nil, err
 		}
 	}
 	if wants(extendAccess) {
-		if out.Access, err = s.accessOf(tx, row, house); err != nil {
+		if out.Access, err = s.accessOf(tx, row, property); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// accessOf is the access plan of a reservation as it is now.
-func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, house *ent.Property) (*partnerv1.AccessPlan, error) {
-	p, err := s.keeper().Plan(tx, row, house)
+// accessOf returns the current access plan of a reservation.
+func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, property *ent.Property) (*partnerv1.AccessPlan, error) {
+	p, err := s.keeper().Plan(tx, row, property)
 	if err != nil {
 		return nil, err
 	}
-	out, err := plan(p, row, house)
+	out, err := planMessage(p, row, property)
 	if err != nil {
 		return nil, err
 	}
@@ -91,35 +91,35 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *p
 	return nil
 }
 
-// spaceOf is the space of ours a reservation is in, nil if there is none.
-func (s *Service) spaceOf(tx *db.Tx, row *ent.Reservation) (*partnerv1.Space, error) {
+// spaceMessage returns the space of a reservation, or nil if it is unknown.
+func (s *Service) spaceMessage(tx *db.Tx, row *ent.Reservation) (*partnerv1.Space, error) {
 	place, _, err := space.Resolve(tx.Context(), tx.Client, space.Request{
-		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: text0(row.PmsSpaceID),
-		ExternalParentID: text0(row.PmsParentSpaceID), OwnID: text0(row.OwnSpaceID),
+		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
+		ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
 	})
 	if err != nil || place.Space == nil {
 		return nil, err
 	}
-	list, err := s.spaces(tx, row.PropertyID, row.IntegrationID, []*ent.Space{place.Space})
+	list, err := s.spaceMessages(tx, row.PropertyID, row.IntegrationID, []*ent.Space{place.Space})
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-func text0(s *string) string {
+func deref(s *string) string {
 	if s == nil {
 		return ""
 	}
 	return *s
 }
 
-func integrationsOf(tx *db.Tx, propertyID string) ([]string, error) {
+func integrationIDs(tx *db.Tx, propertyID string) ([]string, error) {
 	return tx.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(tx.Context())
 }
 
-// size of a page that the caller left open.
-func size(n int32) int {
+// pageSize returns the size of a page, 50 by default.
+func pageSize(n int32) int {
 	if n <= 0 {
 		return 50
 	}

@@ -68,7 +68,7 @@ func TestEveryFieldIsSomebodys(t *testing.T) {
 			path := prefix + string(f.Name())
 			_, sendable := fields[path]
 			switch {
-			case groups[path] != nil:
+			case messageFields[path] != nil:
 				walk(path+".", f.Message())
 			case sendable == ours[path]:
 				t.Errorf("%s is sendable: %v, and ours: %v", path, sendable, ours[path])

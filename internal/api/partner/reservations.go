@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertReservation stores one change. It validates by itself: what is required depends on what is held.
+// UpsertReservation stores one change. It validates the request itself, because the required fields depend on the
+// stored reservation.
 func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -29,16 +30,16 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
 	at := ""
 	if r := body.From(ctx); r != nil && r.Field == "" {
-		at = "reservation" // a Connect client's JSON is the whole request
+		at = "reservation" // in Connect's JSON, the body is the whole request
 	}
 	more, err := chain.Violations(ctx, sent, at)
 	if err != nil {
 		return nil, err
 	}
-	wrong = append(within(more, at), wrong...)
-	wrong = append(wrong, wrapped(body.From(ctx), at)...)
+	wrong = append(relativePaths(more, at), wrong...)
+	wrong = append(wrong, unknownFields(body.From(ctx), at)...)
 	if len(wrong) > 0 {
-		return nil, s.refusal(ctx, a, patch, wrong)
+		return nil, s.collectErrors(ctx, a, patch, wrong)
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 		out, err := s.upsert(tx, a, patch)
@@ -46,30 +47,31 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	})
 }
 
-// wrapped names the unknown fields of a body that holds no field of a reservation, which is most often a reservation within
+// unknownFields returns the unknown fields of a body that contains no known field: usually a reservation wrapped in
 // another object. Otherwise unknown fields are ignored.
-func wrapped(r *body.Report, at string) []fault.Field {
+func unknownFields(r *body.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
 		return nil
 	}
 	var wrong []fault.Field
 	for _, f := range r.Unknown() {
 		if f.Path == "reservation" || f.Path == "data" {
-			f.Message = "unknown field: send the reservation itself as the body, not within another object"
+			f.Message = "unknown field: send the reservation itself as the body, not wrapped in another object"
 		}
 		wrong = append(wrong, f)
 	}
 	return wrong
 }
 
-// refusal completes the list of wrong fields with those that only the held reservation shows, without a transaction.
-func (s *Service) refusal(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
-	_, err := s.keeper().Upsert(s.DB.View(ctx), own(a), p, wrong)
+// collectErrors returns all invalid fields, including those that only the stored reservation shows, without a
+// transaction.
+func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
+	_, err := s.keeper().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
 	return err
 }
 
 func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partnerv1.Reservation, error) {
-	out, err := s.keeper().Upsert(tx, own(a), p, nil)
+	out, err := s.keeper().Upsert(tx, writeScope(a), p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -78,32 +80,32 @@ func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partne
 			return nil, err
 		}
 	}
-	return stored(out)
+	return storedMessage(out)
 }
 
-// GetReservation reads one by our id.
+// GetReservation returns a reservation by its Latchkey id.
 func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	row, err := reservation.Get(tx, readable(a), req.GetId())
+	row, err := reservation.Get(tx, readScope(a), req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.extended(tx, a, row, req.GetExtend())
+	out, err := s.extendedMessage(tx, a, row, req.GetExtend())
 	return &partnerv1.GetReservationResponse{Data: out}, err
 }
 
-// FindReservation reads one by the PMS's id.
+// FindReservation returns a reservation by the PMS's id.
 func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	scope, ids, err := s.among(tx, a, req.GetIntegrationId())
+	scope, ids, err := s.findScope(tx, a, req.GetIntegrationId())
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +113,14 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.extended(tx, a, row, req.GetExtend())
+	out, err := s.extendedMessage(tx, a, row, req.GetExtend())
 	return &partnerv1.FindReservationResponse{Data: out}, err
 }
 
-// among says in which integrations a caller looks for a PMS's id. Naming another's is as naming none that exists.
-func (s *Service) among(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
-	scope := readable(a)
+// findScope returns the integrations in which the caller may search for a PMS's id. The id of another integration gives
+// the same answer as an unknown id.
+func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
+	scope := readScope(a)
 	if scope.IntegrationID != "" {
 		if integrationID != "" && integrationID != scope.IntegrationID {
 			return scope, nil, fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
@@ -128,39 +131,39 @@ func (s *Service) among(tx *db.Tx, a actor.Actor, integrationID string) (reserva
 		scope.IntegrationID = integrationID
 		return scope, nil, nil
 	}
-	ids, err := integrationsOf(tx, a.PropertyID)
+	ids, err := integrationIDs(tx, a.PropertyID)
 	return scope, ids, err
 }
 
-// mostExtended bounds a page of reservations with their access: each is planned.
-const mostExtended = 50
+// maxExtendedPage bounds pages with access plans, because each plan is computed.
+const maxExtendedPage = 50
 
-// ListReservations pages through what the caller may read, by its last change or by that of its access.
+// ListReservations pages through the caller's reservations, by the last change of the reservation or of its access.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	q := reservation.Query{Size: size(req.GetPageSize()), Token: req.GetPageToken(), State: access.State(req.GetState())}
+	q := reservation.Query{Size: pageSize(req.GetPageSize()), Token: req.GetPageToken(), State: access.State(req.GetState())}
 	extended := len(req.GetExtend()) > 0
 	if extended {
-		q.Size = min(q.Size, mostExtended)
+		q.Size = min(q.Size, maxExtendedPage)
 	}
 	list := reservation.List
 	switch since, accessSince := req.GetUpdatedSince(), req.GetAccessUpdatedSince(); {
 	case since != nil && accessSince != nil:
-		return nil, fault.Fields(fault.Field{Path: "accessUpdatedSince", Reason: fault.Conflicting, Message: "cannot be sent together with updatedSince: follow the two lists apart"})
+		return nil, fault.Fields(fault.Field{Path: "accessUpdatedSince", Reason: fault.Conflicting, Message: "cannot be sent together with updatedSince: use two separate lists"})
 	case since != nil:
 		q.Since = since.AsTime()
 	case accessSince != nil:
 		q.Since, list = accessSince.AsTime(), reservation.ListByAccess
 	}
-	rows, next, err := list(tx, readable(a), q)
+	rows, next, err := list(tx, readScope(a), q)
 	if err != nil {
 		return nil, err
 	}
-	house, err := tx.Property.Get(ctx, a.PropertyID)
+	property, err := tx.Property.Get(ctx, a.PropertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,12 +173,12 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 		if err != nil {
 			return nil, err
 		}
-		one, err := answer(row, booker, house)
+		one, err := reservationMessage(row, booker, property)
 		if err != nil {
 			return nil, err
 		}
 		if extended {
-			if one.Access, err = s.accessOf(tx, row, house); err != nil {
+			if one.Access, err = s.accessOf(tx, row, property); err != nil {
 				return nil, err
 			}
 		}
@@ -184,7 +187,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
-// ResetKeyChain draws codes anew.
+// ResetKeyChain generates new codes.
 func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChainRequest) (*partnerv1.ResetKeyChainResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -199,7 +202,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 		}
 	}
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
-		row, err := reservation.Find(tx, own(a), nil, req.GetPmsId())
+		row, err := reservation.Find(tx, writeScope(a), nil, req.GetPmsId())
 		if err != nil {
 			return nil, err
 		}
@@ -207,7 +210,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 		if err != nil {
 			return nil, err
 		}
-		out, err := s.extended(tx, a, row, resetExtends(a))
+		out, err := s.extendedMessage(tx, a, row, resetExtend(a))
 		reset := &partnerv1.KeyChainReset{Reservation: out}
 		for _, p := range failed {
 			reset.Failures = append(reset.Failures, string(p))
@@ -216,15 +219,15 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 	})
 }
 
-// resetExtends is what the answer to a reset shows: the codes to whom may read them.
-func resetExtends(a actor.Actor) []string {
+// resetExtend returns what the answer to a reset contains: codes only if the caller may read them.
+func resetExtend(a actor.Actor) []string {
 	if a.Has(actor.PINsRead) {
 		return []string{"pin", "gatePins", "access"}
 	}
 	return []string{"access"}
 }
 
-// BatchUpsertReservations stores changes one by one; each succeeds or fails alone.
+// BatchUpsertReservations stores several changes; each succeeds or fails on its own.
 func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package partner is the partners' area of the API: protobuf to domain and back, and the transaction around each change.
+// Package partner serves the partner area of the API: it converts between protobuf and the domain, and runs each change
+// in a transaction.
 package partner
 
 import (
@@ -26,29 +27,29 @@ type Service struct {
 	Keys     *keyring.Ring
 	Memory   *idem.Memory
 	Registry *partner.Registry
-	// CheckURL says what makes a URL unfit to be registered.
+	// CheckURL returns why a URL cannot be registered.
 	CheckURL func(url string) error
-	// Probe calls an endpoint once, now. An error means that it was not called.
+	// Probe calls an endpoint once, immediately. An error means that it was not called.
 	Probe func(ctx context.Context, e partner.Endpoint, signingSecrets []string) (Probed, error)
-	// ReadSpaces has getSpaces of an integration read soon, from within the transaction that made it worth it.
+	// ReadSpaces enqueues a reading of an integration's getSpaces in the transaction.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
-	// FirstSpaces has getSpaces read for the first time, once the partner has had time to store its signing secret.
+	// FirstSpaces enqueues the first reading of getSpaces, after a delay in which the partner can store its signing secret.
 	FirstSpaces func(tx *db.Tx, propertyID, integrationID string) error
 }
 
-// Probed is what one call of an endpoint showed.
+// Probed is the result of a test call of an endpoint.
 type Probed struct {
-	OK         bool // it answered, and as it should
-	Status     int  // of HTTP; 0: no answer
+	OK         bool // the endpoint answered correctly
+	Status     int  // HTTP status; 0: no answer
 	Latency    time.Duration
-	Violations []string // what is wrong, without the partner's own words
-	Reason     string   // what the partner's own error says, also where one is a sound answer
+	Violations []string // what is wrong, without text from the partner
+	Reason     string   // reason in the partner's error, which can be a correct answer
 	Message    string
 }
 
 func (s *Service) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }
 
-// caller is the integration behind a call; the interceptors let no other in.
+// caller returns the calling integration. The chain admits no other callers.
 func caller(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Integration || a.PropertyID == "" {
@@ -57,17 +58,17 @@ func caller(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// own is the scope of what a caller writes.
-func own(a actor.Actor) reservation.Scope {
+// writeScope is what a caller may change.
+func writeScope(a actor.Actor) reservation.Scope {
 	return reservation.Scope{PropertyID: a.PropertyID, IntegrationID: a.IntegrationID}
 }
 
-// readable is the scope of what a caller reads: a property's own scripts read all of the property.
-func readable(a actor.Actor) reservation.Scope {
-	if scripts(a) {
+// readScope is what a caller may read: a property's own scripts read everything of the property.
+func readScope(a actor.Actor) reservation.Scope {
+	if isOwnScript(a) {
 		return reservation.Scope{PropertyID: a.PropertyID}
 	}
-	return own(a)
+	return writeScope(a)
 }
 
-func scripts(a actor.Actor) bool { return a.AppID == "" }
+func isOwnScript(a actor.Actor) bool { return a.AppID == "" }

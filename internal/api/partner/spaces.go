@@ -22,22 +22,22 @@ func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesReque
 	tx := s.DB.View(ctx)
 	f := space.Filter{
 		Type: req.GetFilter().GetType(), Floor: req.GetFilter().GetFloor(), ParentID: req.GetFilter().GetParentSpaceId(),
-		Page: page(req.GetPage()),
+		Page: spacePage(req.GetPage()),
 	}
 	rows, total, err := space.List(ctx, tx.Client, a.PropertyID, f)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.spaces(tx, a.PropertyID, a.IntegrationID, rows)
+	list, err := s.spaceMessages(tx, a.PropertyID, a.IntegrationID, rows)
 	return &partnerv1.ListSpacesResponse{Data: &partnerv1.SpaceList{List: list, Total: int32(total)}}, err
 }
 
-func page(p *partnerv1.Page) space.Page {
+func spacePage(p *partnerv1.Page) space.Page {
 	return space.Page{Limit: int(p.GetLimit()), Number: int(p.GetOffset())}
 }
 
-// spaces are spaces as an integration reads them, with its own ids for them.
-func (s *Service) spaces(tx *db.Tx, propertyID, integrationID string, rows []*ent.Space) ([]*partnerv1.Space, error) {
+// spaceMessages converts spaces for an integration, with the integration's own ids.
+func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, rows []*ent.Space) ([]*partnerv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -67,7 +67,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 		return nil, err
 	}
 	tx := s.DB.View(ctx)
-	rows, total, err := space.ListGates(ctx, tx.Client, a.PropertyID, space.GateFilter{Floor: req.GetFilter().GetFloor(), Page: page(req.GetPage())})
+	rows, total, err := space.ListGates(ctx, tx.Client, a.PropertyID, space.GateFilter{Floor: req.GetFilter().GetFloor(), Page: spacePage(req.GetPage())})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }
 
-// GetIntegration says who is calling.
+// GetIntegration returns the calling integration.
 func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegrationRequest) (*partnerv1.GetIntegrationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -97,20 +97,20 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 	if err != nil {
 		return nil, err
 	}
-	house, err := tx.Property.Get(ctx, a.PropertyID)
+	property, err := tx.Property.Get(ctx, a.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}
 	out := &partnerv1.Integration{
-		Id: row.ID, AppId: row.AppID, Name: row.Name, PropertyId: house.ID, PropertyName: house.Name, TimeZone: house.TimeZone,
-		CheckInTime: house.CheckInTime, CheckOutTime: house.CheckOutTime, Scopes: row.Scopes,
+		Id: row.ID, AppId: row.AppID, Name: row.Name, PropertyId: property.ID, PropertyName: property.Name, TimeZone: property.TimeZone,
+		CheckInTime: property.CheckInTime, CheckOutTime: property.CheckOutTime, Scopes: row.Scopes,
 	}
 	endpoints, err := partner.Endpoints(ctx, tx.Client, a.PropertyID, a.IntegrationID)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range endpoints {
-		out.Endpoints = append(out.Endpoints, endpoint(e, false))
+		out.Endpoints = append(out.Endpoints, endpointMessage(e, false))
 	}
 	return &partnerv1.GetIntegrationResponse{Data: out}, nil
 }

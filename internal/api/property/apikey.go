@@ -18,7 +18,7 @@ type apiKeys struct {
 }
 
 func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest) (*propertyv1.GetApiKeyResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest)
 }
 
 func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRequest) (*propertyv1.CreateApiKeyResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateApiKeyResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateApiKeyResponse, error) {
 		row, secret, err := s.Partners.CreateAPIKey(tx, propertyID)
 		if err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRe
 }
 
 func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
 		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
@@ -50,7 +50,7 @@ func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRe
 }
 
 func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRequest) (*propertyv1.RevokeApiKeyResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeApiKeyResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeApiKeyResponse, error) {
 		return &propertyv1.RevokeApiKeyResponse{}, s.Partners.RevokeAPIKey(tx, propertyID)
 	})
 }

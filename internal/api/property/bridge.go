@@ -19,7 +19,7 @@ type bridges struct {
 }
 
 func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
 		if err := Named("name", r.GetName()); err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 }
 
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := lock.NewJoinCode(tx, s.Keys, s.Authority, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -43,7 +43,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 }
 
 func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequest) (*propertyv1.ListBridgesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,19 +51,19 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	if err != nil {
 		return nil, err
 	}
-	driven, err := lock.PerBridge(ctx, s.DB.Read(), propertyID)
+	locksOf, err := lock.PerBridge(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
 	list := &propertyv1.BridgeList{Total: int32(len(rows))}
 	for _, row := range rows {
-		list.List = append(list.List, bridgeMessage(row, driven[row.ID], s.now(ctx)))
+		list.List = append(list.List, bridgeMessage(row, locksOf[row.ID], s.now(ctx)))
 	}
 	return &propertyv1.ListBridgesResponse{Data: list}, nil
 }
 
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := lock.Revoke(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err

@@ -24,13 +24,14 @@ type codes struct {
 	Deps
 }
 
-func (d Deps) settler(tx *db.Tx) access.Settler { return access.Settler{Tx: tx, Keys: d.Keys} }
+// reconciler returns the access reconciler for a transaction.
+func (d Deps) reconciler(tx *db.Tx) access.Settler { return access.Settler{Tx: tx, Keys: d.Keys} }
 
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	n := access.NewCode{
 		Kind: access.CodeKind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Author(),
-		NotBefore: sent(r.GetNotBefore()), NotAfter: sent(r.GetNotAfter()),
+		NotBefore: timeOrZero(r.GetNotBefore()), NotAfter: timeOrZero(r.GetNotAfter()),
 	}
 	for _, h := range r.GetHours() {
 		line := access.Hours{From: h.GetFrom(), To: h.GetTo()}
@@ -39,11 +40,11 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 		}
 		n.Hours = append(n.Hours, line)
 	}
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateCodeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateCodeResponse, error) {
 		if err := Named("holder", r.GetHolder()); err != nil {
 			return nil, err
 		}
-		c, err := s.settler(tx).CreateCode(propertyID, n)
+		c, err := s.reconciler(tx).CreateCode(propertyID, n)
 		if err != nil {
 			return nil, err
 		}
@@ -53,19 +54,19 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 }
 
 func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (*propertyv1.ListCodesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(access.CodePrefix, r.GetPageToken()) {
-		return nil, badToken()
+		return nil, badPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {
 		size = defaultPage
 	}
 	view := s.DB.View(ctx)
-	rows, err := codesOf(ctx, view.Client, propertyID, codeFilter{
+	rows, err := listCodes(ctx, view.Client, propertyID, codeFilter{
 		kind: r.GetKind(), lockID: r.GetLockId(), ended: r.GetEnded(), after: r.GetPageToken(), limit: size + 1,
 	})
 	if err != nil {
@@ -81,7 +82,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 }
 
 func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*propertyv1.GetCodeResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -94,12 +95,12 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	places, err := placesOf(view, c)
+	places, err := codePlaces(view, c)
 	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
 }
 
-// placesOf are the locks that hold a code, or did and have not been given another's since.
-func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
+// codePlaces returns the locks that have a code, or had it last in a slot that has no other code since.
+func codePlaces(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOf(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {
 		return nil, err
@@ -124,9 +125,9 @@ func placesOf(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 	return out, nil
 }
 
-// RevealCode shows a PIN. The one remembered under an Idempotency-Key is opened anew: see renderPIN.
+// RevealCode returns a PIN. An answer that is repeated under an Idempotency-Key decrypts it again: see renderPIN.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(ctx, tx, propertyID, r.GetId())
 	})
 }
@@ -137,7 +138,7 @@ func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string
 	if err != nil {
 		return nil, err
 	}
-	all, own, err := s.settler(tx).RevealCode(c, who.Author())
+	all, own, err := s.reconciler(tx).RevealCode(c, who.Author())
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +154,9 @@ func (s *codes) reveal(ctx context.Context, tx *db.Tx, propertyID, codeID string
 	return answer, err
 }
 
-// renderPIN puts the PIN back into a remembered answer, and writes down that it was shown once more.
+// renderPIN adds the PIN to a stored answer, and records that it was shown again.
 func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,12 +174,12 @@ var _ idem.Renderer = (&codes{}).renderPIN
 
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
 	who, _ := actor.From(ctx)
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {
 		c, err := access.GetCode(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
-		if c, err = s.settler(tx).EndCode(c, access.EndRevoked, who.Author()); err != nil {
+		if c, err = s.reconciler(tx).EndCode(c, access.EndRevoked, who.Author()); err != nil {
 			return nil, err
 		}
 		m, err := codeMessage(tx, c)
@@ -188,8 +189,8 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
-		rows, err := s.settler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Author())
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {
+		rows, err := s.reconciler(tx).SwapBackupCodes(propertyID, r.GetLockId(), who.Author())
 		if err != nil {
 			return nil, err
 		}
@@ -213,13 +214,13 @@ func codeMessages(view *db.Tx, propertyID string, rows ...*codeRow) ([]*property
 	}
 	list := make([]*propertyv1.Code, len(rows))
 	for i, c := range rows {
-		list[i] = codeIn(zone, view.Now(), c)
+		list[i] = codeAt(zone, view.Now(), c)
 	}
 	return list, nil
 }
 
-// codeIn is a code at a property in a time zone, as it is now.
-func codeIn(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
+// codeAt converts a code with its state at a time in the property's time zone.
+func codeAt(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
 	m := &propertyv1.Code{
 		Id: c.ID, Kind: c.Kind, Holder: c.Holder, LockId: optional.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
 		NotBefore: timestamppb.New(c.NotBefore), NotAfter: optional.At(c.NotAfter), State: access.CodeState(c, zone, now),
@@ -236,8 +237,8 @@ func codeIn(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
 	return m
 }
 
-// sent is a moment of a request, zero where it was left out.
-func sent(t *timestamppb.Timestamp) time.Time {
+// timeOrZero returns a time of a request, or zero if it was not sent.
+func timeOrZero(t *timestamppb.Timestamp) time.Time {
 	if t == nil {
 		return time.Time{}
 	}

@@ -12,13 +12,13 @@ type codeRow = ent.Code
 // codeFilter narrows and pages a list of codes.
 type codeFilter struct {
 	kind, lockID string // empty: any
-	ended        bool   // those that ended, too
-	after        string // the id of the last of the page before
+	ended        bool   // include ended codes
+	after        string // last id of the previous page
 	limit        int
 }
 
-// codesOf lists codes of a property, oldest first.
-func codesOf(ctx context.Context, c *client, propertyID string, f codeFilter) ([]*codeRow, error) {
+// listCodes returns the codes of a property, oldest first.
+func listCodes(ctx context.Context, c *client, propertyID string, f codeFilter) ([]*codeRow, error) {
 	q := c.Code.Query().Where(entcode.PropertyID(propertyID))
 	if f.kind != "" {
 		q.Where(entcode.Kind(f.kind))

@@ -17,7 +17,7 @@ type gates struct {
 }
 
 func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (*propertyv1.ListGatesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +33,12 @@ func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (
 }
 
 func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest) (*propertyv1.CreateGateResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateGateResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateGateResponse, error) {
 		row, touched, err := space.CreateGate(tx, propertyID, space.GateDraft{Name: r.GetName(), Floor: r.GetFloor(), SpaceIDs: r.GetSpaceIds()})
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.changed(tx, propertyID, row, touched)
+		m, err := s.replanAndRender(tx, propertyID, row, touched)
 		return &propertyv1.CreateGateResponse{Data: m}, err
 	})
 }
@@ -49,18 +49,18 @@ func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest)
 		ids := r.GetSpaces().GetIds()
 		c.SpaceIDs = &ids
 	}
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateGateResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateGateResponse, error) {
 		row, touched, err := space.UpdateGate(tx, propertyID, r.GetId(), c)
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.changed(tx, propertyID, row, touched)
+		m, err := s.replanAndRender(tx, propertyID, row, touched)
 		return &propertyv1.UpdateGateResponse{Data: m}, err
 	})
 }
 
 func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest) (*propertyv1.DeleteGateResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
 		row, err := space.GetGate(tx.Context(), tx.Client, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -69,13 +69,13 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 		if err != nil {
 			return nil, err
 		}
-		m, err := s.changed(tx, propertyID, row, touched)
+		m, err := s.replanAndRender(tx, propertyID, row, touched)
 		return &propertyv1.DeleteGateResponse{Data: m}, err
 	})
 }
 
-// changed plans anew what a changed gate touches, and writes the gate.
-func (s *gates) changed(tx *db.Tx, propertyID string, row *gateRow, touched space.Touched) (*propertyv1.Gate, error) {
+// replanAndRender replans the access that a changed gate affects, and converts the gate.
+func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *gateRow, touched space.Touched) (*propertyv1.Gate, error) {
 	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *gates) changed(tx *db.Tx, propertyID string, row *gateRow, touched spac
 	return list[0], nil
 }
 
-// allGates reads every page of the gates of a property.
+// allGates loads all pages of the gates of a property.
 func allGates(ctx context.Context, c *client, propertyID string) ([]*gateRow, error) {
 	var all []*gateRow
 	for number := 0; ; number++ {

@@ -19,7 +19,7 @@ type integrations struct {
 }
 
 func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsRequest) (*propertyv1.ListAppsResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 }
 
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := NamedOrNot("name", r.GetName()); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppR
 }
 
 func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListIntegrationsRequest) (*propertyv1.ListIntegrationsResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListI
 }
 
 func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetIntegrationRequest) (*propertyv1.GetIntegrationResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 }
 
 func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.UpdateIntegrationRequest) (*propertyv1.UpdateIntegrationResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
 		if r.Name != nil {
 			if err := Named("name", r.GetName()); err != nil {
 				return nil, err
@@ -104,7 +104,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 }
 
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
 		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
@@ -115,7 +115,7 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 }
 
 func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.RevokeAccessTokenRequest) (*propertyv1.RevokeAccessTokenResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
 		row, err := s.Partners.RevokeAccessToken(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -126,7 +126,7 @@ func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.Revo
 }
 
 func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.RotateSigningSecretRequest) (*propertyv1.RotateSigningSecretResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateSigningSecretResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateSigningSecretResponse, error) {
 		secret, err := s.Partners.RotateSigningSecret(tx, propertyID, r.GetId(), r.GetDropPrevious())
 		if err != nil {
 			return nil, err
@@ -136,7 +136,7 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 }
 
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}
 	err = s.Deps.ReadSpaces(ctx, propertyID, r.GetId())
 	if fault.Has(err, fault.EndpointNotFound) {
-		return nil, fault.New(fault.Precondition, fault.EndpointNotRegistered, "the partner has not registered getSpaces yet; ask the vendor to (PATCH /v1/endpoints)")
+		return nil, fault.New(fault.Precondition, fault.EndpointNotRegistered, "the partner has not registered getSpaces yet; ask the vendor to register it (PATCH /v1/endpoints)")
 	}
 	if err != nil {
 		return nil, err

@@ -25,16 +25,16 @@ type locks struct {
 }
 
 func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (*propertyv1.ListLocksResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := page(r.GetPageSize(), r.GetPageToken())
+	p, err := readPage(r.GetPageSize(), r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
-	wanted := lock.Choice{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
-	rows, total, err := lock.List(ctx, s.DB.Read(), propertyID, wanted, p.Number*p.Limit, p.Limit)
+	filter := lock.Choice{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
+	rows, total, err := lock.List(ctx, s.DB.Read(), propertyID, filter, p.Number*p.Limit, p.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +42,11 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
+	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
 func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	if err != nil {
 		return nil, err
 	}
-	slots, stays, err := slotsOf(ctx, s.DB.Read(), propertyID, row.ID)
+	slots, stays, err := loadSlots(ctx, s.DB.Read(), propertyID, row.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 }
 
 func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
 		if err := Named("name", r.GetName()); err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 }
 
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
 		before, err := lock.Get(tx.Context(), tx.Client, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -105,22 +105,21 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 	})
 }
 
-// UnlockLock stores the opening first, under the caller's Idempotency-Key, and then has it
-// carried out: after a crash between the two, a repeated call learns what is known and opens
-// nothing.
+// UnlockLock first stores the unlock command under the caller's Idempotency-Key and then sends it. If the server
+// crashes in between, a repeated call returns the known result and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	var order lock.Order
-	answer, err := change(waiting, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
+	answer, err := writeAsStaff(waiting, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
 		var err error
 		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Author(), until); err != nil {
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{
-			Id: order.ActID, LockId: r.GetId(), Result: unknown, Deadline: timestamppb.New(order.Deadline),
+			Id: order.ActID, LockId: r.GetId(), Result: resultUnknown, Deadline: timestamppb.New(order.Deadline),
 		}}, nil
 	})
 	if err != nil {
@@ -131,22 +130,23 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	if err != nil {
 		return nil, err
 	}
-	if unheard(order, outcome) {
+	if timedOut(order, outcome) {
 		return nil, fault.New(fault.Deadline, fault.DeadlineExceeded,
-			"nothing came back from the lock in time: the door was perhaps opened, and will not be any more; look at it before you try again").Put("actId", order.ActID)
+			"the lock did not report a result in time: the door may have been opened, and will not be opened any more; check the door before you try again").Put("actId", order.ActID)
 	}
-	show(answer.Data, outcome)
+	setOutcome(answer.Data, outcome)
 	return answer, nil
 }
 
-// unheard says of an opening that nobody said anything of it until its deadline: neither the bridge nor its driver.
-func unheard(order lock.Order, o lock.Outcome) bool {
+// timedOut reports whether neither the bridge nor its driver reported anything about an unlock command until its
+// deadline.
+func timedOut(order lock.Order, o lock.Outcome) bool {
 	return o.State == lock.ActUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
-// renderAct completes a remembered answer with what became of the opening since.
+// renderAct updates a stored answer with the current result of the unlock command.
 func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return err
 	}
@@ -155,24 +155,23 @@ func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 	if err != nil {
 		return err
 	}
-	show(act, outcome)
+	setOutcome(act, outcome)
 	return nil
 }
 
 var _ idem.Renderer = (&locks{}).renderAct
 
-// unknown is the result of an opening that was sent, or may have been, and of which nothing
-// came back.
-const unknown = "unknown"
+// resultUnknown is the result of an unlock command that was sent, or may have been, without a report from the bridge.
+const resultUnknown = "unknown"
 
-// results are what people are told about the state of an act.
-var results = map[string]string{
+// actResults maps the state of an unlock command to the result in answers.
+var actResults = map[string]string{
 	lock.ActDone: "opened", lock.ActFailed: "refused", lock.ActExpired: "expired",
-	lock.ActUnknown: unknown, lock.ActStored: unknown, lock.ActClaimed: unknown,
+	lock.ActUnknown: resultUnknown, lock.ActStored: resultUnknown, lock.ActClaimed: resultUnknown,
 }
 
-func show(m *propertyv1.Act, o lock.Outcome) {
-	m.Result = results[o.State]
+func setOutcome(m *propertyv1.Act, o lock.Outcome) {
+	m.Result = actResults[o.State]
 	if m.Result != "opened" {
 		m.Reason = optional.Text(o.Result)
 	}

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// healthMessage is how a lock does: what it said last, and what follows from that now.
+// healthMessage converts the last status report of a lock and its current state.
 func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
@@ -32,7 +32,7 @@ func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.Lo
 	return m
 }
 
-// slotMessage is one place for a code. owner is the reservation whose code it is, empty where it is no stay's.
+// slotMessage converts a slot. owner is the reservation that its code belongs to, or empty.
 func slotMessage(s *slotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{

@@ -20,11 +20,11 @@ type mappings struct {
 }
 
 func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := page(r.GetPageSize(), r.GetPageToken())
+	p, err := readPage(r.GetPageSize(), r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 		return nil, err
 	}
 	list := partnerSpaces(entries, suggested, own)
-	return &propertyv1.ListPartnerSpacesResponse{Data: &propertyv1.PartnerSpaceList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
+	return &propertyv1.ListPartnerSpacesResponse{Data: &propertyv1.PartnerSpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
 func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*spaceRow) []*propertyv1.PartnerSpace {
@@ -78,7 +78,7 @@ func partnerSpaces(entries []space.Entry, suggested []space.Suggestion, own []*s
 }
 
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetMappingResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetMappingResponse, error) {
 		_, touched, err := s.Mappings.Map(tx, propertyID, r.GetIntegrationId(), r.GetExternalId(), r.GetSpaceId())
 		if err != nil {
 			return nil, err
@@ -89,7 +89,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 }
 
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnsetMappingResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnsetMappingResponse, error) {
 		was, touched, err := s.Mappings.Unmap(tx, propertyID, r.GetIntegrationId(), r.GetExternalId())
 		if err != nil {
 			return nil, err
@@ -99,17 +99,17 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 }
 
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
-		if wrong := twice(r.GetMappings()); len(wrong) > 0 {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchSetMappingsResponse, error) {
+		if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 			return nil, fault.Fields(wrong...)
 		}
-		list, err := s.set(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
+		list, err := s.applyMappings(tx, propertyID, r.GetIntegrationId(), r.GetMappings())
 		return &propertyv1.BatchSetMappingsResponse{Data: list}, err
 	})
 }
 
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ApplySuggestionsResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ApplySuggestionsResponse, error) {
 		if _, err := partner.Integration(tx.Context(), tx.Client, propertyID, r.GetIntegrationId()); err != nil {
 			return nil, err
 		}
@@ -117,26 +117,26 @@ func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySugg
 		if err != nil {
 			return nil, err
 		}
-		var wanted []*propertyv1.Mapping
+		var desired []*propertyv1.Mapping
 		for _, sg := range suggested {
 			if !r.GetExactOnly() || sg.Confidence == space.Exact {
-				wanted = append(wanted, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: &sg.SpaceID})
+				desired = append(desired, &propertyv1.Mapping{ExternalId: sg.ExternalID, SpaceId: &sg.SpaceID})
 			}
 		}
-		list, err := s.set(tx, propertyID, r.GetIntegrationId(), wanted)
+		list, err := s.applyMappings(tx, propertyID, r.GetIntegrationId(), desired)
 		return &propertyv1.ApplySuggestionsResponse{Data: list}, err
 	})
 }
 
-// set removes what the wish empties or moves, then maps, so that two partner spaces can trade
-// places in one call.
-func (s *mappings) set(tx *db.Tx, propertyID, integrationID string, wanted []*propertyv1.Mapping) (*propertyv1.MappingList, error) {
-	loose, err := s.loosen(tx, propertyID, integrationID, wanted)
+// applyMappings first unmaps what the desired mappings remove or replace, then maps, so that one call can swap the
+// spaces of two partner spaces.
+func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, error) {
+	affected, err := s.unmapReplaced(tx, propertyID, integrationID, desired)
 	if err != nil {
 		return nil, err
 	}
 	list := &propertyv1.MappingList{}
-	for i, w := range wanted {
+	for i, w := range desired {
 		if w.GetSpaceId() == "" {
 			continue
 		}
@@ -144,19 +144,19 @@ func (s *mappings) set(tx *db.Tx, propertyID, integrationID string, wanted []*pr
 		if err != nil {
 			return nil, Under(fmt.Sprintf("mappings[%d]", i), err)
 		}
-		loose = loose.And(touched)
+		affected = affected.And(touched)
 		list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})
 	}
 	list.Total = int32(len(list.List))
-	return list, s.Replan(tx, propertyID, loose)
+	return list, s.Replan(tx, propertyID, affected)
 }
 
-// loosen unmaps the partner spaces that the wish names without a space, and those that hold a
-// space it gives to another.
-func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []*propertyv1.Mapping) (space.Touched, error) {
-	goal := make(map[string]string, len(wanted))
+// unmapReplaced unmaps the partner spaces that are desired without a space, and those whose space is desired for
+// another partner space.
+func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.Touched, error) {
+	goal := make(map[string]string, len(desired))
 	var targets []string
-	for _, w := range wanted {
+	for _, w := range desired {
 		goal[w.GetExternalId()] = w.GetSpaceId()
 		if w.GetSpaceId() != "" {
 			targets = append(targets, w.GetSpaceId())
@@ -184,7 +184,7 @@ func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []
 			}
 		}
 	}
-	for _, w := range wanted {
+	for _, w := range desired {
 		if w.GetSpaceId() == "" {
 			if err := unmap(w.GetExternalId()); err != nil {
 				return touched, err
@@ -194,8 +194,8 @@ func (s *mappings) loosen(tx *db.Tx, propertyID, integrationID string, wanted []
 	return touched, nil
 }
 
-// twice names what is mapped more than once in one call.
-func twice(wanted []*propertyv1.Mapping) []fault.Field {
+// duplicates returns an error for each partner space and each space that is mapped more than once in one call.
+func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	var wrong []fault.Field
 	theirs, ours := map[string]bool{}, map[string]bool{}
 	for i, w := range wanted {
@@ -211,11 +211,11 @@ func twice(wanted []*propertyv1.Mapping) []fault.Field {
 }
 
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := page(r.GetPageSize(), r.GetPageToken())
+	p, err := readPage(r.GetPageSize(), r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	if err != nil {
 		return nil, err
 	}
-	list := &propertyv1.ConflictList{NextPageToken: next(p, total), Total: int32(total)}
+	list := &propertyv1.ConflictList{NextPageToken: nextPageToken(p, total), Total: int32(total)}
 	for _, row := range rows {
 		list.List = append(list.List, conflictMessage(row))
 	}

@@ -19,12 +19,12 @@ type notices struct {
 }
 
 func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequest) (*propertyv1.ListNoticesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if r.GetPageToken() != "" && !id.Valid(id.Notice, r.GetPageToken()) {
-		return nil, badToken()
+		return nil, badPageToken()
 	}
 	size := int(r.GetPageSize())
 	if size == 0 {
@@ -50,9 +50,9 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 }
 
 func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
 		if r.GetAll() == (len(r.GetIds()) > 0) {
-			return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "name some ids, or else say all"})
+			return nil, fault.Fields(fault.Field{Path: "ids", Reason: fault.Conflicting, Message: "send either ids or all"})
 		}
 		n, err := staff.MarkRead(tx, propertyID, r.GetIds()...)
 		return &propertyv1.MarkNoticesReadResponse{Marked: int32(n)}, err

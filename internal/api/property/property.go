@@ -15,7 +15,7 @@ type properties struct {
 }
 
 func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyRequest) (*propertyv1.GetPropertyResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 }
 
 func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
 		settings, err := Settings(ctx, r.GetSettings(), staff.Settings.Fit)
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 	})
 }
 
-// ChangeSettings changes settings of a property and has its stays follow.
+// ChangeSettings changes settings of a property and replans its reservations.
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings staff.Settings) (*propertyv1.Property, error) {
 	row, err := staff.UpdateProperty(tx, propertyID, settings)
 	if err != nil {

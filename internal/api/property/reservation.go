@@ -24,7 +24,7 @@ type reservations struct {
 func (s *reservations) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }
 
 func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.ExplainReservationRequest) (*propertyv1.ExplainReservationResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,9 +35,9 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	return &propertyv1.ExplainReservationResponse{Data: explained.Message(e)}, nil
 }
 
-// ListReservations lists reservations, or finds them by number, id or the booker's name.
+// ListReservations lists reservations, or searches them by number, id or the booker's name.
 func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListReservationsRequest) (*propertyv1.ListReservationsResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	return &propertyv1.ListReservationsResponse{Data: list}, nil
 }
 
-// ListArrivals judges each arrival of the page by the present state of its doors.
+// ListArrivals returns the current readiness of each arrival of the page.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
 }
 
-func given(s *string) string {
+func deref(s *string) string {
 	if s == nil {
 		return ""
 	}
@@ -103,7 +103,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 	out := &propertyv1.Arrival{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Word),
 	}
-	out.GuestName = strings.TrimSpace(given(b.FirstName) + " " + b.LastName)
+	out.GuestName = strings.TrimSpace(deref(b.FirstName) + " " + b.LastName)
 	out.SpaceName = optional.Text(cmp.Or(a.Space, a.Row.SpaceKey))
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)

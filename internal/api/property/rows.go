@@ -8,8 +8,7 @@ import (
 	entslot "latchkey.dev/ent/slot"
 )
 
-// The rows that the domain answers with, and their client. The only place of this package that
-// names the models.
+// Aliases of the database models, so that no other file of this package imports them.
 type (
 	client         = ent.Client
 	propertyRow    = ent.Property
@@ -24,9 +23,9 @@ type (
 	tokenRow       = ent.Token
 )
 
-// slotsOf lists the slots of a lock that were ever used, by number, and for each grant the
-// reservation it is of.
-func slotsOf(ctx context.Context, c *client, propertyID, lockID string) ([]*slotRow, map[string]string, error) {
+// loadSlots returns the slots of a lock that were ever used, by number, and maps each of their grants to its
+// reservation.
+func loadSlots(ctx context.Context, c *client, propertyID, lockID string) ([]*slotRow, map[string]string, error) {
 	rows, err := c.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockID(lockID)).Order(entslot.ByNumber()).All(ctx)
 	if err != nil {
 		return nil, nil, err

@@ -1,5 +1,5 @@
-// Package property answers the calls of a property's staff and scripts: proto to domain and
-// back. The tenant is the caller's property; no request names one.
+// Package property serves the property area of the API, for staff and scripts: it converts between protobuf and the
+// domain. The caller's property is the tenant; requests do not name one.
 package property
 
 import (
@@ -22,19 +22,18 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// Replan plans the access of the stays anew that a change touches, in the change's own
-// transaction.
+// Replan recomputes the access of the reservations that a change affects, in the change's transaction.
 type Replan func(tx *db.Tx, propertyID string, t space.Touched) error
 
-// Stays has the stays of a property follow what is changed.
+// Stays updates the reservations of a property after a change.
 type Stays struct {
 	Replan Replan
-	// CompleteDays has the stays that were given by days completed by the property's hours once
-	// the transaction is stored.
+	// CompleteDays enqueues a job that recomputes the times of reservations that have only dates, from the property's
+	// check-in and check-out times.
 	CompleteDays func(tx *db.Tx, propertyID string) error
 }
 
-// Deps are what the services work on. All but OpenWithin are needed.
+// Deps are the dependencies of the services. All but OpenWithin are required.
 type Deps struct {
 	DB        *db.DB
 	Memory    *idem.Memory
@@ -43,19 +42,19 @@ type Deps struct {
 	Mappings  space.Mappings
 	Authority *lock.Authority
 	Stays
-	// ReadSpaces reads a partner's getSpaces once, now, and stores what it found. Its error
+	// ReadSpaces calls a partner's getSpaces once, immediately, and stores the result. Its error
 	// says why the reading failed.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
-	// Act has an act carried out that is stored, and waits for what becomes of it, at most
-	// until its deadline.
+	// Act sends a stored unlock command to the bridge and waits for its result, at most until the
+	// command's deadline.
 	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
-	// Unsent counts an act that is not stored because its bridge cannot be reached, which the error says.
+	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is how long after a call a door may open; 0: lock.MaxDeadline.
+	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
-// Services implement the area, for gRPC and Connect alike.
+// Services are the services of the area, for gRPC and Connect.
 type Services struct {
 	Property    propertyv1.PropertyServiceServer
 	Space       propertyv1.SpaceServiceServer
@@ -70,7 +69,7 @@ type Services struct {
 	Reservation propertyv1.ReservationServiceServer
 }
 
-// New makes the services of the area.
+// New creates the services of the area.
 func New(d Deps) *Services {
 	return &Services{
 		Property:    &properties{Deps: d},
@@ -87,7 +86,7 @@ func New(d Deps) *Services {
 	}
 }
 
-// Renderers complete remembered answers, by full method name: see [idem.Memory].
+// Renderers returns the renderers of stored answers by full method name: see [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName: (&locks{Deps: d}).renderAct,
@@ -95,8 +94,8 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
-// tenant is the property of the calling member of staff.
-func tenant(ctx context.Context) (string, error) {
+// callerProperty returns the property of the calling member of staff.
+func callerProperty(ctx context.Context) (string, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Staff || a.PropertyID == "" {
 		return "", credential.Refused()
@@ -104,9 +103,9 @@ func tenant(ctx context.Context) (string, error) {
 	return a.PropertyID, nil
 }
 
-// change runs a mutation for the calling property in one transaction.
-func change[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
-	propertyID, err := tenant(ctx)
+// writeAsStaff runs a change of the caller's property in one transaction.
+func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		var none R
 		return none, err
@@ -116,14 +115,14 @@ func change[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, prop
 
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
-// defaultPage is how many entries a page has unless the caller says.
+// defaultPage is the default size of a page.
 const defaultPage = 50
 
-// mostPages bounds page numbers: beyond it no list of a property reaches.
-const mostPages = 1_000_000
+// maxPageNumber bounds page numbers.
+const maxPageNumber = 1_000_000
 
-// page reads a page token, which is the page's number.
-func page(size int32, token string) (space.Page, error) {
+// readPage reads a page size and a page token, which is a page number.
+func readPage(size int32, token string) (space.Page, error) {
 	p := space.Page{Limit: int(size)}
 	if p.Limit == 0 {
 		p.Limit = defaultPage
@@ -132,26 +131,26 @@ func page(size int32, token string) (space.Page, error) {
 		return p, nil
 	}
 	n, err := strconv.Atoi(token)
-	if err != nil || n < 0 || n > mostPages {
-		return p, badToken()
+	if err != nil || n < 0 || n > maxPageNumber {
+		return p, badPageToken()
 	}
 	p.Number = n
 	return p, nil
 }
 
-func badToken() error {
-	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
+func badPageToken() error {
+	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 }
 
-// next is the token of the page after p, of a list with so many entries in all.
-func next(p space.Page, total int) string {
+// nextPageToken returns the token of the page after p, or "" if p is the last page of total entries.
+func nextPageToken(p space.Page, total int) string {
 	if (p.Number+1)*p.Limit >= total {
 		return ""
 	}
 	return strconv.Itoa(p.Number + 1)
 }
 
-// Named refuses a name of blanks alone, under which nobody finds anything again.
+// Named refuses a name that contains only spaces.
 func Named(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return fault.Fields(fault.Field{Path: field, Reason: fault.Required, Message: "must not be blank"})
@@ -159,7 +158,7 @@ func Named(field, name string) error {
 	return nil
 }
 
-// NamedOrNot is [Named] where a name may be left out.
+// NamedOrNot is [Named] for optional names.
 func NamedOrNot(field, name string) error {
 	if name == "" {
 		return nil
@@ -167,12 +166,11 @@ func NamedOrNot(field, name string) error {
 	return Named(field, name)
 }
 
-// Under puts the wrong fields of an error under a field of the request: what the domain calls
-// "name" was sent as "settings.name".
+// Under prefixes the fields of an error: the domain's "name" is "settings.name" in the request.
 func Under(prefix string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok || len(f.Fields) == 0 {
 		return err
 	}
-	return fault.Fields(under(prefix, f.Fields)...)
+	return fault.Fields(prefixPaths(prefix, f.Fields)...)
 }

@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Own names the field of each method that its handler validates itself: see [chain.Config.Own].
+// Own returns the fields that handlers validate themselves: see [chain.Config.Own].
 func Own() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
-// Settings reads the settings of a request, which were sent as "settings", and names at once
-// everything that is wrong with them: what breaks a rule of the proto, and what fit says.
+// Settings reads the settings of a request and returns all errors at once: violated rules of the proto and what fit
+// reports. The request field is named "settings".
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(staff.Settings) error) (staff.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
@@ -27,7 +27,7 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(staf
 	if err != nil {
 		return staff.Settings{}, err
 	}
-	s := read(m)
+	s := settingsFrom(m)
 	unfit := Under("settings", fit(s))
 	f, ok := fault.Of(unfit)
 	if unfit != nil && !ok {
@@ -44,11 +44,11 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(staf
 	return s, fault.Err(fault.Fields(wrong...))
 }
 
-func read(m *propertyv1.PropertySettings) staff.Settings {
+func settingsFrom(m *propertyv1.PropertySettings) staff.Settings {
 	s := staff.Settings{
 		Name: m.Name, TimeZone: m.TimeZone, CheckInTime: m.CheckInTime, CheckOutTime: m.CheckOutTime,
-		EarlyInMinutes: intOf(m.EarlyInMinutes), LateOutMinutes: intOf(m.LateOutMinutes),
-		PINLength: intOf(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy, BackupCodes: m.BackupCodes,
+		EarlyInMinutes: intOrNil(m.EarlyInMinutes), LateOutMinutes: intOrNil(m.LateOutMinutes),
+		PINLength: intOrNil(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy, BackupCodes: m.BackupCodes,
 	}
 	if m.OwingThresholdMinor != nil {
 		minor := int64(*m.OwingThresholdMinor)
@@ -57,7 +57,7 @@ func read(m *propertyv1.PropertySettings) staff.Settings {
 	return s
 }
 
-func intOf(v *int32) *int {
+func intOrNil(v *int32) *int {
 	if v == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func intOf(v *int32) *int {
 	return &n
 }
 
-// Message writes a property.
+// Message converts a property.
 func Message(p *propertyRow) *propertyv1.Property {
 	return &propertyv1.Property{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,

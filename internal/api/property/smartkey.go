@@ -12,17 +12,17 @@ import (
 	"latchkey.dev/internal/phone"
 )
 
-// smartKeys lets phones into stays.
+// smartKeys manages the phones of guests.
 type smartKeys struct {
 	propertyv1.UnimplementedSmartKeyServiceServer
 	Deps
 }
 
-// NewSmartKeys makes the service of phones.
+// NewSmartKeys creates the service for phones.
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := phone.CreateLink(tx, s.Keys, propertyID, r.GetReservationId(), time.Duration(r.GetTtlMinutes())*time.Minute)
 		if err != nil {
 			return nil, err
@@ -32,7 +32,7 @@ func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.Create
 }
 
 func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSmartKeyPhonesRequest) (*propertyv1.ListSmartKeyPhonesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 }
 
 func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 		p, err := phone.Revoke(tx, s.Keys, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -58,21 +58,21 @@ func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.Revok
 }
 
 func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRequest) (*propertyv1.RestartDoorResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
 		generation, err := phone.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
 		return &propertyv1.RestartDoorResponse{Generation: generation}, err
 	})
 }
 
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
 		err := phone.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)
 		return &propertyv1.SetDoorListAgeResponse{MaxAgeMinutes: r.GetMaxAgeMinutes()}, err
 	})
 }
 
 func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
 		done, err := phone.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())
 		return &propertyv1.RotateIssuerKeyResponse{KeySetVersion: done.Version, CurrentKeyId: done.Current}, err
 	})

@@ -21,11 +21,11 @@ type spaces struct {
 }
 
 func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest) (*propertyv1.ListSpacesResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p, err := page(r.GetPageSize(), r.GetPageToken())
+	p, err := readPage(r.GetPageSize(), r.GetPageToken())
 	if err != nil {
 		return nil, err
 	}
@@ -38,11 +38,11 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: next(p, total), Total: int32(total)}}, nil
+	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
 func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
-	propertyID, err := tenant(ctx)
+	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 }
 
 func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceRequest) (*propertyv1.CreateSpaceResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSpaceResponse, error) {
-		row, err := create(tx, propertyID, r.GetSpace(), &dorms{})
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSpaceResponse, error) {
+		row, err := createSpace(tx, propertyID, r.GetSpace(), &dormFinder{})
 		if err != nil {
 			return nil, Under("space", err)
 		}
@@ -66,12 +66,12 @@ func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceReque
 }
 
 func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreateSpacesRequest) (*propertyv1.BatchCreateSpacesResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
-		known := &dorms{}
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.BatchCreateSpacesResponse, error) {
+		known := &dormFinder{}
 		var wrong []fault.Field
 		rows := make([]*spaceRow, 0, len(r.GetSpaces()))
 		for i, n := range r.GetSpaces() {
-			row, err := create(tx, propertyID, n, known)
+			row, err := createSpace(tx, propertyID, n, known)
 			if f, ok := fault.Of(err); ok && len(f.Fields) > 0 {
 				f, _ = fault.Of(Under(fmt.Sprintf("spaces[%d]", i), err))
 				wrong = append(wrong, f.Fields...)
@@ -95,8 +95,8 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 	})
 }
 
-func create(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dorms) (*spaceRow, error) {
-	if wrong := wrongParent(n); len(wrong) > 0 {
+func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dormFinder) (*spaceRow, error) {
+	if wrong := parentErrors(n); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
 	}
 	parent := n.GetParentSpaceId()
@@ -109,9 +109,8 @@ func create(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dorms) 
 	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
 }
 
-// wrongParent names what is wrong with the dorm of a new space whatever dorms the property has. Of a type that is none
-// nothing is known.
-func wrongParent(n *propertyv1.NewSpace) []fault.Field {
+// parentErrors checks the dorm of a new space without looking at stored dorms. It ignores spaces with an invalid type.
+func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	kind, byID, byName := n.GetType(), n.GetParentSpaceId() != "", n.GetParentName() != ""
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
@@ -119,11 +118,11 @@ func wrongParent(n *propertyv1.NewSpace) []fault.Field {
 	}
 	switch {
 	case kind == space.Bed && !byID && !byName:
-		add("parentSpaceId", fault.Required, "a bed names the dorm it is in")
+		add("parentSpaceId", fault.Required, "is required: the dorm of the bed")
 	case space.ValidType(kind) && kind != space.Bed && byID:
-		add("parentSpaceId", fault.Conflicting, "only a bed is within another space")
+		add("parentSpaceId", fault.Conflicting, "only beds can be in another space")
 	case space.ValidType(kind) && kind != space.Bed && byName:
-		add("parentName", fault.Conflicting, "only a bed is within another space")
+		add("parentName", fault.Conflicting, "only beds can be in another space")
 	}
 	if byID && byName {
 		add("parentName", fault.Conflicting, "name the dorm by parentSpaceId or by parentName, not by both")
@@ -132,7 +131,7 @@ func wrongParent(n *propertyv1.NewSpace) []fault.Field {
 }
 
 func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
 		row, touched, err := space.Update(tx, propertyID, r.GetId(), space.Change{
 			Type: r.Type, Name: r.Name, Floor: r.Floor, ParentID: r.ParentSpaceId, IsPrivate: r.IsPrivate, IsActive: r.IsActive,
 		})
@@ -148,7 +147,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 }
 
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
-	return change(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteSpaceResponse, error) {
+	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteSpaceResponse, error) {
 		row, err := space.Get(tx.Context(), tx.Client, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
@@ -165,16 +164,16 @@ func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceReque
 	})
 }
 
-// dorms finds dorms by name; the property's are read once, when one is first asked for.
-type dorms struct{ byName map[string]string }
+// dormFinder finds dorms by name. It loads the property's dorms once, on first use.
+type dormFinder struct{ byName map[string]string }
 
-func (d *dorms) add(name, spaceID string) {
+func (d *dormFinder) add(name, spaceID string) {
 	if d.byName != nil {
 		d.byName[name] = spaceID
 	}
 }
 
-func (d *dorms) find(tx *db.Tx, propertyID, name string) (string, error) {
+func (d *dormFinder) find(tx *db.Tx, propertyID, name string) (string, error) {
 	if d.byName == nil {
 		d.byName = map[string]string{}
 		rows, err := allSpaces(tx.Context(), tx.Client, propertyID, space.Dorm)
@@ -191,7 +190,7 @@ func (d *dorms) find(tx *db.Tx, propertyID, name string) (string, error) {
 	return "", fault.Fields(fault.Field{Path: "parentName", Reason: fault.WrongValue, Message: "names no dorm of the property; create the dorm first, or earlier in the same batch"})
 }
 
-// allSpaces reads every page of the spaces of a property.
+// allSpaces loads all pages of the spaces of a property.
 func allSpaces(ctx context.Context, c *client, propertyID, kind string) ([]*spaceRow, error) {
 	var all []*spaceRow
 	for number := 0; ; number++ {

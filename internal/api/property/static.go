@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Static finds what is wrong with a request whatever is stored: see [chain.Config.Static].
+// Static returns the validation that needs no stored data: see [chain.Config.Static].
 func Static() map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		propertyv1.SpaceService_CreateSpace_FullMethodName: func(m proto.Message) []fault.Field {
@@ -17,25 +17,25 @@ func Static() map[string]func(proto.Message) []fault.Field {
 			if r.GetSpace() == nil {
 				return nil
 			}
-			return under("space", wrongParent(r.GetSpace()))
+			return prefixPaths("space", parentErrors(r.GetSpace()))
 		},
 		propertyv1.SpaceService_BatchCreateSpaces_FullMethodName: func(m proto.Message) []fault.Field {
 			r, _ := m.(*propertyv1.BatchCreateSpacesRequest)
 			var wrong []fault.Field
 			for i, n := range r.GetSpaces() {
-				wrong = append(wrong, under(fmt.Sprintf("spaces[%d]", i), wrongParent(n))...)
+				wrong = append(wrong, prefixPaths(fmt.Sprintf("spaces[%d]", i), parentErrors(n))...)
 			}
 			return wrong
 		},
 		propertyv1.MappingService_BatchSetMappings_FullMethodName: func(m proto.Message) []fault.Field {
 			r, _ := m.(*propertyv1.BatchSetMappingsRequest)
-			return twice(r.GetMappings())
+			return duplicates(r.GetMappings())
 		},
 	}
 }
 
-// under puts the paths of wrong fields under a field of the request.
-func under(prefix string, fields []fault.Field) []fault.Field {
+// prefixPaths prefixes the paths of violations with a field of the request.
+func prefixPaths(prefix string, fields []fault.Field) []fault.Field {
 	out := make([]fault.Field, 0, len(fields))
 	for _, f := range fields {
 		if f.Path = prefix + "." + f.Path; f.Path == prefix+"." {
