@@ -28,14 +28,14 @@ const (
 	methodPost = http.MethodPost
 )
 
-// call is one action to be done at a target.
+// call is one action for a target.
 type call struct {
 	action        string
 	reservationID string
-	key           string              // idempotency key, checkIn only
-	disclosure    *checkin.Disclosure // checkIn only
-	repeat        bool                // may be tried again
-	urgent        bool                // a person waits: an open breaker does not hold it back
+	key           string              // idempotency key; checkIn only
+	disclosure    *checkin.Disclosure // body; checkIn only
+	retryable     bool                // may be retried
+	urgent        bool                // a person is waiting: the call is made even if the breaker is open
 }
 
 // answer is a 2xx answer within the limits.
@@ -45,13 +45,13 @@ type answer struct {
 	latency time.Duration
 }
 
-// request is a call made up: all that its attempts have in common.
+// request is a prepared call: everything that its attempts have in common.
 type request struct {
 	target Target
 	call   call
 	url    *url.URL
 	method string
-	id     string
+	callID string
 	body   []byte
 	keys   [][]byte
 
@@ -63,15 +63,15 @@ type retryPolicy = retrypolicy.RetryPolicy[*answer]
 func newRetryPolicy(l Limits) retryPolicy {
 	return retrypolicy.NewBuilder[*answer]().
 		HandleIf(func(_ *answer, err error) bool {
-			again, ok := errors.AsType[*againError](err)
-			return ok && again != nil
+			retryable, ok := errors.AsType[*retryableError](err)
+			return ok && retryable != nil
 		}).
 		WithMaxAttempts(max(l.Attempts, 1)).
 		WithBackoff(l.Backoff, l.MaxBackoff).
 		WithJitterFactor(0.5).
 		WithDelayFunc(func(exec failsafe.ExecutionAttempt[*answer]) time.Duration {
-			if again, ok := errors.AsType[*againError](exec.LastError()); ok && again.RetryAfter > 0 {
-				return again.RetryAfter
+			if retryable, ok := errors.AsType[*retryableError](exec.LastError()); ok && retryable.RetryAfter > 0 {
+				return retryable.RetryAfter
 			}
 			return -1
 		}).
@@ -79,45 +79,45 @@ func newRetryPolicy(l Limits) retryPolicy {
 		Build()
 }
 
-// againError marks a failure after which the same call is worth another attempt.
-type againError struct{ *CallError }
+// retryableError marks a failure after which the call may be retried.
+type retryableError struct{ *CallError }
 
-func (e *againError) Unwrap() error { return e.CallError }
+func (e *retryableError) Unwrap() error { return e.CallError }
 
-// do makes the call within its total limit. The error is a *CallError.
-func (c *Client) do(ctx context.Context, t Target, what call) (*answer, error) {
+// execute makes the call within its total time limit. The error is a *CallError.
+func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, error) {
 	req, failure := c.prepare(t, what)
 	if failure != nil {
 		return nil, failure
 	}
 	limited, cancel := context.WithTimeout(ctx, c.limits.Total)
 	defer cancel()
-	n, failure := c.enter(ctx, limited, req)
+	state, failure := c.acquire(ctx, limited, req)
 	if failure != nil {
 		return nil, failure
 	}
-	defer c.leave(n)
-	req.breaker = c.breakerFor(n, t)
+	defer c.release(state)
+	req.breaker = c.breakerFor(state, t)
 	if !req.breaker.TryAcquirePermit() && !what.urgent {
-		return nil, c.paused(n, req)
+		return nil, c.breakerOpenError(state, req)
 	}
-	if !what.repeat {
-		a, failure := c.attempt(ctx, limited, n, req)
-		return a, asError(failure)
+	if !what.retryable {
+		a, failure := c.attempt(ctx, limited, state, req)
+		return a, errorOrNil(failure)
 	}
-	return c.attempts(ctx, limited, n, req)
+	return c.executeWithRetries(ctx, limited, state, req)
 }
 
-func (c *Client) attempts(ctx, limited context.Context, n *line, req *request) (*answer, error) {
+func (c *Client) executeWithRetries(ctx, limited context.Context, state *integrationState, req *request) (*answer, error) {
 	var last *CallError
 	a, err := failsafe.With[*answer](c.retries).WithContext(limited).Get(func() (*answer, error) {
 		var a *answer
-		a, last = c.attempt(ctx, limited, n, req)
+		a, last = c.attempt(ctx, limited, state, req)
 		switch {
 		case last == nil:
 			return a, nil
-		case req.worthRepeating(last) && req.breaker.IsClosed() && c.timeFor(limited, last.RetryAfter):
-			return nil, &againError{last}
+		case req.mayRetry(last) && req.breaker.IsClosed() && c.hasTimeFor(limited, last.RetryAfter):
+			return nil, &retryableError{last}
 		default:
 			return nil, last
 		}
@@ -131,32 +131,32 @@ func (c *Client) attempts(ctx, limited context.Context, n *line, req *request) (
 	return nil, last
 }
 
-// worthRepeating keeps a checkIn from being repeated within the call once the partner may
-// have begun it: not every partner looks at the key.
-func (r *request) worthRepeating(e *CallError) bool {
+// mayRetry reports whether the call may be retried after an error. It stops retries of checkIn once the partner may
+// have started it, because not every partner checks the idempotency key.
+func (r *request) mayRetry(e *CallError) bool {
 	if r.call.action != CheckIn {
-		return e.transient()
+		return e.isTransient()
 	}
 	switch e.Status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
-	return e.Cause == CauseNetwork && e.unsent
+	return e.Cause == CauseNetwork && e.notSent
 }
 
-func (c *Client) timeFor(limited context.Context, wait time.Duration) bool {
+func (c *Client) hasTimeFor(limited context.Context, wait time.Duration) bool {
 	end, ok := limited.Deadline()
 	return !ok || time.Until(end) > max(wait, c.limits.Backoff)
 }
 
-func asError(e *CallError) error {
+func errorOrNil(e *CallError) error {
 	if e == nil {
 		return nil
 	}
 	return e
 }
 
-// prepare makes up the request and refuses what cannot be sent.
+// prepare builds the request and refuses what cannot be sent.
 func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	setting := func(detail string) *CallError {
 		return &CallError{Action: what.action, Cause: CauseSetting, detail: detail}
@@ -172,22 +172,22 @@ func (c *Client) prepare(t Target, what call) (*request, *CallError) {
 	if err != nil {
 		return nil, setting(err.Error())
 	}
-	req := &request{target: t, call: what, method: t.method(), keys: keys, id: what.key}
+	req := &request{target: t, call: what, method: t.method(), keys: keys, callID: what.key}
 	if req.method != methodGet && req.method != methodPost || what.action == CheckIn && req.method != methodPost {
-		return nil, setting("its method is not one that the action allows")
+		return nil, setting("its method is not allowed for the action")
 	}
 	if strings.ContainsFunc(t.Token, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return nil, setting("its token holds control characters")
+		return nil, setting("its token contains control characters")
 	}
 	if what.action == CheckIn {
-		if !goodKey(what.key) {
+		if !isValidKey(what.key) {
 			return nil, setting("the idempotency key is not 1 to 128 letters, digits, hyphens or underscores")
 		}
 		if req.body, err = json.Marshal(what.disclosure); err != nil {
-			return nil, setting("the body could not be written")
+			return nil, setting("the body could not be encoded")
 		}
 	} else {
-		req.id = id.New(id.Request)
+		req.callID = id.New(id.Request)
 	}
 	queryToken := t.Token
 	if t.TokenIn == TokenInHeader {
@@ -208,63 +208,63 @@ func (t Target) method() string {
 	}
 }
 
-func goodKey(key string) bool {
+func isValidKey(key string) bool {
 	return key != "" && len(key) <= 128 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// enter takes one of the integration's places.
-func (c *Client) enter(ctx, limited context.Context, req *request) (*line, *CallError) {
+// acquire takes one of the integration's concurrent calls. The caller releases it.
+func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
-	n := c.lines.take(req.target.IntegrationID)
-	if n == nil {
+	state := c.states.acquire(req.target.IntegrationID)
+	if state == nil {
 		return nil, busy
 	}
-	if err := n.places.AcquirePermitWithMaxWait(limited, c.limits.Wait); err != nil {
-		c.lines.done(n)
+	if err := state.bulkhead.AcquirePermitWithMaxWait(limited, c.limits.Wait); err != nil {
+		c.states.release(state)
 		if ctx.Err() != nil {
 			return nil, classify(req.call.action, ctx, limited, err)
 		}
 		return nil, busy
 	}
-	return n, nil
+	return state, nil
 }
 
-func (c *Client) leave(n *line) {
-	n.places.ReleasePermit()
-	c.lines.done(n)
+func (c *Client) release(state *integrationState) {
+	state.bulkhead.ReleasePermit()
+	c.states.release(state)
 }
 
-// attempt sends the request once and tells the breaker how it went.
-func (c *Client) attempt(ctx, limited context.Context, n *line, req *request) (*answer, *CallError) {
+// attempt sends the request once and records the result in the breaker.
+func (c *Client) attempt(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	start := time.Now()
-	a, failure := c.send(ctx, limited, n, req)
+	a, failure := c.sendOnce(ctx, limited, state, req)
 	latency := time.Since(start)
 	switch {
 	case failure != nil && failure.Cause == CauseCanceled:
 		if req.breaker.IsHalfOpen() {
 			req.breaker.RecordFailure()
 		}
-	case failure != nil && failure.failing():
-		n.last.Store(failure)
+	case failure != nil && failure.countsForBreaker():
+		state.lastFailure.Store(failure)
 		req.breaker.RecordFailure()
 	case req.breaker.IsOpen():
-		n.last.Store(nil)
+		state.lastFailure.Store(nil)
 		req.breaker.Close()
 	default:
-		n.last.Store(nil)
+		state.lastFailure.Store(nil)
 		req.breaker.RecordSuccess()
 	}
-	c.note(ctx, req, a, failure, latency)
+	c.logAttempt(ctx, req, a, failure, latency)
 	if a != nil {
 		a.latency = latency
 	}
 	return a, failure
 }
 
-func (c *Client) note(ctx context.Context, req *request, a *answer, failure *CallError, latency time.Duration) {
+func (c *Client) logAttempt(ctx context.Context, req *request, a *answer, failure *CallError, latency time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("integration", req.target.IntegrationID), slog.String("action", req.call.action),
-		slog.String("host", req.url.Host), slog.String("call", req.id), slog.Duration("latency", latency),
+		slog.String("host", req.url.Host), slog.String("call", req.callID), slog.Duration("latency", latency),
 	}
 	if failure == nil {
 		c.log.LogAttrs(ctx, slog.LevelDebug, "partner called", append(attrs, slog.Int("status", a.status))...)
@@ -274,29 +274,29 @@ func (c *Client) note(ctx context.Context, req *request, a *answer, failure *Cal
 	c.log.LogAttrs(ctx, slog.LevelWarn, "partner call failed", attrs...)
 }
 
-// send does the exchange and reads the answer under the limits.
-func (c *Client) send(ctx, limited context.Context, n *line, req *request) (*answer, *CallError) {
+// sendOnce sends the request and reads the answer within the limits.
+func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	var wrote atomic.Bool
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})
-	hr, err := c.build(traced, req)
+	hr, err := c.newHTTPRequest(traced, req)
 	if err != nil {
 		return nil, &CallError{Action: req.call.action, Cause: CauseSetting, detail: "the request could not be built"}
 	}
-	// The transport alone: an http.Client would follow redirects and put the URL, with
-	// the token in it, into its errors.
-	res, err := n.transport.RoundTrip(hr)
+	// The code uses the transport directly: an http.Client would follow redirects, and put the
+	// URL with the token into its errors.
+	res, err := state.transport.RoundTrip(hr)
 	if err != nil {
 		failure := classify(req.call.action, ctx, limited, err)
-		failure.unsent = !wrote.Load()
+		failure.notSent = !wrote.Load()
 		return nil, failure
 	}
 	defer res.Body.Close()
-	body, failure := c.read(ctx, limited, req, res)
+	body, failure := c.readBody(ctx, limited, req, res)
 	if failure != nil && failure.Cause != CauseCanceled && res.StatusCode/100 != 2 {
-		failure = nil // the status says enough
+		failure = nil // the status is enough
 	}
 	if failure == nil {
-		failure = refusal(req, res, body)
+		failure = errorInAnswer(req, res, body)
 	}
 	if failure != nil {
 		failure.Status = res.StatusCode
@@ -305,19 +305,19 @@ func (c *Client) send(ctx, limited context.Context, n *line, req *request) (*ans
 	return &answer{status: res.StatusCode, body: body}, nil
 }
 
-func (c *Client) build(ctx context.Context, req *request) (*http.Request, error) {
+func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Request, error) {
 	hr, err := http.NewRequestWithContext(ctx, req.method, req.url.String(), bytes.NewReader(req.body))
 	if err != nil {
 		return nil, err
 	}
-	hr.URL = req.url // as it was signed, without another round of parsing
+	hr.URL = req.url // exactly as signed, without parsing it again
 	now := c.clock.Now()
 	hr.Header.Set("Accept", "application/json")
 	hr.Header.Set("User-Agent", "Latchkey/1")
-	hr.Header.Set(HeaderID, req.id)
+	hr.Header.Set(HeaderID, req.callID)
 	hr.Header.Set(HeaderTimestamp, strconv.FormatInt(now.Unix(), 10))
-	hr.Header.Set(HeaderSignature, sign(req.keys, req.id, now, req.body))
-	hr.Header.Set(HeaderBound, sign(req.keys, req.id, now, Bound(req.method, req.url.RequestURI(), req.body)))
+	hr.Header.Set(HeaderSignature, signatureHeader(req.keys, req.callID, now, req.body))
+	hr.Header.Set(HeaderBound, signatureHeader(req.keys, req.callID, now, Bound(req.method, req.url.RequestURI(), req.body)))
 	if req.body != nil {
 		hr.Header.Set("Content-Type", "application/json")
 	}
@@ -330,12 +330,12 @@ func (c *Client) build(ctx context.Context, req *request) (*http.Request, error)
 	return hr, nil
 }
 
-// read takes the body, which the transport has decompressed, up to the limit.
-func (c *Client) read(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
+// readBody reads the body, decompressed by the transport, up to the limit.
+func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
 	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, detail: "its body"}
 	switch {
 	case res.StatusCode < 200:
-		// A connection switched to another protocol is ours to read, without a limit of time.
+		// The body of a switched connection has no time limit, so it is not read.
 		return nil, nil
 	case res.ContentLength > c.limits.Body:
 		return nil, tooLarge
@@ -350,8 +350,8 @@ func (c *Client) read(ctx, limited context.Context, req *request, res *http.Resp
 	return body, nil
 }
 
-// refusal finds the error in an answer: any status but 2xx, or 2xx with an error in it.
-func refusal(req *request, res *http.Response, body []byte) *CallError {
+// errorInAnswer returns the error of an answer: a status other than 2xx, or an error in the body.
+func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	reason, message, found := DecodeError(body)
 	ok := res.StatusCode/100 == 2
 	if ok && !found {
@@ -362,14 +362,14 @@ func refusal(req *request, res *http.Response, body []byte) *CallError {
 		failure.Cause, failure.RetryAfter = CauseStatus, retryAfter(res.Header.Get("Retry-After"), time.Now())
 	}
 	if res.StatusCode/100 == 3 {
-		failure.detail = "it redirects, which calls do not follow; register the final address"
+		failure.detail = "it redirects, and redirects are not followed; register the final address"
 	}
-	failure.Reason = quote(reason, req.target.Token, 100)
-	failure.Message = quote(message, req.target.Token, 500)
+	failure.Reason = sanitize(reason, req.target.Token, 100)
+	failure.Message = sanitize(message, req.target.Token, 500)
 	return failure
 }
 
-// retryAfter reads the header's two forms; an hour is the most that is believed.
+// retryAfter parses both forms of the Retry-After header. The result is at most one hour.
 func retryAfter(value string, now time.Time) time.Duration {
 	var wait time.Duration
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
@@ -380,8 +380,8 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return min(max(wait, 0), time.Hour)
 }
 
-// judge turns violations of the contract into the call's error.
-func (c *Client) judge(t Target, a *answer, violations []fault.Field) error {
+// contractError returns an error if an answer violates the contract.
+func (c *Client) contractError(t Target, a *answer, violations []fault.Field) error {
 	if len(violations) == 0 {
 		return nil
 	}

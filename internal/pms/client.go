@@ -1,10 +1,8 @@
-// Package pms calls the endpoints a partner has registered: getSpaces, getCheckInStatus
-// and checkIn.
+// Package pms calls the endpoints that a partner registers: getSpaces, getCheckInStatus and checkIn.
 //
-// A partner is another company's program on the open internet. So each call goes only
-// where [Rules] allow, is signed ([Verify]), ends within [Limits], and its
-// answer is read under the contract and refused otherwise. Every integration has its own
-// transport, concurrency limit and breaker: one bad partner never slows another.
+// A partner's server is untrusted. Each call goes only to addresses that [Rules] allow, is signed (see [Verify]) and
+// ends within [Limits]. The client refuses an answer that violates the contract. Every integration has its own
+// transport, concurrency limit and circuit breaker, so one failing partner does not slow down others.
 package pms
 
 import (
@@ -19,7 +17,7 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// Actions a partner can register an endpoint for.
+// Actions for which a partner can register an endpoint.
 const (
 	GetSpaces        = "getSpaces"
 	GetCheckInStatus = "getCheckInStatus"
@@ -32,7 +30,7 @@ const (
 	TokenInHeader = "header" // Authorization: Bearer T
 )
 
-// Target is one registered endpoint, as a value.
+// Target is one registered endpoint.
 type Target struct {
 	IntegrationID  string
 	Action         string
@@ -40,34 +38,33 @@ type Target struct {
 	Method         string // GET or POST; empty: POST for checkIn, else GET
 	Token          string // empty: none is sent
 	TokenIn        string
-	SigningSecrets []string // one, or two while it is rotated; "whsec_" and base64 of 24 to 64 bytes
-	Urgent         bool     // of getSpaces: an open breaker does not hold the call back
+	SigningSecrets []string // one, or two during a rotation; "whsec_" and base64 of 24 to 64 bytes
+	Urgent         bool     // getSpaces only: make the call even if the breaker is open
 }
 
-// Limits bound every call. All are settings; see [DefaultLimits].
+// Limits bound every call; see [DefaultLimits].
 type Limits struct {
-	Connect   time.Duration // name lookup and TCP connection
-	TLS       time.Duration // handshake
-	FirstByte time.Duration // from the request sent to the answer's headers
-	Total     time.Duration // the whole call, with waiting and retries
+	Connect   time.Duration // DNS lookup and TCP connection
+	TLS       time.Duration // TLS handshake
+	FirstByte time.Duration // from sending the request to receiving the headers
+	Total     time.Duration // whole call, including waiting and retries
 
 	Body    int64 // bytes of an answer's body, after decompression
 	Headers int64 // bytes of an answer's headers
 
-	Concurrency  uint          // calls to one integration at a time
-	Wait         time.Duration // how long a call waits for one of these places
-	Integrations int           // integrations remembered at a time
+	Concurrency  uint          // concurrent calls per integration
+	Wait         time.Duration // how long a call waits if there are too many concurrent calls
+	Integrations int           // maximum number of integrations with state in memory
 
-	Attempts   int           // of a call that may be repeated
-	Backoff    time.Duration // before the first repetition; doubles, with jitter
+	Attempts   int           // of a retryable call
+	Backoff    time.Duration // before the first retry; doubles, with jitter
 	MaxBackoff time.Duration
 
-	BreakerFailures uint          // failures in a row that open an integration's breaker
-	BreakerDelay    time.Duration // how long it stays open
+	BreakerFailures uint          // consecutive failures that open an integration's breaker
+	BreakerDelay    time.Duration // how long the breaker stays open
 }
 
-// DefaultLimits are the limits of the product's specification and, where that names none,
-// ours.
+// DefaultLimits returns the limits of the product's specification, with defaults for the others.
 func DefaultLimits() Limits {
 	return Limits{
 		Connect: 3 * time.Second, TLS: 5 * time.Second, FirstByte: 10 * time.Second, Total: 15 * time.Second,
@@ -78,7 +75,7 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Options configure a [Client]. Rules is required; the rest has defaults.
+// Options configure a [Client]. Only Rules is required.
 type Options struct {
 	Rules    *Rules
 	Limits   Limits         // zero: DefaultLimits
@@ -88,7 +85,7 @@ type Options struct {
 	Resolver *net.Resolver  // nil: Go's own resolver
 }
 
-// Client calls partners. There is one in a process; it is safe for concurrent use.
+// Client calls partners. A process has one; it is safe for concurrent use.
 type Client struct {
 	rules   *Rules
 	limits  Limits
@@ -96,11 +93,11 @@ type Client struct {
 	clock   clock.Clock
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	roots   *x509.CertPool
-	lines   *lines
+	states  *integrationStates
 	retries retryPolicy
 }
 
-// New makes a client.
+// New creates a client.
 func New(o Options) (*Client, error) {
 	if o.Rules == nil {
 		return nil, errors.New("pms.New: Options.Rules is missing")
@@ -115,7 +112,7 @@ func New(o Options) (*Client, error) {
 		o.Clock = clock.System
 	}
 	if o.Resolver == nil {
-		// The C library's resolver would read "0x7f.1" as an address.
+		// The C library's resolver would parse "0x7f.1" as an address.
 		o.Resolver = &net.Resolver{PreferGo: true}
 	}
 	d := &dialer{rules: o.Rules, resolver: o.Resolver, timeout: o.Limits.Connect}
@@ -123,55 +120,52 @@ func New(o Options) (*Client, error) {
 		rules: o.Rules, limits: o.Limits, log: o.Log, clock: o.Clock,
 		dial: d.DialContext, roots: o.RootCAs, retries: newRetryPolicy(o.Limits),
 	}
-	c.lines = newLines(o.Limits.Integrations, c.newLine)
+	c.states = newIntegrationStates(o.Limits.Integrations, c.newIntegrationState)
 	return c, nil
 }
 
-// Spaces reads the partner's rooms and beds. Ids may repeat and beds may lack their room:
-// what that means is for the mapping to say.
+// Spaces reads the partner's rooms and beds. Ids may be duplicates and beds may have no room: package space handles
+// this.
 func (c *Client) Spaces(ctx context.Context, t Target) ([]Space, error) {
-	a, err := c.do(ctx, t, call{action: GetSpaces, repeat: true, urgent: t.Urgent})
+	a, err := c.execute(ctx, t, call{action: GetSpaces, retryable: true, urgent: t.Urgent})
 	if err != nil {
 		return nil, err
 	}
 	spaces, violations := DecodeSpaces(a.body)
-	return spaces, c.judge(t, a, violations)
+	return spaces, c.contractError(t, a, violations)
 }
 
-// CheckInStatus asks whether the guest of a reservation may check in. It always asks: a
-// guest stands and waits, so neither a cache nor an open breaker answers in the
-// partner's place.
+// CheckInStatus asks whether the guest of a reservation may check in. It always calls the partner, without a cache and
+// even if the breaker is open, because a guest is waiting.
 func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID string) (checkin.Status, error) {
-	a, err := c.do(ctx, t, call{
+	a, err := c.execute(ctx, t, call{
 		action: GetCheckInStatus, reservationID: reservationID,
-		repeat: t.method() == methodGet, urgent: true,
+		retryable: t.method() == methodGet, urgent: true,
 	})
 	if err != nil {
 		return checkin.Status{}, err
 	}
 	status, violations := DecodeStatus(a.body)
-	return status, c.judge(t, a, violations)
+	return status, c.contractError(t, a, violations)
 }
 
-// CheckIn asks the partner to check a guest in. Any 2xx without an error in its body is
-// success. The key is 1 to 128 letters, digits, "-" or "_"; every repetition, in this call
-// or a later one, must carry the same.
+// CheckIn asks the partner to check a guest in. Any 2xx answer without an error in its body is a success. The key is 1
+// to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
 func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, body checkin.Disclosure) error {
-	_, err := c.do(ctx, t, call{
+	_, err := c.execute(ctx, t, call{
 		action: CheckIn, key: idempotencyKey, disclosure: &body,
-		repeat: true, urgent: true,
+		retryable: true, urgent: true,
 	})
 	return err
 }
 
-// CheckURL reports what makes a URL unfit to be registered as an endpoint, as
-// [Rules.CheckURL] does.
+// CheckURL returns why a URL cannot be registered as an endpoint; see [Rules.CheckURL].
 func (c *Client) CheckURL(raw string) error {
 	return fieldsError(c.rules.CheckURL(raw))
 }
 
-// Close drops what the client holds. Calls under way end within their own limits.
-func (c *Client) Close() { c.lines.close() }
+// Close releases the client's connections. Running calls end within their own limits.
+func (c *Client) Close() { c.states.close() }
 
 // Partner is the PMS of one integration.
 type Partner struct {
@@ -181,8 +175,7 @@ type Partner struct {
 
 var _ checkin.PMS = (*Partner)(nil)
 
-// Partner binds the endpoints of one integration; nil stands for one that is not
-// registered.
+// Partner returns the PMS with the endpoints of one integration. An endpoint is nil if it is not registered.
 func (c *Client) Partner(getCheckInStatus, checkIn *Target) *Partner {
 	return &Partner{client: c, status: getCheckInStatus, checkIn: checkIn}
 }

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// Errors of a handshake, besides a certificate's own.
+// TLS errors other than an invalid certificate.
 var (
 	errHandshake     = errors.New("the TLS handshake failed")
 	errHandshakeTime = errors.New("the TLS handshake took too long")
@@ -20,10 +20,10 @@ func (c *Client) connect(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	return newPatient(conn), nil
+	return newWriteFirstConn(conn), nil
 }
 
-// connectTLS opens a connection and does the handshake within its own limit.
+// connectTLS opens a connection and performs the TLS handshake within its own time limit.
 func (c *Client) connectTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := c.dial(ctx, network, address)
 	if err != nil {
@@ -45,30 +45,32 @@ func (c *Client) connectTLS(ctx context.Context, network, address string) (net.C
 		}
 		return nil, errors.Join(errHandshake, err)
 	}
-	return newPatient(secure), nil
+	return newWriteFirstConn(secure), nil
 }
 
-// patient is a connection that is not read before something was written to it. A server
-// that speaks first would otherwise have net/http print what it says to the standard log.
-type patient struct {
+// writeFirstConn is a connection that is not read before the first write. If a server sends data first, net/http would
+// print it to the standard log.
+type writeFirstConn struct {
 	net.Conn
-	once  sync.Once
-	spoke chan struct{}
+	once    sync.Once
+	written chan struct{}
 }
 
-func newPatient(conn net.Conn) *patient { return &patient{Conn: conn, spoke: make(chan struct{})} }
+func newWriteFirstConn(conn net.Conn) *writeFirstConn {
+	return &writeFirstConn{Conn: conn, written: make(chan struct{})}
+}
 
-func (p *patient) Read(b []byte) (int, error) {
-	<-p.spoke
+func (p *writeFirstConn) Read(b []byte) (int, error) {
+	<-p.written
 	return p.Conn.Read(b)
 }
 
-func (p *patient) Write(b []byte) (int, error) {
-	p.once.Do(func() { close(p.spoke) })
+func (p *writeFirstConn) Write(b []byte) (int, error) {
+	p.once.Do(func() { close(p.written) })
 	return p.Conn.Write(b)
 }
 
-func (p *patient) Close() error {
-	p.once.Do(func() { close(p.spoke) })
+func (p *writeFirstConn) Close() error {
+	p.once.Do(func() { close(p.written) })
 	return p.Conn.Close()
 }

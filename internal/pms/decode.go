@@ -28,34 +28,34 @@ type Space struct {
 	Name      string
 	IsPrivate bool
 	IsActive  bool
-	ParentID  string // the room of a bed; empty when the partner does not say
+	ParentID  string // room of a bed; empty if unknown
 	Floor     string
 }
 
-// Bounds of a partner's answer, besides its size.
+// Limits of a partner's answer.
 const (
 	maxSpaces     = 10_000
 	maxIDLength   = 128 // characters
 	maxNameLength = 200
 	maxFloor      = 64
-	maxViolations = 20 // that are listed
+	maxViolations = 20 // violations that are listed
 )
 
-// DecodeSpaces reads a getSpaces answer: a list, or {"data": list}. With any violation of
-// the contract there are no spaces: half a listing would look like rooms gone.
+// DecodeSpaces decodes a getSpaces answer: a list, or {"data": list}. If anything violates the contract it returns no
+// spaces, because the missing ones would look like deleted rooms.
 func DecodeSpaces(body []byte) ([]Space, []fault.Field) {
 	r := &reader{}
-	raw := r.text(body)
+	raw := r.jsonValue(body)
 	if raw != nil && raw[0] == '{' {
-		raw = r.object("", raw)["data"]
+		raw = r.readObject("", raw)["data"]
 		if raw == nil && len(r.violations) == 0 {
-			r.fault("data", fault.Required, "must hold the list of spaces")
+			r.addViolation("data", fault.Required, "must contain the list of spaces")
 		}
 	}
-	items := r.list(raw)
+	items := r.readList(raw)
 	spaces := make([]Space, 0, len(items))
 	for i, item := range items {
-		spaces = append(spaces, r.space(fmt.Sprintf("[%d]", i), item))
+		spaces = append(spaces, r.readSpace(fmt.Sprintf("[%d]", i), item))
 		if len(r.violations) >= maxViolations {
 			break
 		}
@@ -66,72 +66,72 @@ func DecodeSpaces(body []byte) ([]Space, []fault.Field) {
 	return spaces, nil
 }
 
-func (r *reader) space(path string, raw json.RawMessage) Space {
-	m := r.object(path, raw)
+func (r *reader) readSpace(path string, raw json.RawMessage) Space {
+	m := r.readObject(path, raw)
 	if m == nil {
 		return Space{}
 	}
 	s := Space{
-		ID:        r.string(path+".id", m["id"], 1, maxIDLength),
-		Type:      r.string(path+".type", m["type"], 1, maxNameLength),
-		Name:      r.string(path+".name", m["name"], 0, maxNameLength),
-		IsPrivate: r.bool(path+".isPrivate", m["isPrivate"]),
-		IsActive:  r.bool(path+".isActive", m["isActive"]),
+		ID:        r.readString(path+".id", m["id"], 1, maxIDLength),
+		Type:      r.readString(path+".type", m["type"], 1, maxNameLength),
+		Name:      r.readString(path+".name", m["name"], 0, maxNameLength),
+		IsPrivate: r.readBool(path+".isPrivate", m["isPrivate"]),
+		IsActive:  r.readBool(path+".isActive", m["isActive"]),
 	}
 	if s.Type != "" && !slices.Contains([]string{SpaceRoom, SpaceBed, SpaceDorm}, s.Type) {
-		r.fault(path+".type", fault.WrongValue, "must be Room, Bed or Dorm")
+		r.addViolation(path+".type", fault.WrongValue, "must be Room, Bed or Dorm")
 	}
-	if given(m["parentId"]) {
-		s.ParentID = r.string(path+".parentId", m["parentId"], 1, maxIDLength)
+	if isGiven(m["parentId"]) {
+		s.ParentID = r.readString(path+".parentId", m["parentId"], 1, maxIDLength)
 	}
-	if given(m["floor"]) {
-		s.Floor = r.floor(path+".floor", m["floor"])
+	if isGiven(m["floor"]) {
+		s.Floor = r.readFloor(path+".floor", m["floor"])
 	}
 	return s
 }
 
-// floor may be a word or a number.
-func (r *reader) floor(path string, raw json.RawMessage) string {
+// readFloor reads a string or a number.
+func (r *reader) readFloor(path string, raw json.RawMessage) string {
 	if isNumber(raw) && len(raw) <= maxFloor {
 		return string(raw)
 	}
-	return r.string(path, raw, 0, maxFloor)
+	return r.readString(path, raw, 0, maxFloor)
 }
 
-// DecodeStatus reads a getCheckInStatus answer. owing is read exactly, as money of
-// owingCurrency, which only an owing of zero may leave out.
+// DecodeStatus decodes a getCheckInStatus answer. owing is an exact amount in owingCurrency, which is only optional if
+// owing is zero.
 func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	r := &reader{}
-	m := r.object("", r.text(body))
+	m := r.readObject("", r.jsonValue(body))
 	if m == nil {
 		return checkin.Status{}, r.violations
 	}
-	status := checkin.Status{Owing: r.money(m), RoomReady: r.bool("roomReady", m["roomReady"])}
+	status := checkin.Status{Owing: r.readMoney(m), RoomReady: r.readBool("roomReady", m["roomReady"])}
 	if len(r.violations) > 0 {
 		return checkin.Status{}, r.violations
 	}
 	return status, nil
 }
 
-func (r *reader) money(m map[string]json.RawMessage) checkin.Money {
+func (r *reader) readMoney(m map[string]json.RawMessage) checkin.Money {
 	owing := m["owing"]
 	switch {
 	case owing == nil:
-		r.fault("owing", fault.Required, "is required: a number, 0 when nothing is owed")
+		r.addViolation("owing", fault.Required, "is required: a number, 0 when nothing is owed")
 		return checkin.Money{}
 	case !isNumber(owing):
-		r.fault("owing", fault.WrongType, "must be a number")
+		r.addViolation("owing", fault.WrongType, "must be a number")
 		return checkin.Money{}
 	}
-	if !given(m["owingCurrency"]) {
-		if zero(owing) {
+	if !isGiven(m["owingCurrency"]) {
+		if isZero(owing) {
 			return checkin.Money{}
 		}
-		r.fault("owingCurrency", fault.Required, "is required with owing: an ISO 4217 code such as EUR")
+		r.addViolation("owingCurrency", fault.Required, "is required with owing: an ISO 4217 code such as EUR")
 		return checkin.Money{}
 	}
 	before := len(r.violations)
-	code := r.string("owingCurrency", m["owingCurrency"], 3, 3)
+	code := r.readString("owingCurrency", m["owingCurrency"], 3, 3)
 	if len(r.violations) > before {
 		return checkin.Money{}
 	}
@@ -139,23 +139,22 @@ func (r *reader) money(m map[string]json.RawMessage) checkin.Money {
 	switch err {
 	case nil:
 	case checkin.ErrCurrency:
-		r.fault("owingCurrency", fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
+		r.addViolation("owingCurrency", fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
 	default:
-		r.fault("owing", fault.OutOfRange, "is "+err.Error())
+		r.addViolation("owing", fault.OutOfRange, "is "+err.Error())
 	}
 	return amount
 }
 
-// DecodeError looks for an error in an answer's body: {"error": {"reason", "message"}},
-// or, as some send it, {"error": "message"}. It reports false for anything else, and for
-// an error of null, false or "".
+// DecodeError finds an error in an answer's body: {"error": {"reason", "message"}}, or {"error": "message"}, which some
+// partners send. It returns false for an error of null, false or "", and for any other body.
 func DecodeError(body []byte) (reason, message string, found bool) {
 	r := &reader{}
-	raw := r.text(body)
+	raw := r.jsonValue(body)
 	if raw == nil || raw[0] != '{' {
 		return "", "", false
 	}
-	raw = r.object("", raw)["error"]
+	raw = r.readObject("", raw)["error"]
 	switch string(raw) {
 	case "", "null", "false", `""`:
 		return "", "", false
@@ -165,66 +164,66 @@ func DecodeError(body []byte) (reason, message string, found bool) {
 		return "", message, true
 	}
 	if raw[0] == '{' {
-		m := r.object("error", raw)
+		m := r.readObject("error", raw)
 		_ = json.Unmarshal(m["reason"], &reason)
 		_ = json.Unmarshal(m["message"], &message)
 	}
 	return reason, message, true
 }
 
-// reader collects what is wrong with an answer. Its messages hold nothing of the answer.
+// reader collects the violations of an answer. Their messages never repeat the answer.
 type reader struct {
 	violations []fault.Field
 }
 
-func (r *reader) fault(path string, reason fault.Reason, message string) {
+func (r *reader) addViolation(path string, reason fault.Reason, message string) {
 	if len(r.violations) < maxViolations {
 		r.violations = append(r.violations, fault.Field{Path: path, Reason: reason, Message: message})
 	}
 }
 
-// text returns the body as one JSON value, or nil after a violation.
-func (r *reader) text(body []byte) json.RawMessage {
+// jsonValue returns the body as a JSON value, or nil after a violation.
+func (r *reader) jsonValue(body []byte) json.RawMessage {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	switch {
 	case !utf8.Valid(body):
-		r.fault("", fault.BadFormat, "the body is not UTF-8")
+		r.addViolation("", fault.BadFormat, "the body is not UTF-8")
 	case !json.Valid(body):
-		r.fault("", fault.BadJSON, "the body is not JSON")
+		r.addViolation("", fault.BadJSON, "the body is not JSON")
 	default:
 		return body
 	}
 	return nil
 }
 
-func (r *reader) list(raw json.RawMessage) []json.RawMessage {
+func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 	if raw == nil {
 		return nil
 	}
 	if raw[0] != '[' {
-		r.fault("", fault.WrongType, "must be a list of spaces")
+		r.addViolation("", fault.WrongType, "must be a list of spaces")
 		return nil
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(raw, &items); err != nil {
-		r.fault("", fault.BadJSON, "the list cannot be read")
+		r.addViolation("", fault.BadJSON, "the list cannot be read")
 		return nil
 	}
 	if len(items) > maxSpaces {
-		r.fault("", fault.TooMany, fmt.Sprintf("must hold at most %d spaces", maxSpaces))
+		r.addViolation("", fault.TooMany, fmt.Sprintf("must contain at most %d spaces", maxSpaces))
 		return nil
 	}
 	return items
 }
 
-// object returns the members of an object by their exact names; encoding/json would also
-// take "OWING" for "owing", and the last of two.
-func (r *reader) object(path string, raw json.RawMessage) map[string]json.RawMessage {
+// readObject returns the members of an object by their exact names. encoding/json would also accept "OWING" for
+// "owing", and duplicate names.
+func (r *reader) readObject(path string, raw json.RawMessage) map[string]json.RawMessage {
 	if raw == nil {
 		return nil
 	}
 	if raw[0] != '{' {
-		r.fault(path, fault.WrongType, "must be an object")
+		r.addViolation(path, fault.WrongType, "must be an object")
 		return nil
 	}
 	members := make(map[string]json.RawMessage)
@@ -241,36 +240,36 @@ func (r *reader) object(path string, raw json.RawMessage) map[string]json.RawMes
 		}
 		name, _ := key.(string)
 		if _, twice := members[name]; twice {
-			r.fault(path, fault.Duplicate, "must not hold the same name twice")
+			r.addViolation(path, fault.Duplicate, "must not contain the same name twice")
 			return nil
 		}
 		members[name] = bytes.TrimSpace(value)
 	}
 	if err != nil {
-		r.fault(path, fault.BadJSON, "the object cannot be read")
+		r.addViolation(path, fault.BadJSON, "the object cannot be read")
 		return nil
 	}
 	return members
 }
 
-// string reads a required string of least to most characters.
-func (r *reader) string(path string, raw json.RawMessage, least, most int) string {
+// readString reads a required string.
+func (r *reader) readString(path string, raw json.RawMessage, minLen, maxLen int) string {
 	if raw == nil {
-		r.fault(path, fault.Required, "is required")
+		r.addViolation(path, fault.Required, "is required")
 		return ""
 	}
 	var s string
 	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		r.fault(path, fault.WrongType, "must be a string")
+		r.addViolation(path, fault.WrongType, "must be a string")
 		return ""
 	}
 	switch n := utf8.RuneCountInString(s); {
-	case n < least:
-		r.fault(path, fault.TooShort, fmt.Sprintf("must have at least %d characters", least))
-	case n > most:
-		r.fault(path, fault.TooLong, fmt.Sprintf("must have at most %d characters", most))
+	case n < minLen:
+		r.addViolation(path, fault.TooShort, fmt.Sprintf("must have at least %d characters", minLen))
+	case n > maxLen:
+		r.addViolation(path, fault.TooLong, fmt.Sprintf("must have at most %d characters", maxLen))
 	case strings.ContainsFunc(s, unprintable):
-		r.fault(path, fault.NotPrintable, "must hold no control characters and no broken Unicode")
+		r.addViolation(path, fault.NotPrintable, "must not contain control characters or invalid Unicode")
 	default:
 		return s
 	}
@@ -279,26 +278,26 @@ func (r *reader) string(path string, raw json.RawMessage, least, most int) strin
 
 func unprintable(c rune) bool { return text.Unprintable(c) || c == unicode.ReplacementChar }
 
-func (r *reader) bool(path string, raw json.RawMessage) bool {
+func (r *reader) readBool(path string, raw json.RawMessage) bool {
 	switch string(raw) {
 	case "true":
 		return true
 	case "false":
 	case "":
-		r.fault(path, fault.Required, "is required: true or false")
+		r.addViolation(path, fault.Required, "is required: true or false")
 	default:
-		r.fault(path, fault.WrongType, "must be true or false")
+		r.addViolation(path, fault.WrongType, "must be true or false")
 	}
 	return false
 }
 
-func given(raw json.RawMessage) bool { return raw != nil && string(raw) != "null" }
+func isGiven(raw json.RawMessage) bool { return raw != nil && string(raw) != "null" }
 
 func isNumber(raw json.RawMessage) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-func zero(number json.RawMessage) bool {
+func isZero(number json.RawMessage) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(string(number)), "e")
 	return strings.Trim(mantissa, "-0.") == ""
 }

@@ -178,7 +178,7 @@ func TestQuotedTextIsBoundedAndHoldsNoToken(t *testing.T) {
 		"\x1b[31mred\x1b[0m":                           "[31mred [0m",
 		"two " + testToken + " and " + testToken + "!": "two [token] and [token]!",
 	} {
-		if got := quote(text, testToken, 50); got != want {
+		if got := sanitize(text, testToken, 50); got != want {
 			t.Errorf("quote(%q) = %q, want %q", text, got, want)
 		}
 	}
@@ -229,7 +229,7 @@ func FuzzDecodeError(f *testing.F) {
 		if !ok && reason+message != "" {
 			t.Fatalf("%q %q without an error", reason, message)
 		}
-		if kept := quote(message, testToken, 500); !utf8.ValidString(kept) || utf8.RuneCountInString(kept) > 500 || strings.ContainsAny(kept, "\r\n\x00") {
+		if kept := sanitize(message, testToken, 500); !utf8.ValidString(kept) || utf8.RuneCountInString(kept) > 500 || strings.ContainsAny(kept, "\r\n\x00") {
 			t.Fatalf("kept %q", kept)
 		}
 	})

@@ -12,24 +12,22 @@ import (
 	"time"
 )
 
-// errAddress marks a dial that the rules refused; nothing was sent to that address.
-var errAddress = errors.New("the host leads to an address that calls to partners may not reach")
+// errAddress means that the rules refused the address before a connection was opened.
+var errAddress = errors.New("the host resolves to an address that calls to partners may not use")
 
-// errLookup marks a host name that could not be resolved.
+// errLookup means that a host name could not be resolved.
 var errLookup = errors.New("the host name could not be resolved")
 
-// dialer opens connections to the addresses the rules allow. The check runs on the
-// address the kernel is about to connect to, so a name that changes its answer between
-// two lookups gains nothing.
+// dialer opens connections to addresses that the rules allow. It checks the address just before the kernel connects to
+// it, so a name that resolves differently the second time cannot bypass the check.
 type dialer struct {
 	rules    *Rules
 	resolver *net.Resolver
 	timeout  time.Duration
-	observe  func(address string) // told of each connection attempt that passed the guard; tests only
+	observe  func(address string) // called for each allowed connection attempt; tests only
 }
 
-// DialContext resolves and connects within the dialer's timeout. A name with any refused
-// address is refused as a whole.
+// DialContext resolves the name and connects within the timeout. It refuses a name if any of its addresses is refused.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -79,7 +77,7 @@ func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.A
 	return nil
 }
 
-// guard returns the address check for one host and port as the URL names them.
+// guard returns the address check for the host and port of a URL.
 func (r *Rules) guard(host, port string) func(netip.Addr) bool {
 	host = strings.ToLower(host)
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -88,7 +86,7 @@ func (r *Rules) guard(host, port string) func(netip.Addr) bool {
 	}
 	literal, err := netip.ParseAddr(host)
 	isLiteral := err == nil
-	switch listed := r.lists(host, uint16(n)); {
+	switch listed := r.isListed(host, uint16(n)); {
 	case listed && isLiteral:
 		return func(addr netip.Addr) bool { return addr == literal }
 	case listed:

@@ -16,45 +16,45 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Cause is what made a call fail; a stable word for metrics, notices and tests.
+// Cause is why a call failed: a stable identifier for metrics, notices and tests.
 type Cause string
 
 const (
-	CauseSetting  Cause = "setting"  // the call could not be made up: a defect of ours or of stored settings
-	CauseAddress  Cause = "address"  // the rules refuse the URL or the address behind it
-	CauseNetwork  Cause = "network"  // no connection, or it broke
-	CauseTLS      Cause = "tls"      // the certificate or the handshake
-	CauseTimeout  Cause = "timeout"  // one of the time limits
-	CauseStatus   Cause = "status"   // a status that is not 2xx
+	CauseSetting  Cause = "setting"  // the call could not be prepared: a bug or invalid stored settings
+	CauseAddress  Cause = "address"  // the rules refuse the URL or its address
+	CauseNetwork  Cause = "network"  // no connection, or it was interrupted
+	CauseTLS      Cause = "tls"      // invalid certificate or failed handshake
+	CauseTimeout  Cause = "timeout"  // a time limit was exceeded
+	CauseStatus   Cause = "status"   // status other than 2xx
 	CauseError    Cause = "error"    // 2xx with an error in its body
-	CauseTooLarge Cause = "tooLarge" // more headers or body than the limits allow
-	CauseContract Cause = "contract" // the body is not what the contract says
-	CauseBusy     Cause = "busy"     // too many calls to this integration are under way
+	CauseTooLarge Cause = "tooLarge" // headers or body larger than the limits
+	CauseContract Cause = "contract" // the body violates the contract
+	CauseBusy     Cause = "busy"     // too many concurrent calls to this integration
 	CauseOpen     Cause = "open"     // the breaker is open
-	CauseCanceled Cause = "canceled" // our caller went away
+	CauseCanceled Cause = "canceled" // the caller canceled the call
 )
 
-// metaCause is a key of the Meta of the fault inside a [CallError], besides those of package checkin.
+// metaCause is a key of the metadata of a [CallError]'s fault, in addition to those of package checkin.
 const metaCause = "cause"
 
-// CallError is how every method of [Client] fails. It unwraps to a *fault.Fault, whose
-// reason is checkin.PartnerError where the partner answered and checkin.PartnerUnavailable
-// where it did not. Neither text holds the token, the query or the partner's own words.
+// CallError is the error of every method of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError
+// if the partner answered, and checkin.PartnerUnavailable if not. The texts never contain the token, the query or text
+// from the partner.
 type CallError struct {
 	Action     string
 	Cause      Cause
-	Status     int           // HTTP status; 0 when there was no answer
-	Reason     string        // what the partner's error says, bounded and printable, for staff
-	Message    string        // likewise
-	Violations []fault.Field // what is wrong with the answer, for CauseContract and CauseAddress
-	RetryAfter time.Duration // what the partner asked for; 0 if it did not
+	Status     int           // HTTP status; 0: no answer
+	Reason     string        // from the partner's error, sanitized, for staff
+	Message    string        // like Reason
+	Violations []fault.Field // for CauseContract and CauseAddress
+	RetryAfter time.Duration // from the partner; 0: none
 	detail     string
-	unsent     bool // not a byte of the request went out
+	notSent    bool // nothing of the request was sent
 }
 
 func (e *CallError) Error() string { return e.text() }
 
-// Unwrap gives the error its kind and reason for the interfaces.
+// Unwrap returns the fault of the error.
 func (e *CallError) Unwrap() error {
 	kind, reason := fault.Precondition, checkin.PartnerError
 	switch e.Cause {
@@ -114,9 +114,9 @@ var causeText = map[Cause]string{
 	CauseCanceled: "call was given up by its caller",
 }
 
-// failing reports whether an error speaks against the partner's health, which the breaker
-// counts. A refusal of one guest, or an answer outside the contract, does not.
-func (e *CallError) failing() bool {
+// countsForBreaker reports whether the breaker counts an error as a failure. An error about one guest and an answer
+// that violates the contract do not count.
+func (e *CallError) countsForBreaker() bool {
 	switch e.Cause {
 	case CauseNetwork, CauseTLS, CauseTimeout, CauseTooLarge:
 		return true
@@ -127,8 +127,8 @@ func (e *CallError) failing() bool {
 	}
 }
 
-// transient reports whether the same call may well succeed a moment later.
-func (e *CallError) transient() bool {
+// isTransient reports whether a retry may succeed shortly.
+func (e *CallError) isTransient() bool {
 	switch e.Cause {
 	case CauseNetwork:
 		return true
@@ -139,8 +139,7 @@ func (e *CallError) transient() bool {
 	}
 }
 
-// classify turns a transport's error into ours. Its text may hold bytes a server chose,
-// so only our own words go on.
+// classify converts a transport error. It does not keep the error's text, which may contain data from the server.
 func classify(action string, parent, limited context.Context, err error) *CallError {
 	e := &CallError{Action: action}
 	var certificate *tls.CertificateVerificationError
@@ -177,7 +176,7 @@ func certificateText(err *tls.CertificateVerificationError) string {
 	case errors.As(err, &name):
 		return "its certificate is for another name"
 	case errors.As(err, &authority):
-		return "its certificate is signed by no authority we know"
+		return "its certificate is signed by an unknown authority"
 	default:
 		return "its certificate is not valid"
 	}
@@ -211,8 +210,8 @@ func networkText(err error) string {
 	}
 }
 
-// quote makes a partner's text fit to be kept: bounded, printable, without the token.
-func quote(text, token string, limit int) string {
+// sanitize makes a partner's text safe to store: limited in length, printable and without the token.
+func sanitize(text, token string, limit int) string {
 	if token != "" {
 		for _, form := range []string{token, url.QueryEscape(token), url.PathEscape(token)} {
 			text = strings.ReplaceAll(text, form, "[token]")

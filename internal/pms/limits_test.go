@@ -188,7 +188,7 @@ func TestACallerThatGoesAwayEndsTheCallAndHarmsNobody(t *testing.T) {
 				t.Fatalf("got %v", err)
 			}
 		}
-		if !c.lines.open["int_1"].breaker.IsClosed() {
+		if !c.states.byIntegration["int_1"].breaker.IsClosed() {
 			t.Error("callers that went away opened the breaker")
 		}
 	})
@@ -335,20 +335,20 @@ func TestOneHangingIntegrationSlowsNoOther(t *testing.T) {
 
 func TestIntegrationsRememberedAreBounded(t *testing.T) {
 	made := 0
-	l := newLines(2, func() *line { made++; return &line{transport: &http.Transport{}} })
-	a := l.take("a")
-	l.done(a)
-	b := l.take("b")
-	l.done(l.take("a"))
-	if l.take("c") == nil || made != 3 || l.open["a"] != nil || l.open["b"] != b {
-		t.Errorf("made %d; the idle one used longest ago should have gone: %v", made, l.open)
+	l := newIntegrationStates(2, func() *integrationState { made++; return &integrationState{transport: &http.Transport{}} })
+	a := l.acquire("a")
+	l.release(a)
+	b := l.acquire("b")
+	l.release(l.acquire("a"))
+	if l.acquire("c") == nil || made != 3 || l.byIntegration["a"] != nil || l.byIntegration["b"] != b {
+		t.Errorf("made %d; the idle one used longest ago should have gone: %v", made, l.byIntegration)
 	}
-	if l.take("d") != nil {
+	if l.acquire("d") != nil {
 		t.Error("a line in use was dropped, or the bound passed")
 	}
-	l.done(b)
-	if l.take("d") == nil || len(l.open) != 2 {
-		t.Errorf("%d lines", len(l.open))
+	l.release(b)
+	if l.acquire("d") == nil || len(l.byIntegration) != 2 {
+		t.Errorf("%d lines", len(l.byIntegration))
 	}
 }
 
@@ -357,7 +357,7 @@ func TestAServerIsNotReadBeforeItWasAsked(t *testing.T) {
 		here, there := net.Pipe()
 		defer there.Close()
 		go func() { _, _ = io.WriteString(there, "unasked") }()
-		conn := newPatient(here)
+		conn := newWriteFirstConn(here)
 		var read atomic.Bool
 		done := make(chan struct{})
 		go func() {
@@ -374,7 +374,7 @@ func TestAServerIsNotReadBeforeItWasAsked(t *testing.T) {
 		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
-		silent := newPatient(there)
+		silent := newWriteFirstConn(there)
 		if err := silent.Close(); err != nil {
 			t.Error(err)
 		}

@@ -11,26 +11,25 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// ProbeReservation is the reservation a probe asks about. No partner has it, so an error
-// about it is what a sound endpoint answers, and checkIn checks nobody in.
+// ProbeReservation is the reservation id in a probe. No partner has such a reservation, so an error about it is a
+// correct answer, and checkIn affects no guest.
 const ProbeReservation = "latchkey-test"
 
-// Report is what one probe of an endpoint found.
+// Report is the result of a probe.
 type Report struct {
 	Action     string
-	OK         bool          // the endpoint can be called and keeps the contract
-	Status     int           // HTTP status; 0 when there was no answer
-	Latency    time.Duration // of the whole exchange
-	Cause      Cause         // why the call failed; empty when it did not
-	Message    string        // what went wrong, without the partner's own words; empty if nothing
-	Spaces     int           // how many a getSpaces listed
-	Violations []fault.Field // of the contract: paths in the partner's answer
-	Reason     string        // what the partner's error says, for staff
+	OK         bool          // the endpoint can be called and fulfils the contract
+	Status     int           // HTTP status; 0: no answer
+	Latency    time.Duration // of the whole call
+	Cause      Cause         // why the call failed, or ""
+	Message    string        // what went wrong, without text from the partner, or ""
+	Spaces     int           // number of spaces in a getSpaces answer
+	Violations []fault.Field // violations of the contract; paths in the partner's answer
+	Reason     string        // from the partner's error, for staff
 	PartnerMsg string
 }
 
-// Probe calls a target once, now, whatever the breaker says, and reports what it found.
-// Its error says that the target cannot be called at all: no such action.
+// Probe calls a target once, immediately, even if the breaker is open. It returns an error only for an unknown action.
 func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 	what := call{action: t.Action, urgent: true}
 	switch t.Action {
@@ -46,20 +45,20 @@ func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 		})
 	}
 	start := time.Now()
-	a, err := c.do(ctx, t, what)
+	a, err := c.execute(ctx, t, what)
 	report := Report{Action: t.Action, Latency: time.Since(start)}
 	var failure *CallError
 	if errors.As(err, &failure) {
-		report.blame(failure)
+		report.addFailure(failure)
 		return report, nil
 	}
 	report.Status, report.Latency = a.status, a.latency
-	report.read(a.body)
+	report.checkAnswer(a.body)
 	report.OK = len(report.Violations) == 0
 	return report, nil
 }
 
-func (p *Report) read(body []byte) {
+func (p *Report) checkAnswer(body []byte) {
 	switch p.Action {
 	case GetSpaces:
 		var spaces []Space
@@ -73,19 +72,19 @@ func (p *Report) read(body []byte) {
 	}
 }
 
-// blame reports a failed call. A refusal of the reservation that does not exist is sound.
-func (p *Report) blame(e *CallError) {
+// addFailure records a failed call. An error about the unknown reservation is a correct answer.
+func (p *Report) addFailure(e *CallError) {
 	p.Status, p.Reason, p.PartnerMsg, p.Violations = e.Status, e.Reason, e.Message, e.Violations
-	if p.Action != GetSpaces && e.refusesReservation() {
+	if p.Action != GetSpaces && e.isUnknownReservation() {
 		p.OK = true
 		return
 	}
 	p.Cause, p.Message = e.Cause, e.Error()
 }
 
-// refusesReservation tells an endpoint that does not know the reservation from one that
-// is at another address (a 404 without words) or does not let us in.
-func (e *CallError) refusesReservation() bool {
+// isUnknownReservation distinguishes an endpoint that does not know the reservation from a wrong address (a 404 without
+// an error body) or refused credentials.
+func (e *CallError) isUnknownReservation() bool {
 	if e.Cause == CauseError {
 		return true
 	}

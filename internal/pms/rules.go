@@ -14,46 +14,45 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// RulesOptions are the operator's settings for where calls to partners may go. The zero
-// value allows public addresses over HTTPS on ports 443 and 8443, and nothing else.
+// RulesOptions are the operator's settings for the destinations of calls to partners. The zero value allows only public
+// addresses over HTTPS on ports 443 and 8443.
 type RulesOptions struct {
-	// Hosts lists host or host:port entries for which plain HTTP, every port (or the one
-	// named) and private or loopback addresses are allowed. A listed name does not open
-	// link-local, metadata or reserved addresses: those must be listed as an address.
+	// Hosts lists host or host:port entries for which plain HTTP, every port (or the given
+	// one) and private or loopback addresses are allowed. A listed name does not allow
+	// link-local, metadata or reserved addresses: these must be listed as an address.
 	Hosts []string
-	// Ports lists ports besides 443 and 8443 for every host.
+	// Ports lists further allowed ports, in addition to 443 and 8443.
 	Ports []uint16
-	// OwnRanges lists address ranges that are refused although they are public: the
-	// operator's own networks.
+	// OwnRanges lists public address ranges that are refused: the operator's own networks.
 	OwnRanges []netip.Prefix
 }
 
-// Rules decide where a call to a partner may go: [Rules.CheckURL] when an endpoint is
-// registered and before every call, the guards when an address is dialled.
+// Rules decide where calls to partners may go: [Rules.CheckURL] when an endpoint is registered and before every call,
+// guard for each address that is dialled.
 type Rules struct {
 	listed  map[string]ports
 	ports   []uint16
 	public  *ssrf.Guardian
 	private *ssrf.Guardian // for listed names
-	never   []netip.Prefix // refused even for listed names
+	never   []netip.Prefix // refused even for listed hosts
 }
 
-// ports of a listed host; nil stands for every port.
+// ports are the allowed ports of a listed host; nil means all.
 type ports []uint16
 
-// maxURL is the longest URL a partner may register, in bytes.
+// maxURL is the maximum length of an endpoint's URL in bytes.
 const maxURL = 2048
 
 var defaultPorts = []uint16{443, 8443}
 
-// privateNames end names that never belong to the public internet.
+// privateNames are the last labels of names that do not exist on the public internet.
 var privateNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "test", "invalid", "onion"}
 
 var (
-	// privateV4 and privateV6 are what a listed name may resolve to.
+	// privateV4 and privateV6 are the private addresses that a listed name may resolve to.
 	privateV4 = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10")
 	privateV6 = prefixes("::1/128", "fc00::/7")
-	// metadata addresses that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6.
+	// metadata lists addresses of cloud metadata services that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6.
 	metadata = prefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 )
 
@@ -65,11 +64,11 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// NewRules checks the operator's settings and builds the rules.
+// NewRules validates the operator's settings and creates the rules.
 func NewRules(o RulesOptions) (*Rules, error) {
 	r := &Rules{listed: make(map[string]ports, len(o.Hosts)), ports: slices.Concat(defaultPorts, o.Ports)}
 	for _, entry := range o.Hosts {
-		if err := r.list(entry); err != nil {
+		if err := r.addListed(entry); err != nil {
 			return nil, fmt.Errorf("--partner-allow %q: %w; want HOST or HOST:PORT, such as pms.internal:8443, without http:// and path", entry, err)
 		}
 	}
@@ -81,7 +80,7 @@ func NewRules(o RulesOptions) (*Rules, error) {
 	return r, nil
 }
 
-func (r *Rules) list(entry string) error {
+func (r *Rules) addListed(entry string) error {
 	host, port := entry, ""
 	if strings.Contains(entry, "/") {
 		return errors.New("it is a URL")
@@ -93,7 +92,7 @@ func (r *Rules) list(entry string) error {
 	} else {
 		host, port, _ = strings.Cut(strings.ToLower(entry), ":")
 	}
-	if problem := spelling(host); problem != "" {
+	if problem := hostProblem(host); problem != "" {
 		return fmt.Errorf("%s", problem)
 	}
 	if port == "" {
@@ -121,15 +120,14 @@ func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
 	return v4, v6
 }
 
-// lists reports whether the operator has listed this host with this port.
-func (r *Rules) lists(host string, port uint16) bool {
+// isListed reports whether the operator has listed the host with the port.
+func (r *Rules) isListed(host string, port uint16) bool {
 	known, ok := r.listed[host]
 	return ok && (known == nil || slices.Contains(known, port))
 }
 
-// CheckURL reports what makes a URL unfit to be registered, or to be called; nil if it is
-// fit. It resolves no names: what a name leads to is checked when it is dialled. The
-// fields' path is "url".
+// CheckURL returns why a URL cannot be registered or called, or nil. It does not resolve names; addresses are checked
+// when they are dialled. The path of the fields is "url".
 func (r *Rules) CheckURL(raw string) []fault.Field {
 	_, fields := r.parse(raw)
 	return fields
@@ -143,7 +141,7 @@ func (r *Rules) parse(raw string) (*url.URL, []fault.Field) {
 		return nil, urlField(fault.TooLong, fmt.Sprintf("must have at most %d bytes", maxURL))
 	}
 	if strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }) {
-		return nil, urlField(fault.BadFormat, "must hold no spaces, control characters or backslashes")
+		return nil, urlField(fault.BadFormat, "must not contain spaces, control characters or backslashes")
 	}
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" || u.Host == "" {
@@ -153,9 +151,9 @@ func (r *Rules) parse(raw string) (*url.URL, []fault.Field) {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, urlField(fault.Unsupported, "must begin with https://")
 	case u.User != nil:
-		return nil, urlField(fault.Unsupported, "must hold no user name or password; send the token in its own field")
+		return nil, urlField(fault.Unsupported, "must not contain a user name or password; send the token in its own field")
 	case u.Fragment != "" || strings.Contains(raw, "#"):
-		return nil, urlField(fault.Unsupported, "must hold no fragment (#)")
+		return nil, urlField(fault.Unsupported, "must not contain a fragment (#)")
 	}
 	return r.checkHost(u)
 }
@@ -163,7 +161,7 @@ func (r *Rules) parse(raw string) (*url.URL, []fault.Field) {
 func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	u.Host = strings.ToLower(u.Host)
 	host := u.Hostname()
-	if problem := spelling(host); problem != "" {
+	if problem := hostProblem(host); problem != "" {
 		return nil, urlField(fault.BadFormat, problem)
 	}
 	port, ok := portOf(u)
@@ -173,7 +171,7 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		host = addr.String()
 	}
-	if r.lists(host, port) {
+	if r.isListed(host, port) {
 		return u, nil
 	}
 	var fields []fault.Field
@@ -183,7 +181,7 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	if !slices.Contains(r.ports, port) && (u.Scheme == "https" || u.Port() != "") {
 		fields = append(fields, urlField(fault.OutOfRange, fmt.Sprintf("must have one of the ports %s, not %d. The operator of this service can allow others: --partner-allow HOST:PORT", joinPorts(r.ports), port))...)
 	}
-	if problem := r.destination(host); problem != "" {
+	if problem := r.destinationProblem(host); problem != "" {
 		fields = append(fields, urlField(fault.WrongValue, problem)...)
 	}
 	if fields != nil {
@@ -192,8 +190,9 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	return u, nil
 }
 
-// destination says why an unlisted host may not be called, as far as its name tells.
-func (r *Rules) destination(host string) string {
+// destinationProblem returns why a host that is not listed may not be called, or "". It checks only the name or address
+// in the URL.
+func (r *Rules) destinationProblem(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if r.public.SafeAddr(addr) != nil {
 			return "must lead to a public address; this one is private, local or reserved. The operator of this service can allow it: --partner-allow HOST:PORT"
@@ -207,9 +206,9 @@ func (r *Rules) destination(host string) string {
 	return ""
 }
 
-// spelling says what is wrong with the way a host is written; empty if nothing is. An
-// address has one spelling only, so that no other can pass for a name.
-func spelling(host string) string {
+// hostProblem returns what is wrong with the spelling of a host, or "". It accepts only one spelling of an address, so
+// that no other is treated as a name.
+func hostProblem(host string) string {
 	if strings.ContainsAny(host, ":%") {
 		if addr, err := netip.ParseAddr(host); err != nil || addr.Zone() != "" || addr.Is4In6() {
 			return "must have an IPv6 address in its usual form, without zone and without an IPv4 address in it"
@@ -221,11 +220,11 @@ func spelling(host string) string {
 	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
-		if !goodLabel(label) {
+		if !isValidLabel(label) {
 			return "must have a host name of letters, digits, hyphens and single dots, without a dot at its end; write other scripts in their xn-- form"
 		}
 	}
-	if endsInNumber(labels[len(labels)-1]) {
+	if isNumericLabel(labels[len(labels)-1]) {
 		if addr, err := netip.ParseAddr(host); err != nil || !addr.Is4() {
 			return "must have an IPv4 address as four decimal numbers without leading zeros"
 		}
@@ -233,16 +232,16 @@ func spelling(host string) string {
 	return ""
 }
 
-func goodLabel(label string) bool {
+func isValidLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false
 	}
 	return strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
 }
 
-// endsInNumber tells the last label of an address from that of a name: resolvers of C
-// libraries read decimal, octal and hexadecimal numbers there as IPv4.
-func endsInNumber(label string) bool {
+// isNumericLabel reports whether the last label of a host makes it an address: C resolvers parse decimal, octal and
+// hexadecimal numbers there as IPv4.
+func isNumericLabel(label string) bool {
 	if rest, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""
 	}

@@ -15,18 +15,18 @@ import (
 
 // Headers of a signed call.
 const (
-	// The three headers of Standard Webhooks: any of its libraries verifies them with the body.
+	// The three headers of Standard Webhooks, whose libraries verify them with the body.
 	HeaderID        = "webhook-id"
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
-	// HeaderBound signs the method and the target as well: see [Bound].
+	// HeaderBound also signs the method and the target: see [Bound].
 	HeaderBound = "latchkey-signature"
-	// HeaderIdempotencyKey is sent with checkIn. It equals webhook-id there, so that the
-	// signatures cover it.
+	// HeaderIdempotencyKey is sent with checkIn. It equals webhook-id, so the signatures
+	// cover it.
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
-// Tolerance is how far a call's timestamp may lie from the receiver's clock.
+// Tolerance is the maximum difference between a call's timestamp and the receiver's clock.
 const Tolerance = 5 * time.Minute
 
 const (
@@ -39,7 +39,7 @@ const (
 var (
 	ErrUnsigned  = errors.New("the call does not carry one each of webhook-id, webhook-timestamp, webhook-signature and latchkey-signature")
 	ErrStale     = errors.New("webhook-timestamp is more than 5 minutes from now")
-	ErrSignature = errors.New("no signature of the call fits a signing secret")
+	ErrSignature = errors.New("no signature of the call matches a signing secret")
 )
 
 // Bound is what latchkey-signature covers besides the id and the time: the method, the
@@ -71,7 +71,7 @@ func Bound(method, target string, body []byte) []byte {
 	return append(out, body...)
 }
 
-// withoutToken cuts a token that is the last parameter off a request target.
+// withoutToken removes a token parameter from the end of a request target.
 func withoutToken(target string) string {
 	path, query, ok := strings.Cut(target, "?")
 	if !ok {
@@ -87,23 +87,23 @@ func withoutToken(target string) string {
 	return path + "?" + query[:i]
 }
 
-// sign returns the value of a signature header: one v1 signature for each secret.
-func sign(keys [][]byte, id string, at time.Time, payload []byte) string {
+// signatureHeader returns the value of a signature header, with one v1 signature per secret.
+func signatureHeader(keys [][]byte, id string, at time.Time, payload []byte) string {
 	signatures := make([]string, len(keys))
 	for i, key := range keys {
-		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(mac(key, id, strconv.FormatInt(at.Unix(), 10), payload))
+		signatures[i] = "v1," + base64.StdEncoding.EncodeToString(computeMAC(key, id, strconv.FormatInt(at.Unix(), 10), payload))
 	}
 	return strings.Join(signatures, " ")
 }
 
-func mac(key []byte, id, timestamp string, payload []byte) []byte {
+func computeMAC(key []byte, id, timestamp string, payload []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte(id + "." + timestamp + "."))
 	h.Write(payload)
 	return h.Sum(nil)
 }
 
-// signingKeys decodes "whsec_" secrets. The errors name no part of a secret.
+// signingKeys decodes "whsec_" secrets. Its errors never contain a secret.
 func signingKeys(secrets []string) ([][]byte, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no signing secret")
@@ -123,19 +123,18 @@ func signingKeys(secrets []string) ([][]byte, error) {
 	return keys, nil
 }
 
-// Verify checks on the partner's side that a call comes from the holder of one of the
-// secrets, is meant for this method and target, and is recent. body is the request's body
-// as it was received. It returns the call's id, which a partner remembers for [Tolerance]
-// to refuse a replay.
+// Verify checks for the partner that a call was signed with one of the secrets, is for this method and target, and is
+// recent. body is the request's body as received. It returns the call's id, which the partner stores for [Tolerance] to
+// refuse a replay.
 func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (string, error) {
 	keys, err := signingKeys(secrets)
 	if err != nil {
 		return "", err
 	}
-	id, ok1 := single(r.Header, HeaderID)
-	timestamp, ok2 := single(r.Header, HeaderTimestamp)
-	signatures, ok3 := single(r.Header, HeaderSignature)
-	bound, ok4 := single(r.Header, HeaderBound)
+	id, ok1 := singleHeader(r.Header, HeaderID)
+	timestamp, ok2 := singleHeader(r.Header, HeaderTimestamp)
+	signatures, ok3 := singleHeader(r.Header, HeaderSignature)
+	bound, ok4 := singleHeader(r.Header, HeaderBound)
 	if !ok1 || !ok2 || !ok3 || !ok4 {
 		return "", ErrUnsigned
 	}
@@ -146,20 +145,20 @@ func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (stri
 	if age := now.Unix() - seconds; age > int64(Tolerance/time.Second) || age < -int64(Tolerance/time.Second) {
 		return "", ErrStale
 	}
-	if key, sent := single(r.Header, HeaderIdempotencyKey); sent && key != id {
+	if key, sent := singleHeader(r.Header, HeaderIdempotencyKey); sent && key != id {
 		return "", ErrSignature
 	}
 	covered := Bound(r.Method, requestTarget(r), body)
-	if !signedBy(keys, signatures, id, timestamp, body) || !signedBy(keys, bound, id, timestamp, covered) {
+	if !isSignedBy(keys, signatures, id, timestamp, body) || !isSignedBy(keys, bound, id, timestamp, covered) {
 		return "", ErrSignature
 	}
 	return id, nil
 }
 
-// signedBy reports whether one of the signatures of a header was made with one of the keys.
-func signedBy(keys [][]byte, signatures, id, timestamp string, payload []byte) bool {
+// isSignedBy reports whether a signature in the header was made with one of the keys.
+func isSignedBy(keys [][]byte, signatures, id, timestamp string, payload []byte) bool {
 	for _, key := range keys {
-		want := mac(key, id, timestamp, payload)
+		want := computeMAC(key, id, timestamp, payload)
 		for s := range strings.FieldsSeq(signatures) {
 			encoded, ok := strings.CutPrefix(s, "v1,")
 			got, err := base64.StdEncoding.DecodeString(encoded)
@@ -171,7 +170,7 @@ func signedBy(keys [][]byte, signatures, id, timestamp string, payload []byte) b
 	return false
 }
 
-func single(h http.Header, name string) (string, bool) {
+func singleHeader(h http.Header, name string) (string, bool) {
 	values := h.Values(name)
 	if len(values) != 1 || values[0] == "" {
 		return "", false
@@ -186,8 +185,8 @@ func requestTarget(r *http.Request) string {
 	return r.URL.RequestURI()
 }
 
-// withParameters builds the URL of a call: the registered query as it stands, without
-// what we set ourselves, then reservationId, then the token as the last parameter.
+// withParameters returns the URL of a call: the registered query without the parameters that the client sets, then
+// reservationId, then the token as the last parameter.
 func withParameters(u *url.URL, reservationID, queryToken string) *url.URL {
 	var parts []string
 	for _, part := range strings.Split(u.RawQuery, "&") {

@@ -29,8 +29,8 @@ func signed(t testing.TB, secrets []string, method, target, body string, at time
 	r := httptest.NewRequest(method, target, strings.NewReader(body))
 	r.Header.Set(HeaderID, "req_1")
 	r.Header.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set(HeaderSignature, sign(keys, "req_1", at, []byte(body)))
-	r.Header.Set(HeaderBound, sign(keys, "req_1", at, Bound(method, target, []byte(body))))
+	r.Header.Set(HeaderSignature, signatureHeader(keys, "req_1", at, []byte(body)))
+	r.Header.Set(HeaderBound, signatureHeader(keys, "req_1", at, Bound(method, target, []byte(body))))
 	return r
 }
 
@@ -73,7 +73,7 @@ func TestPublishedVectorOfStandardWebhooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := sign(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got := signatureHeader(keys, "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -1,0 +1,143 @@
+package pms
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/failsafe-go/failsafe-go/bulkhead"
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+)
+
+// integrationState is what the client keeps for one integration, separate from all others.
+type integrationState struct {
+	transport   *http.Transport
+	bulkhead    bulkhead.Bulkhead[*answer]
+	breaker     breaker
+	lastFailure atomic.Pointer[CallError]    // last failure that the breaker counted; nil after a success
+	lastTarget  map[string][sha256.Size]byte // hash of the last target by action
+	users       int                          // running calls
+	lastUsed    uint64                       // sequence number of the last use
+}
+
+type breaker = circuitbreaker.CircuitBreaker[*answer]
+
+func (c *Client) newIntegrationState() *integrationState {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &integrationState{
+		transport: &http.Transport{
+			Proxy:                  nil,
+			DialContext:            c.connect,
+			DialTLSContext:         c.connectTLS,
+			ResponseHeaderTimeout:  c.limits.FirstByte,
+			MaxResponseHeaderBytes: c.limits.Headers,
+			MaxConnsPerHost:        int(c.limits.Concurrency),
+			// Calls to one partner are minutes apart, so the partner would often close an idle
+			// connection just when it is reused.
+			DisableKeepAlives: true,
+			Protocols:         protocols,
+		},
+		bulkhead:   bulkhead.New[*answer](c.limits.Concurrency),
+		breaker:    c.newBreaker(),
+		lastTarget: make(map[string][sha256.Size]byte),
+	}
+}
+
+func (c *Client) newBreaker() breaker {
+	return circuitbreaker.NewBuilder[*answer]().
+		WithFailureThreshold(c.limits.BreakerFailures).
+		WithSuccessThreshold(1).
+		WithDelay(c.limits.BreakerDelay).
+		WithJitterFactor(0.2).
+		Build()
+}
+
+// breakerFor returns the breaker for a call to a target. If the endpoint has changed since the last call, it creates a
+// new breaker, because the failures concern the old endpoint.
+func (c *Client) breakerFor(state *integrationState, t Target) breaker {
+	is := sha256.Sum256([]byte(strings.Join([]string{t.URL, t.method(), t.Token, t.TokenIn}, "\x00")))
+	c.states.mu.Lock()
+	defer c.states.mu.Unlock()
+	if was, ok := state.lastTarget[t.Action]; ok && was != is {
+		state.breaker = c.newBreaker()
+		state.lastFailure.Store(nil)
+	}
+	state.lastTarget[t.Action] = is
+	return state.breaker
+}
+
+// breakerOpenError returns the error of a call that an open breaker blocks. It contains the last failure and the time
+// of the next attempt.
+func (c *Client) breakerOpenError(state *integrationState, req *request) *CallError {
+	e := &CallError{Action: req.call.action, Cause: CauseOpen, RetryAfter: req.breaker.RemainingDelay()}
+	e.detail = "its calls failed " + strconv.Itoa(int(c.limits.BreakerFailures)) + " times in a row"
+	if last := state.lastFailure.Load(); last != nil {
+		e.detail += " (last: " + strings.TrimPrefix(last.text(), "the partner's ") + ")"
+	}
+	e.detail += "; next try at " + c.clock.Now().Add(e.RetryAfter).UTC().Format("15:04:05") + " UTC"
+	return e
+}
+
+// integrationStates holds the states of the recently called integrations.
+type integrationStates struct {
+	mu            sync.Mutex
+	max           int
+	byIntegration map[string]*integrationState
+	newState      func() *integrationState
+	turn          uint64
+}
+
+func newIntegrationStates(most int, fresh func() *integrationState) *integrationStates {
+	return &integrationStates{max: most, byIntegration: make(map[string]*integrationState), newState: fresh}
+}
+
+// acquire returns the state of an integration, which the caller must release. It returns nil if all states are in use.
+func (l *integrationStates) acquire(integrationID string) *integrationState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state, ok := l.byIntegration[integrationID]
+	if !ok {
+		if len(l.byIntegration) >= l.max && !l.dropOldest() {
+			return nil
+		}
+		state = l.newState()
+		l.byIntegration[integrationID] = state
+	}
+	l.turn++
+	state.lastUsed = l.turn
+	state.users++
+	return state
+}
+
+func (l *integrationStates) release(state *integrationState) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state.users--
+}
+
+func (l *integrationStates) dropOldest() bool {
+	oldest := ""
+	for key, state := range l.byIntegration {
+		if state.users == 0 && (oldest == "" || state.lastUsed < l.byIntegration[oldest].lastUsed) {
+			oldest = key
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	l.byIntegration[oldest].transport.CloseIdleConnections()
+	delete(l.byIntegration, oldest)
+	return true
+}
+
+func (l *integrationStates) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, state := range l.byIntegration {
+		state.transport.CloseIdleConnections()
+	}
+}
