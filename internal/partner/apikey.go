@@ -13,12 +13,12 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// CreateAPIKey makes the api-key of a property, lkk_, shown once. It belongs to the property's
-// built-in integration, which is made with the first key.
+// CreateAPIKey creates the api-key of a property (lkk_), which is shown once. It belongs to the property's built-in
+// integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
 	_, err := APIKey(tx.Context(), tx.Client, propertyID, tx.Now())
 	if err == nil {
-		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "the property has an api-key; rotate it to get a new one")
+		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "the property already has an api-key; rotate it to get a new one")
 	}
 	if !fault.Has(err, fault.TokenNotFound) {
 		return nil, "", err
@@ -26,44 +26,43 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 	return r.RotateAPIKey(tx, propertyID, 0)
 }
 
-// RotateAPIKey makes an api-key, shown once, and ends the one before: at once, or after the
-// overlap.
+// RotateAPIKey creates an api-key, which is shown once, and ends the previous one immediately or after the overlap.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
 	own, err := builtIn(tx, propertyID)
 	if err != nil {
 		return nil, "", err
 	}
-	return r.rotate(tx, credential.Spec{Kind: credential.APIKey, Name: own.Name, PropertyID: propertyID, IntegrationID: own.ID}, overlap)
+	return r.rotateToken(tx, credential.Spec{Kind: credential.APIKey, Name: own.Name, PropertyID: propertyID, IntegrationID: own.ID}, overlap)
 }
 
-// RevokeAPIKey stops the api-key of a property at once.
+// RevokeAPIKey revokes the api-key of a property immediately.
 func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
-	r.changed(tx)
+	r.forgetCallersAfter(tx)
 	n, err := credential.End(tx, 0, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return noAPIKey()
+		return apiKeyNotFound()
 	}
 	return nil
 }
 
-// APIKey returns the newest valid api-key of a property, without its secret.
+// APIKey returns the newest valid api-key of a property without its secret.
 func APIKey(ctx context.Context, c *ent.Client, propertyID string, now time.Time) (*ent.Token, error) {
 	rows, err := credential.List(ctx, c, now, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {
-		return nil, failed("find an api-key", err)
+		return nil, wrapError("find an api-key", err)
 	}
 	if len(rows) == 0 {
-		return nil, noAPIKey()
+		return nil, apiKeyNotFound()
 	}
 	return rows[len(rows)-1], nil
 }
 
-// builtIn returns the integration of a property's own scripts and makes it where there is none.
+// builtIn returns the integration for a property's own scripts, and creates it if needed.
 func builtIn(tx *db.Tx, propertyID string) (*ent.Integration, error) {
-	if err := propertyExists(tx, propertyID); err != nil {
+	if err := requireProperty(tx, propertyID); err != nil {
 		return nil, err
 	}
 	row, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.AppIDIsNil()).Only(tx.Context())
@@ -71,16 +70,16 @@ func builtIn(tx *db.Tx, propertyID string) (*ent.Integration, error) {
 		return row, nil
 	}
 	if !ent.IsNotFound(err) {
-		return nil, failed("find the built-in integration", err)
+		return nil, wrapError("find the built-in integration", err)
 	}
 	row, err = tx.Integration.Create().SetID(id.New(id.Integration)).SetPropertyID(propertyID).
 		SetName("Own scripts").SetScopes(builtInScopes).SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
-		return nil, failed("store the built-in integration", err)
+		return nil, wrapError("store the built-in integration", err)
 	}
 	return row, nil
 }
 
-func noAPIKey() error {
+func apiKeyNotFound() error {
 	return fault.New(fault.NotFound, fault.TokenNotFound, "the property has no api-key; create one")
 }

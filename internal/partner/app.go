@@ -16,36 +16,36 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// most apps an installation lists; a few hundred vendors exist in the world.
-const mostApps = 2000
+// maxApps bounds the list of apps. There are a few hundred PMS vendors in the world.
+const maxApps = 2000
 
-// CreateApp makes a partner app and its first client token, lkc_, shown once.
+// CreateApp creates a partner app and its first client token (lkc_), which is shown once.
 func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	ctx := tx.Context()
 	taken, err := tx.App.Query().Where(app.Name(name)).Exist(ctx)
 	if err != nil {
-		return nil, "", failed("look for an app", err)
+		return nil, "", wrapError("look for an app", err)
 	}
 	if taken {
-		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "there is an app of this name; list the apps to find it")
+		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "an app with this name already exists; list the apps to find it")
 	}
 	row, err := tx.App.Create().SetID(id.New(id.App)).SetName(name).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
-		return nil, "", failed("store an app", err)
+		return nil, "", wrapError("store an app", err)
 	}
-	_, secret, err := r.mint(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: row.ID})
+	_, secret, err := r.createToken(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: row.ID})
 	if err != nil {
 		return nil, "", err
 	}
 	return row, secret, nil
 }
 
-// Apps lists the partner apps by name.
+// Apps returns the partner apps by name.
 func Apps(ctx context.Context, c *ent.Client) ([]*ent.App, error) {
-	return c.App.Query().Order(app.ByName()).Limit(mostApps).All(ctx)
+	return c.App.Query().Order(app.ByName()).Limit(maxApps).All(ctx)
 }
 
-// Connected counts, for each app, the properties that are connected to it.
+// Connected returns the number of connected properties of each app.
 func Connected(ctx context.Context, c *ent.Client) (map[string]int, error) {
 	var rows []struct {
 		AppID string `json:"app_id"`
@@ -54,7 +54,7 @@ func Connected(ctx context.Context, c *ent.Client) (map[string]int, error) {
 	err := c.Integration.Query().Where(integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		GroupBy(integration.FieldAppID).Aggregate(func(s *sql.Selector) string { return sql.As(sql.Count("*"), "count") }).Scan(ctx, &rows)
 	if err != nil {
-		return nil, failed("count integrations", err)
+		return nil, wrapError("count integrations", err)
 	}
 	counts := make(map[string]int, len(rows))
 	for _, row := range rows {
@@ -63,46 +63,46 @@ func Connected(ctx context.Context, c *ent.Client) (map[string]int, error) {
 	return counts, nil
 }
 
-// ClientTokens lists the valid client tokens of an app, without their secrets.
+// ClientTokens returns the valid client tokens of an app without their secrets.
 func ClientTokens(ctx context.Context, c *ent.Client, appID string, now time.Time) ([]*ent.Token, error) {
-	if err := appExists(ctx, c, appID); err != nil {
+	if err := requireApp(ctx, c, appID); err != nil {
 		return nil, err
 	}
 	return credential.List(ctx, c, now, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
-// CreateClientToken makes one more client token of an app, shown once.
+// CreateClientToken creates another client token of an app, which is shown once.
 func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token, string, error) {
-	if err := appExists(tx.Context(), tx.Client, appID); err != nil {
+	if err := requireApp(tx.Context(), tx.Client, appID); err != nil {
 		return nil, "", err
 	}
-	return r.mint(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: appID})
+	return r.createToken(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: appID})
 }
 
-// RotateClientToken makes a client token, shown once, and ends all others of the app with the
+// RotateClientToken creates a client token, which is shown once, and ends the other tokens of the app after the
 // overlap.
 func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Duration) (*ent.Token, string, error) {
-	if err := appExists(tx.Context(), tx.Client, appID); err != nil {
+	if err := requireApp(tx.Context(), tx.Client, appID); err != nil {
 		return nil, "", err
 	}
-	return r.rotate(tx, credential.Spec{Kind: credential.Client, AppID: appID}, overlap)
+	return r.rotateToken(tx, credential.Spec{Kind: credential.Client, AppID: appID}, overlap)
 }
 
-// RevokeClientToken stops one client token of an app at once.
+// RevokeClientToken revokes one client token of an app immediately.
 func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Token, error) {
-	r.changed(tx)
+	r.forgetCallersAfter(tx)
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
-func appExists(ctx context.Context, c *ent.Client, appID string) error {
+func requireApp(ctx context.Context, c *ent.Client, appID string) error {
 	found, err := c.App.Query().Where(app.ID(appID)).Exist(ctx)
 	if err != nil {
-		return failed("find an app", err)
+		return wrapError("find an app", err)
 	}
 	if !found {
-		return noApp()
+		return appNotFound()
 	}
 	return nil
 }
 
-func noApp() error { return fault.New(fault.NotFound, fault.AppNotFound, "no such app") }
+func appNotFound() error { return fault.New(fault.NotFound, fault.AppNotFound, "no such app") }

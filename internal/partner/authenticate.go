@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// Credentials are what a call to the partner area shows, as it came; empty where it did not.
+// Credentials are the credentials of a call to the partner area. Fields that were not sent are empty.
 type Credentials struct {
 	ClientToken string // of the app, with AccessToken
 	AccessToken string // of the app at one property
@@ -20,7 +20,7 @@ type Credentials struct {
 	APIKey      string // of the property's own scripts
 }
 
-// key identifies the credentials without holding them.
+// key returns a hash that identifies the credentials.
 func (c Credentials) key() [sha256.Size]byte {
 	h := sha256.New()
 	for _, part := range []string{c.ClientToken, c.AccessToken, c.Bearer, c.APIKey} {
@@ -30,25 +30,25 @@ func (c Credentials) key() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Authenticate tells which integration calls. An actor without AppID is a property's own
-// scripts, which may read all of the property. Every credential shown must be valid and they
-// must agree; otherwise the answer is the same whatever is wrong.
+// Authenticate returns the calling integration. An actor without AppID is a property's own script, which may read
+// everything of the property. All credentials must be valid and belong together; otherwise the error is the same,
+// whatever is wrong.
 func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor, error) {
 	now, key := r.clock.Now(), c.key()
-	known, epoch, ok := r.known.find(key, now)
+	known, epoch, ok := r.cache.lookup(key, now)
 	if ok {
 		return known, nil
 	}
-	a, until, err := r.lookUp(ctx, c)
+	a, until, err := r.authenticate(ctx, c)
 	if err != nil {
 		return actor.Actor{}, err
 	}
-	r.known.remember(key, epoch, a, now, until)
+	r.cache.store(key, epoch, a, now, until)
 	return a, nil
 }
 
-// lookUp asks the database. The time is when the first of the credentials ends by itself.
-func (r *Registry) lookUp(ctx context.Context, c Credentials) (actor.Actor, *time.Time, error) {
+// authenticate loads the credentials from the database. The time is when the first of them expires.
+func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor, *time.Time, error) {
 	access := c.AccessToken
 	if access == "" {
 		access = c.Bearer
@@ -61,17 +61,17 @@ func (r *Registry) lookUp(ctx context.Context, c Credentials) (actor.Actor, *tim
 		if err != nil {
 			return actor.Actor{}, nil, err
 		}
-		a, err := r.integration(ctx, row)
+		a, err := r.actorOf(ctx, row)
 		return a, row.ExpiresAt, err
 	case c.APIKey == "" && access != "" && (c.ClientToken != "" || c.Bearer != ""):
-		return r.app(ctx, c.ClientToken, access)
+		return r.authenticateApp(ctx, c.ClientToken, access)
 	default:
 		return actor.Actor{}, nil, credential.Refused()
 	}
 }
 
-// app looks up an access token, with the client token of the same app where one is shown.
-func (r *Registry) app(ctx context.Context, client, access string) (actor.Actor, *time.Time, error) {
+// authenticateApp authenticates an access token, together with a client token of the same app if one was sent.
+func (r *Registry) authenticateApp(ctx context.Context, client, access string) (actor.Actor, *time.Time, error) {
 	row, err := credential.Find(r.db.View(ctx), r.keys, credential.Access, access)
 	if err != nil {
 		return actor.Actor{}, nil, err
@@ -89,18 +89,18 @@ func (r *Registry) app(ctx context.Context, client, access string) (actor.Actor,
 			until = own.ExpiresAt
 		}
 	}
-	a, err := r.integration(ctx, row)
+	a, err := r.actorOf(ctx, row)
 	return a, until, err
 }
 
-func (r *Registry) integration(ctx context.Context, t *ent.Token) (actor.Actor, error) {
+func (r *Registry) actorOf(ctx context.Context, t *ent.Token) (actor.Actor, error) {
 	row, err := r.db.Read().Integration.Query().
-		Where(of(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)
+		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)
 	if ent.IsNotFound(err) {
 		return actor.Actor{}, credential.Refused()
 	}
 	if err != nil {
-		return actor.Actor{}, failed("find the calling integration", err)
+		return actor.Actor{}, wrapError("find the calling integration", err)
 	}
 	a := actor.Actor{
 		Kind: actor.Integration, ID: row.ID, PropertyID: row.PropertyID, IntegrationID: row.ID,

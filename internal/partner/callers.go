@@ -9,59 +9,60 @@ import (
 )
 
 const (
-	// rememberFor bounds how long a credential that another process revoked still counts here.
-	rememberFor = time.Second
-	// mostCallers bounds what is remembered: one integration calls from few credentials.
-	mostCallers = 10_000
+	// cacheDuration is how long a process may still accept a credential that another process has revoked.
+	cacheDuration = time.Second
+	// maxCallers bounds the cache. An integration uses few credentials.
+	maxCallers = 10_000
 )
 
-// callers remembers who showed which credentials, for a second. A partner that calls often is
-// looked up once a second instead of at each call.
-type callers struct {
-	mu    sync.Mutex
-	epoch uint64 // of the last forget
-	by    map[[sha256.Size]byte]caller
+// callerCache caches authenticated callers for a second, so that the credentials of a frequent caller are loaded only
+// once a second.
+type callerCache struct {
+	mu            sync.Mutex
+	epoch         uint64 // number of calls of clear
+	byCredentials map[[sha256.Size]byte]caller
 }
 
 type caller struct {
-	actor actor.Actor
-	until time.Time
+	actor   actor.Actor
+	expires time.Time
 }
 
-func newCallers() *callers { return &callers{by: map[[sha256.Size]byte]caller{}} }
+func newCallerCache() *callerCache {
+	return &callerCache{byCredentials: map[[sha256.Size]byte]caller{}}
+}
 
-// find returns who it was, or else the epoch to remember the answer of a lookup under.
-func (c *callers) find(key [sha256.Size]byte, now time.Time) (actor.Actor, uint64, bool) {
+// lookup returns the cached caller, or the epoch to pass to store.
+func (c *callerCache) lookup(key [sha256.Size]byte, now time.Time) (actor.Actor, uint64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, ok := c.by[key]
-	if !ok || !now.Before(known.until) {
+	known, ok := c.byCredentials[key]
+	if !ok || !now.Before(known.expires) {
 		return actor.Actor{}, c.epoch, false
 	}
 	return known.actor, c.epoch, true
 }
 
-// remember keeps an answer unless something was forgotten since the lookup began: it could
-// have seen the state before the change.
-func (c *callers) remember(key [sha256.Size]byte, epoch uint64, a actor.Actor, now time.Time, until *time.Time) {
+// store caches a caller unless the cache was cleared since epoch: the caller may have been loaded before the change.
+func (c *callerCache) store(key [sha256.Size]byte, epoch uint64, a actor.Actor, now time.Time, until *time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.epoch != epoch {
 		return
 	}
-	if len(c.by) >= mostCallers {
-		clear(c.by)
+	if len(c.byCredentials) >= maxCallers {
+		clear(c.byCredentials)
 	}
-	end := now.Add(rememberFor)
+	end := now.Add(cacheDuration)
 	if until != nil && until.Before(end) {
 		end = *until
 	}
-	c.by[key] = caller{actor: a, until: end}
+	c.byCredentials[key] = caller{actor: a, expires: end}
 }
 
-func (c *callers) forget() {
+func (c *callerCache) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.epoch++
-	clear(c.by)
+	clear(c.byCredentials)
 }

@@ -16,37 +16,37 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// What we ask of a partner.
+// Actions that the server calls at a partner.
 const (
 	GetSpaces        = "getSpaces"
 	GetCheckInStatus = "getCheckInStatus"
 	CheckIn          = "checkIn"
 )
 
-// Actions are all there are, in the order they are listed.
+// Actions are all actions in the order of lists.
 var Actions = []string{GetSpaces, GetCheckInStatus, CheckIn}
 
-// Where the partner's token goes.
+// Where the partner's token is sent.
 const (
 	InQuery  = "query"
 	InHeader = "header"
 )
 
-// Endpoint is one address of a partner that we call.
+// Endpoint is one address of a partner that the server calls.
 type Endpoint struct {
 	PropertyID    string
 	IntegrationID string
 	Action        string
 	URL           string
 	Method        string // GET or POST
-	Token         string // what we show; empty where it was not asked for
+	Token         string // sent with each call; empty if it was not loaded
 	TokenIn       string
 	Health        Health
 }
 
-// Health is what was seen when the endpoint was called.
+// Health is the result of the latest calls to an endpoint.
 type Health struct {
-	Failures      int // since the last success
+	Failures      int // consecutive failures
 	LastSuccessAt *time.Time
 	LastFailureAt *time.Time
 	LastError     string
@@ -54,12 +54,12 @@ type Health struct {
 
 // States of health.
 const (
-	Unknown = "unknown" // not called since it was registered
+	Unknown = "unknown" // not called since the registration
 	Failing = "failing"
 	OK      = "ok"
 )
 
-// State is unknown before the first call, then ok or failing.
+// State returns unknown before the first call, then ok or failing.
 func (h Health) State() string {
 	switch {
 	case h.Failures > 0:
@@ -71,14 +71,14 @@ func (h Health) State() string {
 	}
 }
 
-// over is what an endpoint becomes: what was left out stays as it was.
-func (e Endpoint) over(was Endpoint) Endpoint {
+// mergeInto fills empty fields with those of the stored endpoint.
+func (e Endpoint) mergeInto(was Endpoint) Endpoint {
 	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
 	e.Token, e.TokenIn = cmp.Or(e.Token, was.Token), cmp.Or(e.TokenIn, was.TokenIn)
 	return e
 }
 
-// withDefaults completes what was left out: GET, and POST for checkIn; the query, as published.
+// withDefaults fills empty fields: method GET, or POST for checkIn; the token in the query, as published.
 func (e Endpoint) withDefaults() Endpoint {
 	if e.Method == "" {
 		e.Method = "GET"
@@ -92,7 +92,7 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// Check names every wrong field, of an endpoint as it would be stored. checkURL is the rule of the client that will call.
+// Check returns all invalid fields. checkURL is the URL check of the client that makes the calls.
 func (e Endpoint) Check(checkURL func(string) error) error {
 	e = e.withDefaults()
 	var wrong []fault.Field
@@ -127,7 +127,7 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	if len(e.Token) > 1024 {
 		add("token", fault.TooLong, "must have at most 1024 bytes")
 	} else if strings.ContainsFunc(e.Token, text.Unprintable) {
-		add("token", fault.NotPrintable, "must not hold control characters, such as the end of a line")
+		add("token", fault.NotPrintable, "must not contain control characters, such as line breaks")
 	}
 	if e.TokenIn != InQuery && e.TokenIn != InHeader {
 		add("tokenIn", fault.WrongValue, "must be query or header")
@@ -135,22 +135,21 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// Register stores the endpoint of one action of an integration, or updates the one there is;
-// the health of one that is another now starts anew. The first registration of an integration also
-// returns the secret under which we sign, shown once.
+// Register stores or updates the endpoint of one action of an integration. It resets the health of an endpoint that
+// changes. The first registration of an integration also returns the signing secret, which is shown once.
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	row, err := tx.Endpoint.Query().Where(endpointOf(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
 	if err != nil && !ent.IsNotFound(err) {
-		return Endpoint{}, "", failed("find an endpoint", err)
+		return Endpoint{}, "", wrapError("find an endpoint", err)
 	}
-	var was Endpoint
+	var old Endpoint
 	if row != nil {
-		if was, err = r.open(ctx, row); err != nil {
+		if old, err = r.decryptEndpoint(ctx, row); err != nil {
 			return Endpoint{}, "", err
 		}
 	}
-	e = e.over(was).withDefaults()
+	e = e.mergeInto(old).withDefaults()
 	if err := e.Check(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}
@@ -160,62 +159,60 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 	}
 	sealed, err := r.keys.Seal(ctx, e.PropertyID, tokenPurpose(e.IntegrationID, e.Action), []byte(e.Token))
 	if err != nil {
-		return Endpoint{}, "", failed("seal a token", err)
+		return Endpoint{}, "", wrapError("seal a token", err)
 	}
 	if row == nil {
 		row, err = tx.Endpoint.Create().SetID(id.New("end")).SetPropertyID(e.PropertyID).SetIntegrationID(e.IntegrationID).
 			SetAction(e.Action).SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn).SetCreatedAt(tx.Now()).Save(ctx)
 	} else {
 		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
-		if was.URL != e.URL || was.Method != e.Method || was.Token != e.Token || was.TokenIn != e.TokenIn {
+		if old.URL != e.URL || old.Method != e.Method || old.Token != e.Token || old.TokenIn != e.TokenIn {
 			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
 		}
 		row, err = update.Save(ctx)
 	}
 	if err != nil {
-		return Endpoint{}, "", failed("store an endpoint", err)
+		return Endpoint{}, "", wrapError("store an endpoint", err)
 	}
-	secret, err := r.firstSecret(tx, own)
+	secret, err := r.ensureSecret(tx, own)
 	if err != nil {
 		return Endpoint{}, "", err
 	}
-	return shown(row, e.Token), secret, nil
+	return endpointFromRow(row, e.Token), secret, nil
 }
 
-// Endpoints lists the endpoints of an integration in the order of [Actions], without tokens.
+// Endpoints returns the endpoints of an integration in the order of [Actions], without tokens.
 func Endpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
 	rows, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID)).All(ctx)
 	if err != nil {
-		return nil, failed("list endpoints", err)
+		return nil, wrapError("list endpoints", err)
 	}
-	return inOrder(rows), nil
+	return sortEndpoints(rows), nil
 }
 
-// EndpointsOf lists the endpoints of all integrations of a property, by integration, without
-// tokens.
+// EndpointsOf returns the endpoints of all integrations of a property by integration, without tokens.
 func EndpointsOf(ctx context.Context, c *ent.Client, propertyID string) (map[string][]Endpoint, error) {
 	rows, err := c.Endpoint.Query().Where(endpoint.PropertyID(propertyID)).All(ctx)
 	if err != nil {
-		return nil, failed("list endpoints", err)
+		return nil, wrapError("list endpoints", err)
 	}
 	by := map[string][]Endpoint{}
-	for _, e := range inOrder(rows) {
+	for _, e := range sortEndpoints(rows) {
 		by[e.IntegrationID] = append(by[e.IntegrationID], e)
 	}
 	return by, nil
 }
 
-// Endpoint returns the endpoint of one action with its token; for our own calls, and for the
-// integration it belongs to.
+// Endpoint returns the endpoint of one action with its token, for calls by the server and for its own integration.
 func (r *Registry) Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (Endpoint, error) {
-	row, err := oneEndpoint(ctx, c, propertyID, integrationID, action)
+	row, err := loadEndpoint(ctx, c, propertyID, integrationID, action)
 	if err != nil {
 		return Endpoint{}, err
 	}
-	return r.open(ctx, row)
+	return r.decryptEndpoint(ctx, row)
 }
 
-// OwnEndpoints lists the endpoints of an integration with their tokens: for itself alone.
+// OwnEndpoints returns the endpoints of an integration with their tokens, for that integration only.
 func (r *Registry) OwnEndpoints(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]Endpoint, error) {
 	list, err := Endpoints(ctx, c, propertyID, integrationID)
 	if err != nil {
@@ -229,43 +226,43 @@ func (r *Registry) OwnEndpoints(ctx context.Context, c *ent.Client, propertyID, 
 	return list, nil
 }
 
-// Unregister removes the endpoint of one action and returns what it was, with its token. What
-// we hold of the partner's listing stays.
+// Unregister removes the endpoint of one action and returns it with its token. The stored listing of the partner is
+// kept.
 func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
-	row, err := oneEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
+	row, err := loadEndpoint(tx.Context(), tx.Client, propertyID, integrationID, action)
 	if err != nil {
 		return Endpoint{}, err
 	}
-	e, err := r.open(tx.Context(), row)
+	e, err := r.decryptEndpoint(tx.Context(), row)
 	if err != nil {
 		return Endpoint{}, err
 	}
 	if err := tx.Endpoint.DeleteOne(row).Exec(tx.Context()); err != nil {
-		return Endpoint{}, failed("delete an endpoint", err)
+		return Endpoint{}, wrapError("delete an endpoint", err)
 	}
-	return e, settleFailing(tx, integrationID, action)
+	return e, clearFailingNotice(tx, integrationID, action)
 }
 
-func (r *Registry) open(ctx context.Context, row *ent.Endpoint) (Endpoint, error) {
+func (r *Registry) decryptEndpoint(ctx context.Context, row *ent.Endpoint) (Endpoint, error) {
 	plain, err := r.keys.Open(ctx, row.PropertyID, tokenPurpose(row.IntegrationID, row.Action), row.SealedToken)
 	if err != nil {
-		return Endpoint{}, failed("open the token of an endpoint", err)
+		return Endpoint{}, wrapError("open the token of an endpoint", err)
 	}
-	return shown(row, string(plain)), nil
+	return endpointFromRow(row, string(plain)), nil
 }
 
-func oneEndpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (*ent.Endpoint, error) {
+func loadEndpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (*ent.Endpoint, error) {
 	row, err := c.Endpoint.Query().Where(endpointOf(propertyID, integrationID), endpoint.Action(action)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
 	}
 	if err != nil {
-		return nil, failed("find an endpoint", err)
+		return nil, wrapError("find an endpoint", err)
 	}
 	return row, nil
 }
 
-func shown(row *ent.Endpoint, token string) Endpoint {
+func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
 	return Endpoint{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, Action: row.Action,
 		URL: row.URL, Method: row.Method, Token: token, TokenIn: row.TokenPlace,
@@ -273,10 +270,10 @@ func shown(row *ent.Endpoint, token string) Endpoint {
 	}
 }
 
-func inOrder(rows []*ent.Endpoint) []Endpoint {
+func sortEndpoints(rows []*ent.Endpoint) []Endpoint {
 	list := make([]Endpoint, 0, len(rows))
 	for _, row := range rows {
-		list = append(list, shown(row, ""))
+		list = append(list, endpointFromRow(row, ""))
 	}
 	slices.SortFunc(list, func(a, b Endpoint) int { return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action) })
 	return list

@@ -18,44 +18,43 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// Scopes are all that an integration may be allowed.
+// Scopes are all scopes of integrations.
 var Scopes = []string{
 	actor.ReservationsWrite, actor.ReservationsRead, actor.PINsRead,
 	actor.GuestsRead, actor.EndpointsWrite, actor.WebhooksWrite,
 }
 
-// defaultScopes are what an app gets unless the property says otherwise: all but what guests
-// have shared.
+// defaultScopes are the scopes of a new app: all except access to guests' data.
 var defaultScopes = []string{
 	actor.ReservationsWrite, actor.ReservationsRead, actor.PINsRead, actor.EndpointsWrite, actor.WebhooksWrite,
 }
 
-// builtInScopes are those of a property's own scripts: they may read all of the property.
+// builtInScopes are the scopes of a property's own scripts, which may read everything of the property.
 var builtInScopes = []string{actor.ReservationsRead, actor.PINsRead, actor.GuestsRead}
 
-// Connect ties an app to a property and makes its access token, lka_, shown once. No scopes
-// means all but guests:read; no name means the app's.
+// Connect connects an app to a property and creates its access token (lka_), which is shown once. The default scopes
+// are all but guests:read; the default name is the app's.
 func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []string) (*ent.Integration, string, error) {
 	ctx := tx.Context()
 	if err := checkScopes(scopes); err != nil {
 		return nil, "", err
 	}
-	if err := propertyExists(tx, propertyID); err != nil {
+	if err := requireProperty(tx, propertyID); err != nil {
 		return nil, "", err
 	}
 	a, err := tx.App.Query().Where(app.ID(appID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, "", noApp()
+		return nil, "", appNotFound()
 	}
 	if err != nil {
-		return nil, "", failed("find an app", err)
+		return nil, "", wrapError("find an app", err)
 	}
 	taken, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.AppID(appID)).Exist(ctx)
 	if err != nil {
-		return nil, "", failed("look for an integration", err)
+		return nil, "", wrapError("look for an integration", err)
 	}
 	if taken {
-		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "this app is connected already; rotate its access token to get a new one")
+		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "this app is already connected; rotate its access token to get a new one")
 	}
 	if name == "" {
 		name = a.Name
@@ -66,34 +65,34 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 	row, err := tx.Integration.Create().SetID(id.New(id.Integration)).SetPropertyID(propertyID).SetAppID(appID).
 		SetName(name).SetScopes(scopes).SetCreatedAt(tx.Now()).Save(ctx)
 	if err != nil {
-		return nil, "", failed("store an integration", err)
+		return nil, "", wrapError("store an integration", err)
 	}
-	_, secret, err := r.mint(tx, accessSpec(row))
+	_, secret, err := r.createToken(tx, accessSpec(row))
 	if err != nil {
 		return nil, "", err
 	}
 	return row, secret, nil
 }
 
-// Integrations lists the integrations of a property by name, its own scripts' among them.
+// Integrations returns the integrations of a property by name, including that of its own scripts.
 func Integrations(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.Integration, error) {
 	return c.Integration.Query().Where(integration.PropertyID(propertyID)).
-		Order(integration.ByName(), integration.ByID()).Limit(mostApps).All(ctx)
+		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(ctx)
 }
 
 // Integration returns one integration of a property.
 func Integration(ctx context.Context, c *ent.Client, propertyID, integrationID string) (*ent.Integration, error) {
-	row, err := c.Integration.Query().Where(of(propertyID, integrationID)).Only(ctx)
+	row, err := c.Integration.Query().Where(integrationIs(propertyID, integrationID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, noIntegration()
+		return nil, integrationNotFound()
 	}
 	if err != nil {
-		return nil, failed("find an integration", err)
+		return nil, wrapError("find an integration", err)
 	}
 	return row, nil
 }
 
-// Update changes the name and the scopes of an integration; nil leaves either as it is.
+// Update changes the name and the scopes of an integration. It keeps those that are nil.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -102,42 +101,42 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 	if err != nil {
 		return nil, err
 	}
-	r.changed(tx)
+	r.forgetCallersAfter(tx)
 	update := row.Update().SetNillableName(name)
 	if len(scopes) > 0 {
 		update.SetScopes(scopes)
 	}
 	row, err = update.Save(tx.Context())
 	if err != nil {
-		return nil, failed("change an integration", err)
+		return nil, wrapError("change an integration", err)
 	}
 	return row, nil
 }
 
-// RotateAccessToken makes an access token, shown once, and ends the others of the integration:
-// at once, or after the overlap.
+// RotateAccessToken creates an access token, which is shown once, and ends the other tokens of the integration
+// immediately or after the overlap.
 func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string, overlap time.Duration) (*ent.Integration, string, error) {
-	row, err := connected(tx, propertyID, integrationID)
+	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, "", err
 	}
-	_, secret, err := r.rotate(tx, accessSpec(row), overlap)
+	_, secret, err := r.rotateToken(tx, accessSpec(row), overlap)
 	return row, secret, err
 }
 
-// RevokeAccessToken stops every access token of an integration at once. What the integration
-// stored stays, and so does the access of guests.
+// RevokeAccessToken revokes all access tokens of an integration immediately. Its reservations and the access of guests
+// are kept.
 func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
-	row, err := connected(tx, propertyID, integrationID)
+	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
-	r.changed(tx)
-	_, err = credential.End(tx, 0, accessOf(propertyID, integrationID))
+	r.forgetCallersAfter(tx)
+	_, err = credential.End(tx, 0, accessTokensOf(propertyID, integrationID))
 	return row, err
 }
 
-// AccessTokens lists the valid access tokens of a property's integrations, by integration.
+// AccessTokens returns the valid access tokens of a property's integrations, by integration.
 func AccessTokens(ctx context.Context, c *ent.Client, propertyID string, now time.Time) (map[string][]*ent.Token, error) {
 	rows, err := credential.List(ctx, c, now, token.Kind(string(credential.Access)), token.PropertyID(propertyID))
 	if err != nil {
@@ -150,14 +149,15 @@ func AccessTokens(ctx context.Context, c *ent.Client, propertyID string, now tim
 	return byIntegration, nil
 }
 
-// connected returns an integration with an app behind it: the built-in one has no access token.
-func connected(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
+// appIntegration returns an integration of an app. The built-in integration has no access tokens, so it returns an
+// error for it.
+func appIntegration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	row, err := Integration(tx.Context(), tx.Client, propertyID, integrationID)
 	if err != nil {
 		return nil, err
 	}
 	if row.AppID == nil {
-		return nil, fault.New(fault.Precondition, fault.InUse, "the property's own scripts have an api-key and no access token; rotate the api-key")
+		return nil, fault.New(fault.Precondition, fault.InUse, "the property's own scripts use an api-key and no access token; rotate the api-key")
 	}
 	return row, nil
 }
@@ -166,27 +166,27 @@ func accessSpec(row *ent.Integration) credential.Spec {
 	return credential.Spec{Kind: credential.Access, Name: row.Name, PropertyID: row.PropertyID, IntegrationID: row.ID, AppID: *row.AppID}
 }
 
-func accessOf(propertyID, integrationID string) predicate.Token {
+func accessTokensOf(propertyID, integrationID string) predicate.Token {
 	return token.And(token.Kind(string(credential.Access)), token.PropertyID(propertyID), token.IntegrationID(integrationID))
 }
 
-func of(propertyID, integrationID string) predicate.Integration {
+func integrationIs(propertyID, integrationID string) predicate.Integration {
 	return integration.And(integration.PropertyID(propertyID), integration.ID(integrationID))
 }
 
 func checkScopes(scopes []string) error {
 	for _, s := range scopes {
 		if !slices.Contains(Scopes, s) {
-			return fault.Fields(fault.Field{Path: "scopes", Reason: fault.WrongValue, Message: "each must be one of the scopes that the documentation lists"})
+			return fault.Fields(fault.Field{Path: "scopes", Reason: fault.WrongValue, Message: "must contain only scopes that the documentation lists"})
 		}
 	}
 	return nil
 }
 
-func propertyExists(tx *db.Tx, propertyID string) error {
+func requireProperty(tx *db.Tx, propertyID string) error {
 	found, err := tx.Property.Query().Where(property.ID(propertyID)).Exist(tx.Context())
 	if err != nil {
-		return failed("find a property", err)
+		return wrapError("find a property", err)
 	}
 	if !found {
 		return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
@@ -194,6 +194,6 @@ func propertyExists(tx *db.Tx, propertyID string) error {
 	return nil
 }
 
-func noIntegration() error {
+func integrationNotFound() error {
 	return fault.New(fault.NotFound, fault.IntegrationNotFound, "no such integration")
 }

@@ -1,5 +1,5 @@
-// Package partner is about partner apps: who they are, at which properties they are
-// connected, with which credentials and scopes, and at which addresses we call them.
+// Package partner manages partner apps: their integrations with properties, credentials and scopes, and the endpoints
+// at which the server calls them.
 package partner
 
 import (
@@ -13,34 +13,34 @@ import (
 	"latchkey.dev/internal/staff/credential"
 )
 
-// Registry keeps apps, integrations, their credentials and endpoints, and tells who calls.
-// Every change of a credential goes through one, so that what it remembers of callers is
-// never older than the last change made here, nor than a second. Safe for concurrent use.
+// Registry stores apps, integrations, their credentials and endpoints, and authenticates callers. All changes of
+// credentials go through it, because it caches authenticated callers: a change in this process takes effect
+// immediately, one in another process within a second. It is safe for concurrent use.
 type Registry struct {
 	db    *db.DB
 	keys  *keyring.Ring
 	clock clock.Clock
-	known *callers
+	cache *callerCache
 }
 
-// New returns the registry of an installation. One per process.
+// New creates the registry. A process has one.
 func New(d *db.DB, keys *keyring.Ring, c clock.Clock) *Registry {
-	return &Registry{db: d, keys: keys, clock: c, known: newCallers()}
+	return &Registry{db: d, keys: keys, clock: c, cache: newCallerCache()}
 }
 
-// changed forgets, once the change is durable, who callers were.
-func (r *Registry) changed(tx *db.Tx) { tx.After(r.known.forget) }
+// forgetCallersAfter clears the cache of callers after the transaction is committed.
+func (r *Registry) forgetCallersAfter(tx *db.Tx) { tx.After(r.cache.clear) }
 
-// rotate makes a token and ends the others of its owner.
-func (r *Registry) rotate(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
-	r.changed(tx)
+// rotateToken creates a token and ends the other tokens of its owner.
+func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
+	r.forgetCallersAfter(tx)
 	return credential.Rotate(tx, r.keys, s, overlap)
 }
 
-func (r *Registry) mint(tx *db.Tx, s credential.Spec) (*ent.Token, string, error) {
-	r.changed(tx)
+func (r *Registry) createToken(tx *db.Tx, s credential.Spec) (*ent.Token, string, error) {
+	r.forgetCallersAfter(tx)
 	return credential.Mint(tx, r.keys, s)
 }
 
-// failed says what was being done when the database refused.
-func failed(doing string, err error) error { return fmt.Errorf("%s: %w", doing, err) }
+// wrapError adds the failed action to an error.
+func wrapError(action string, err error) error { return fmt.Errorf("%s: %w", action, err) }

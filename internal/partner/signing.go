@@ -9,14 +9,14 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// secretBytes is the length of a signing secret: Standard Webhooks asks for 24 to 64 bytes.
+// secretBytes is the length of a signing secret. Standard Webhooks requires 24 to 64 bytes.
 const secretBytes = 32
 
-// secretPrefix is how Standard Webhooks writes a symmetric secret.
+// secretPrefix is the prefix of symmetric secrets in Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// SigningSecrets returns the secrets under which calls to the partner are signed, whsec_..., the
-// newest first: two after a rotation, none before the first endpoint is registered.
+// SigningSecrets returns the secrets that sign calls to the partner (whsec_...), newest first: two after a rotation,
+// none before the first endpoint is registered.
 func (r *Registry) SigningSecrets(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]string, error) {
 	row, err := Integration(ctx, c, propertyID, integrationID)
 	if err != nil {
@@ -29,17 +29,17 @@ func (r *Registry) SigningSecrets(ctx context.Context, c *ent.Client, propertyID
 		}
 		plain, err := r.keys.Open(ctx, propertyID, signingPurpose(integrationID), sealed)
 		if err != nil {
-			return nil, failed("open a signing secret", err)
+			return nil, wrapError("open a signing secret", err)
 		}
 		secrets = append(secrets, string(plain))
 	}
 	return secrets, nil
 }
 
-// RotateSigningSecret makes a secret, shown once. Calls are signed with it and with the one
-// before it, unless that is dropped.
+// RotateSigningSecret creates a secret, which is shown once. Calls are signed with it and with the previous one, unless
+// dropPrevious is set.
 func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID string, dropPrevious bool) (string, error) {
-	row, err := connected(tx, propertyID, integrationID)
+	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {
 		return "", err
 	}
@@ -54,13 +54,13 @@ func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID stri
 		update.SetPreviousSigningSecret(row.SigningSecret)
 	}
 	if err := update.Exec(tx.Context()); err != nil {
-		return "", failed("store a signing secret", err)
+		return "", wrapError("store a signing secret", err)
 	}
 	return secret, nil
 }
 
-// firstSecret makes the signing secret of an integration that has none; else it returns "".
-func (r *Registry) firstSecret(tx *db.Tx, row *ent.Integration) (string, error) {
+// ensureSecret creates the signing secret of an integration that has none. Otherwise it returns "".
+func (r *Registry) ensureSecret(tx *db.Tx, row *ent.Integration) (string, error) {
 	if len(row.SigningSecret) > 0 {
 		return "", nil
 	}
@@ -69,7 +69,7 @@ func (r *Registry) firstSecret(tx *db.Tx, row *ent.Integration) (string, error) 
 		return "", err
 	}
 	if err := row.Update().SetSigningSecret(sealed).Exec(tx.Context()); err != nil {
-		return "", failed("store a signing secret", err)
+		return "", wrapError("store a signing secret", err)
 	}
 	return secret, nil
 }
@@ -80,7 +80,7 @@ func (r *Registry) newSecret(tx *db.Tx, row *ent.Integration) (secret string, se
 	secret = secretPrefix + base64.StdEncoding.EncodeToString(raw)
 	sealed, err = r.keys.Seal(tx.Context(), row.PropertyID, signingPurpose(row.ID), []byte(secret))
 	if err != nil {
-		return "", nil, failed("seal a signing secret", err)
+		return "", nil, wrapError("seal a signing secret", err)
 	}
 	return secret, sealed, nil
 }
