@@ -14,56 +14,57 @@ import (
 	"latchkey.dev/internal/reservation/readiness"
 )
 
-// Arrivals looks ahead at who arrives, and tells staff what to fix before.
+// Arrivals checks upcoming arrivals and notifies staff of problems to fix before them.
 type Arrivals struct {
 	DB     *db.DB
 	Keeper reservation.Keeper
-	Every  time.Duration // how often it is looked whose time has come; 0 means 3 s
+	Every  time.Duration // interval between sweeps; 0 means 3 s
 }
 
-// Bounds of one run: what is left comes in the next.
+// Limits of one sweep; the next sweep continues.
 const (
-	arrivalsAtOnce = 100
-	arrivalsRounds = 50
+	arrivalBatch      = 100
+	maxArrivalBatches = 50
 )
 
-// Sweep looks at the arrivals whose time has come. It is for one process of an installation: see [Lease].
+// Sweep checks the arrivals that are due. Only one process of an installation may run it: see [Lease].
 func (a Arrivals) Sweep() Sweep {
 	every := a.Every
 	if every <= 0 {
 		every = 3 * time.Second
 	}
-	var seen time.Time // who arrives until then is expected
+	var seen time.Time // arrivals up to this time are enqueued
 	return Sweep{Name: "arrivals", Every: every, Run: func(ctx context.Context) error {
-		until, err := a.expect(ctx, seen)
+		until, err := a.enqueueDue(ctx, seen)
 		if err != nil {
 			return err
 		}
 		seen = until
-		return a.look(ctx)
+		return a.checkDue(ctx)
 	}}
 }
 
-// expect has those looked at who come within the horizon now, and says where it is.
-func (a Arrivals) expect(ctx context.Context, seen time.Time) (until time.Time, err error) {
+// enqueueDue enqueues the arrivals that are now within the horizon, and returns the horizon.
+func (a Arrivals) enqueueDue(ctx context.Context, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = a.DB.Write(ctx, func(tx *db.Tx) error {
-			n, until, err = reservation.Expect(tx, seen, batch)
+			n, until, err = reservation.Expect(tx, seen, sweepBatch)
 			return err
 		})
 	}
 	return until, err
 }
 
-func (a Arrivals) look(ctx context.Context) error {
-	for range arrivalsRounds {
-		// Judged outside of the change: looking takes longer than storing, and what changes meanwhile is seen next time.
-		looks, err := readiness.Due(a.DB.View(ctx), a.Keeper, arrivalsAtOnce)
-		if err != nil || len(looks) == 0 {
+func (a Arrivals) checkDue(ctx context.Context) error {
+	for range maxArrivalBatches {
+		// The checks run outside of the transaction, because they take longer than storing the results. Changes in
+		// between are seen by the next check.
+		checks, err := readiness.Due(a.DB.View(ctx), a.Keeper, arrivalBatch)
+		if err != nil || len(checks) == 0 {
 			return err
 		}
 		err = a.DB.Write(ctx, func(tx *db.Tx) error {
-			for _, l := range looks {
+			for _, l := range checks {
 				if err := l.Store(tx); err != nil {
 					return err
 				}
@@ -71,31 +72,31 @@ func (a Arrivals) look(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("store what was seen of arrivals: %w", err)
+			return fmt.Errorf("store the checks of arrivals: %w", err)
 		}
-		if len(looks) < arrivalsAtOnce {
+		if len(checks) < arrivalBatch {
 			return nil
 		}
 	}
 	return nil
 }
 
-// ofHouse are the kinds of events after which any arrival of the property may stand differently, ofStay those after which
-// that of their reservation may. What else heals an arrival is seen when it is looked at again.
+// propertyEvents are the kinds of events that can affect any arrival of the property, reservationEvents those that
+// can affect the arrival of their reservation. Other changes are seen by the next regular check.
 var (
-	ofHouse = []event.Kind{event.LockOffline, event.LockBatteryLow, event.LockJammed, event.ConflictOpened, event.ConflictClosed, event.EndpointFailing}
-	ofStay  = []event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessFailed, event.AccessRemoved}
+	propertyEvents    = []event.Kind{event.LockOffline, event.LockBatteryLow, event.LockJammed, event.ConflictOpened, event.ConflictClosed, event.EndpointFailing}
+	reservationEvents = []event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessFailed, event.AccessRemoved}
 )
 
-// Subscriber has arrivals looked at again that an event may concern.
+// Subscriber reschedules the checks of arrivals that an event may affect.
 func (a Arrivals) Subscriber() Subscriber {
 	return Subscriber{Name: "arrivals", Deliver: func(ctx context.Context, events []*ent.Event) error {
 		houses, stays := map[string]bool{}, map[string]bool{}
 		for _, e := range events {
 			switch kind := event.Kind(e.Kind); {
-			case slices.Contains(ofHouse, kind):
+			case slices.Contains(propertyEvents, kind):
 				houses[e.PropertyID] = true
-			case slices.Contains(ofStay, kind):
+			case slices.Contains(reservationEvents, kind):
 				stays[e.Subject] = true
 			}
 		}

@@ -10,19 +10,20 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Changes forgets the places in lists at which a reservation stood before it changed again.
+// Changes deletes superseded entries of the reservations' change log.
 type Changes struct {
 	DB *db.DB
 }
 
-// sweepsOfAll is how many sweeps there are for one of everything.
-const sweepsOfAll = 64
+// fullSweepInterval is the number of sweeps after which a sweep covers all changes.
+const fullSweepInterval = 64
 
-// Sweep looks each minute at the changes of that minute, every second time at those of two, every fourth at those of four, and
-// so on, and at all of them about once an hour. What changes all the time is so removed soon, and what is left to stand is
-// looked at a few times in all. It is for one process of an installation: see [Lease].
+// Sweep runs every minute. Each sweep covers the changes of the last minute, every second one those of the last two
+// minutes, every fourth one those of the last four, and so on; about once an hour a sweep covers all changes. So
+// frequent changes are deleted soon, and entries that remain are only read a few times. Only one process of an
+// installation may run it: see [Lease].
 func (c Changes) Sweep() Sweep {
-	var ends [sweepsOfAll]int64 // the newest change at each of the latest sweeps
+	var ends [fullSweepInterval]int64 // newest change at each of the latest sweeps
 	sweeps := 0
 	return Sweep{Name: "changes of reservations", Every: time.Minute, Run: func(ctx context.Context) error {
 		newest, err := reservation.LastChange(c.DB.View(ctx))
@@ -30,30 +31,30 @@ func (c Changes) Sweep() Sweep {
 			return err
 		}
 		after := int64(math.MinInt64)
-		if back := sweepsBack(sweeps); back < sweepsOfAll {
-			after = ends[(sweeps-back)%sweepsOfAll]
+		if back := sweepsToCover(sweeps); back < fullSweepInterval {
+			after = ends[(sweeps-back)%fullSweepInterval]
 		}
-		if err := c.forget(ctx, after, newest); err != nil {
+		if err := c.deleteSuperseded(ctx, after, newest); err != nil {
 			return err
 		}
-		ends[sweeps%sweepsOfAll] = newest
+		ends[sweeps%fullSweepInterval] = newest
 		sweeps++
 		return nil
 	}}
 }
 
-// sweepsBack is how many sweeps ago the changes began that a sweep looks at; sweepsOfAll means all changes.
-func sweepsBack(sweep int) int {
-	if sweep%sweepsOfAll == 0 {
-		return sweepsOfAll
+// sweepsToCover returns how many past sweeps a sweep covers; fullSweepInterval means all changes.
+func sweepsToCover(sweep int) int {
+	if sweep%fullSweepInterval == 0 {
+		return fullSweepInterval
 	}
 	return sweep & -sweep
 }
 
-// forget searches beside the writer, and removes a bounded number in each transaction.
-func (c Changes) forget(ctx context.Context, after, last int64) error {
+// deleteSuperseded searches outside of transactions, and deletes a bounded number of entries in each transaction.
+func (c Changes) deleteSuperseded(ctx context.Context, after, last int64) error {
 	for after < last {
-		old, until, err := reservation.Superseded(c.DB.View(ctx), after, last, batch)
+		old, until, err := reservation.Superseded(c.DB.View(ctx), after, last, sweepBatch)
 		if err == nil && len(old) > 0 {
 			err = c.DB.Write(ctx, func(tx *db.Tx) error { return reservation.ForgetChanges(tx, old) })
 		}

@@ -17,21 +17,21 @@ import (
 func TestSweepsBack(t *testing.T) {
 	var got []int
 	for sweep := range 17 {
-		got = append(got, sweepsBack(sweep))
+		got = append(got, sweepsToCover(sweep))
 	}
-	if diff := cmp.Diff([]int{sweepsOfAll, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1, 16}, got); diff != "" {
+	if diff := cmp.Diff([]int{fullSweepInterval, 1, 2, 1, 4, 1, 2, 1, 8, 1, 2, 1, 4, 1, 2, 1, 16}, got); diff != "" {
 		t.Error(diff)
 	}
 	looks := map[int]int{} // of the sweeps of an hour, at what came just after the first of them
-	for sweep := 1; sweep <= sweepsOfAll; sweep++ {
-		if sweep <= sweepsBack(sweep) {
+	for sweep := 1; sweep <= fullSweepInterval; sweep++ {
+		if sweep <= sweepsToCover(sweep) {
 			looks[sweep]++
 		}
 	}
 	if diff := cmp.Diff(map[int]int{1: 1, 2: 1, 4: 1, 8: 1, 16: 1, 32: 1, 64: 1}, looks); diff != "" {
 		t.Error(diff)
 	}
-	if sweepsBack(2*sweepsOfAll) != sweepsOfAll || sweepsBack(2*sweepsOfAll+6) != 2 {
+	if sweepsToCover(2*fullSweepInterval) != fullSweepInterval || sweepsToCover(2*fullSweepInterval+6) != 2 {
 		t.Error("the second round is not as the first")
 	}
 }
@@ -99,7 +99,7 @@ func TestSweepOfChanges(t *testing.T) {
 		change("rsv_calm", 11)
 		sweep(1) // looks back over two
 		expect("two minutes", map[string][]int{"rsv_busy": {1, 9}, "rsv_calm": {11}})
-		sweep(sweepsOfAll - 3)
+		sweep(fullSweepInterval - 3)
 		change("rsv_calm", 12)
 		expect("an hour, but for what is older", map[string][]int{"rsv_busy": {1, 9}, "rsv_calm": {11, 12}})
 		sweep(1)
@@ -111,7 +111,7 @@ func TestSweepOfChanges(t *testing.T) {
 func TestSweepOfManyChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		write(t, d, func(tx *db.Tx) error { // of reservations that are not there
-			for range 3*batch + 1 {
+			for range 3*sweepBatch + 1 {
 				err := tx.ReservationChange.Create().SetPropertyID("prp_one").SetIntegrationID("int_one").SetReservationID(rand.Text()).SetChangedAt(tx.Now()).Exec(tx.Context())
 				if err != nil {
 					return err

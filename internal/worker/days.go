@@ -11,19 +11,20 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Days has the stays that a PMS gave by days follow the hours and the time zone of their property, as jobs.
+// Days runs the jobs that recompute the times of reservations with dates only, after the check-in time, check-out time
+// or time zone of their property has changed.
 type Days struct {
 	DB     *db.DB
 	Keeper reservation.Keeper
 	Jobs   *jobs.Queue
 }
 
-// Soon has the days of a property completed anew once the transaction is stored.
+// Soon enqueues the job for a property in the transaction.
 func (d Days) Soon(tx *db.Tx, propertyID string) error {
 	return d.Jobs.Insert(tx, jobs.CompleteDays{PropertyID: propertyID})
 }
 
-// AddTo has the jobs done.
+// AddTo registers the worker.
 func (d Days) AddTo(workers *river.Workers) { river.AddWorker(workers, &daysJob{days: d}) }
 
 type daysJob struct {
@@ -31,24 +32,24 @@ type daysJob struct {
 	days Days
 }
 
-// Work completes page by page. What was completed before it was cut short costs it a look.
+// Work recomputes page by page. After an interruption it starts again; completed reservations do not change.
 func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) error {
-	return w.days.complete(ctx, job.Args.PropertyID)
+	return w.days.completeAll(ctx, job.Args.PropertyID)
 }
 
-// daysAtOnce bounds the stays of one transaction.
-const daysAtOnce = 100
+// daysBatch bounds the reservations of one transaction.
+const daysBatch = 100
 
-func (d Days) complete(ctx context.Context, propertyID string) error {
+func (d Days) completeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
-		ids, err := reservation.ByDays(d.DB.View(ctx), propertyID, after, daysAtOnce)
+		ids, err := reservation.ByDays(d.DB.View(ctx), propertyID, after, daysBatch)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
 		after = ids[len(ids)-1]
 		err = d.DB.Write(ctx, func(tx *db.Tx) error { return d.Keeper.CompleteDays(tx, propertyID, ids) })
 		if err != nil {
-			return fmt.Errorf("complete the days of a property: %w", err)
+			return fmt.Errorf("recompute the dates of a property: %w", err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // However many stays were given by days, all follow, and what is to be seen of their arrival is looked at again.
 func TestDaysFollowTheHours(t *testing.T) {
-	const stays = 2*daysAtOnce + 1
+	const stays = 2*daysBatch + 1
 	// A day that is over: the queue, which follows the machine's clock, does nothing before its time.
 	day := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
 	at, err := time.Parse(time.RFC3339, day+"T15:00:00Z")

@@ -13,21 +13,21 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Subscriber is told of every event at least once, and in order per subject. It does not keep
-// the slice. An error makes the same events come again, later.
+// Subscriber receives every event at least once, in order per subject. It must not keep the slice. After an error, the
+// same events are delivered again later.
 type Subscriber struct {
 	Name    string
 	Deliver func(ctx context.Context, events []*ent.Event) error
 }
 
-// DispatcherOptions are the settings of a Dispatcher; each has a default.
+// DispatcherOptions are the options of a Dispatcher; each has a default.
 type DispatcherOptions struct {
-	Page       int           // events handed over at a time; 256
-	Sweep      time.Duration // how long an event waits at most whose wake-up was lost; 5 s
-	Gather     time.Duration // how long a wake-up waits for further events; 250 ms
-	Deliver    time.Duration // time a subscriber has for a page; 30 s
-	MinBackoff time.Duration // before a subject whose delivery failed is tried again; 100 ms, doubling
-	MaxBackoff time.Duration // 30 s
+	Page       int           // events per delivery; default 256
+	Sweep      time.Duration // maximum delay of an event whose wake-up was lost; default 5 s
+	Gather     time.Duration // how long a wake-up waits for further events; default 250 ms
+	Deliver    time.Duration // timeout of one delivery to a subscriber; default 30 s
+	MinBackoff time.Duration // before the first retry of a subject, then doubling; default 100 ms
+	MaxBackoff time.Duration // default 30 s
 }
 
 func (o DispatcherOptions) withDefaults() DispatcherOptions {
@@ -47,32 +47,31 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	return o
 }
 
-// maxBlocked bounds the subjects that are passed over. With more, it is no longer single
-// subjects that fail, and the dispatcher waits as a whole.
+// maxBlocked bounds the subjects in backoff. With more, the failure is probably general, and the dispatcher pauses all
+// deliveries.
 const maxBlocked = 200
 
-// Dispatcher hands the events of the outbox to its subscribers. One runs in an installation at
-// a time; see [Lease].
+// Dispatcher delivers the events of the outbox to its subscribers. Only one may run in an installation; see [Lease].
 type Dispatcher struct {
-	d       *db.DB
+	db      *db.DB
 	log     *slog.Logger
-	o       DispatcherOptions
+	options DispatcherOptions
 	subs    []Subscriber
 	wake    chan struct{}
-	blocked map[string]block // by subject; of the goroutine in Run alone
+	blocked map[string]backoff // by subject; used only by the goroutine of Run
 }
 
-type block struct {
+type backoff struct {
 	failures int
 	until    time.Time
 }
 
-// NewDispatcher makes a dispatcher of the events in d.
+// NewDispatcher creates a dispatcher of the events in d.
 func NewDispatcher(d *db.DB, log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *Dispatcher {
-	return &Dispatcher{d: d, log: log, o: o.withDefaults(), subs: subs, wake: make(chan struct{}, 1)}
+	return &Dispatcher{db: d, log: log, options: o.withDefaults(), subs: subs, wake: make(chan struct{}, 1)}
 }
 
-// Wake says that there are new events. It never waits, and may be called from anywhere.
+// Wake announces new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() {
 	select {
 	case x.wake <- struct{}{}:
@@ -80,34 +79,33 @@ func (x *Dispatcher) Wake() {
 	}
 }
 
-// Run hands events over until ctx ends.
+// Run delivers events until ctx ends.
 func (x *Dispatcher) Run(ctx context.Context) error {
-	x.blocked = make(map[string]block)
+	x.blocked = make(map[string]backoff)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	least := time.Duration(0) // to wait after failures, doubling; subjects whose time has come would be tried at once, again and again
+	minWait := time.Duration(0) // delay after failures, doubling; without it, subjects whose backoff has ended would be retried in a busy loop
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-x.wake:
-			x.gather(ctx)
+			x.waitForMore(ctx)
 		case <-timer.C:
 		}
-		if err := x.drain(ctx); err == nil {
-			least = 0
+		if err := x.deliverAll(ctx); err == nil {
+			minWait = 0
 		} else if ctx.Err() == nil {
-			x.log.Error("events wait to be delivered", "error", err)
-			least = min(max(2*least, x.o.MinBackoff), x.o.Sweep)
+			x.log.Error("events cannot be delivered now", "error", err)
+			minWait = min(max(2*minWait, x.options.MinBackoff), x.options.Sweep)
 		}
-		timer.Reset(max(least, x.next(time.Now())))
+		timer.Reset(max(minWait, x.nextWait(time.Now())))
 	}
 }
 
-// gather waits a little for what follows: the events of a moment are marked in one commit, which does not stand in the
-// way of what the same change set going.
-func (x *Dispatcher) gather(ctx context.Context) {
-	timer := time.NewTimer(x.o.Gather)
+// waitForMore waits briefly for further events, so that one commit marks them all as delivered.
+func (x *Dispatcher) waitForMore(ctx context.Context) {
+	timer := time.NewTimer(x.options.Gather)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -115,17 +113,17 @@ func (x *Dispatcher) gather(ctx context.Context) {
 	}
 }
 
-// drain hands over all events there are, but for subjects that are blocked.
-func (x *Dispatcher) drain(ctx context.Context) error {
+// deliverAll delivers all events except those of blocked subjects.
+func (x *Dispatcher) deliverAll(ctx context.Context) error {
 	for len(x.blocked) < maxBlocked {
-		page, err := x.page(ctx)
+		page, err := x.loadPage(ctx)
 		if err != nil || len(page) == 0 {
 			return err
 		}
 		if failure := x.deliver(ctx, page); failure != nil {
-			err = x.separate(ctx, page, failure)
+			err = x.deliverBySubject(ctx, page, failure)
 		} else {
-			err = x.done(ctx, page)
+			err = x.markDelivered(ctx, page)
 		}
 		if err != nil {
 			return err
@@ -136,11 +134,11 @@ func (x *Dispatcher) drain(ctx context.Context) error {
 			delete(x.blocked, subject)
 		}
 	}
-	return errors.New("too many subjects fail")
+	return errors.New("the delivery of too many subjects fails")
 }
 
-// separate finds the subjects that the failure of a page is about, so that the others go on.
-func (x *Dispatcher) separate(ctx context.Context, page []*ent.Event, failure error) error {
+// deliverBySubject retries a failed page subject by subject, and blocks only the subjects that fail.
+func (x *Dispatcher) deliverBySubject(ctx context.Context, page []*ent.Event, failure error) error {
 	groups := bySubject(page)
 	for _, group := range groups {
 		if ctx.Err() != nil {
@@ -150,26 +148,26 @@ func (x *Dispatcher) separate(ctx context.Context, page []*ent.Event, failure er
 			failure = x.deliver(ctx, group)
 		}
 		if failure != nil {
-			x.block(group[0].Subject, failure)
+			x.blockSubject(group[0].Subject, failure)
 			continue
 		}
-		if err := x.done(ctx, group); err != nil {
+		if err := x.markDelivered(ctx, group); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// page is the oldest events that wait and may be tried now.
-func (x *Dispatcher) page(ctx context.Context) ([]*ent.Event, error) {
-	q := x.d.Read().Event.Query().Where(event.DispatchedAtIsNil())
+// loadPage loads the oldest undelivered events of subjects that are not blocked.
+func (x *Dispatcher) loadPage(ctx context.Context) ([]*ent.Event, error) {
+	q := x.db.Read().Event.Query().Where(event.DispatchedAtIsNil())
 	now := time.Now()
 	for subject, b := range x.blocked {
 		if b.until.After(now) {
 			q = q.Where(event.SubjectNEQ(subject))
 		}
 	}
-	page, err := q.Order(event.ByID()).Limit(x.o.Page).All(ctx)
+	page, err := q.Order(event.ByID()).Limit(x.options.Page).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("load events: %w", err)
 	}
@@ -178,7 +176,7 @@ func (x *Dispatcher) page(ctx context.Context) ([]*ent.Event, error) {
 
 func (x *Dispatcher) deliver(ctx context.Context, events []*ent.Event) error {
 	for _, s := range x.subs {
-		bounded, cancel := context.WithTimeout(ctx, x.o.Deliver)
+		bounded, cancel := context.WithTimeout(ctx, x.options.Deliver)
 		err := s.Deliver(bounded, events)
 		cancel()
 		if err != nil {
@@ -188,13 +186,13 @@ func (x *Dispatcher) deliver(ctx context.Context, events []*ent.Event) error {
 	return nil
 }
 
-// done marks events as delivered. Dying before it makes them come again: at least once.
-func (x *Dispatcher) done(ctx context.Context, events []*ent.Event) error {
+// markDelivered marks events as delivered. After a crash before it, they are delivered again.
+func (x *Dispatcher) markDelivered(ctx context.Context, events []*ent.Event) error {
 	ids := make([]int64, len(events))
 	for i, e := range events {
 		ids[i] = e.ID
 	}
-	err := x.d.Write(ctx, func(tx *db.Tx) error {
+	err := x.db.Write(ctx, func(tx *db.Tx) error {
 		return tx.Event.Update().Where(event.IDIn(ids...)).SetDispatchedAt(tx.Now()).Exec(tx.Context())
 	})
 	if err != nil {
@@ -206,27 +204,27 @@ func (x *Dispatcher) done(ctx context.Context, events []*ent.Event) error {
 	return nil
 }
 
-func (x *Dispatcher) block(subject string, err error) {
+func (x *Dispatcher) blockSubject(subject string, err error) {
 	b := x.blocked[subject]
-	wait := x.o.MaxBackoff
+	wait := x.options.MaxBackoff
 	if b.failures < 20 {
-		wait = min(wait, x.o.MinBackoff<<b.failures)
+		wait = min(wait, x.options.MinBackoff<<b.failures)
 	}
 	b.failures, b.until = b.failures+1, time.Now().Add(wait/2+rand.N(wait/2+1))
 	x.blocked[subject] = b
 	x.log.Warn("an event was not delivered", "subject", subject, "failures", b.failures, "error", err)
 }
 
-// next is how long to wait without a wake-up.
-func (x *Dispatcher) next(now time.Time) time.Duration {
-	wait := jitter(x.o.Sweep)
+// nextWait returns how long to wait if there is no wake-up.
+func (x *Dispatcher) nextWait(now time.Time) time.Duration {
+	wait := withJitter(x.options.Sweep)
 	for _, b := range x.blocked {
 		wait = min(wait, max(b.until.Sub(now), 0))
 	}
 	return max(wait, time.Millisecond)
 }
 
-// bySubject splits events into those of each subject, both in their order.
+// bySubject groups events by subject and keeps their order.
 func bySubject(events []*ent.Event) [][]*ent.Event {
 	at := make(map[string]int)
 	var groups [][]*ent.Event

@@ -108,7 +108,7 @@ func TestReadingsKeepApart(t *testing.T) {
 		if n := waiting(t, d); n != 1 || len(read) != 0 {
 			t.Errorf("%d jobs wait, %d readings more, want one that waits", n, len(read))
 		}
-		at.Advance(apart + time.Second)
+		at.Advance(minReadInterval + time.Second)
 		soon(t, r, "int_one")
 		<-read
 	}, dbtest.Clock(at))
@@ -217,13 +217,13 @@ func TestAnEndpointThatAnswers401AtFirstIsAskedAgain(t *testing.T) {
 		s, ok := errors.AsType[*river.JobSnoozeError](err)
 		return ok && s.Duration <= time.Minute
 	}
-	for range askAgainTimes {
+	for range maxUnauthorizedRetries {
 		if got := work(); !snoozed(got) {
 			t.Fatalf("after a 401: %v, want another call within a minute", got)
 		}
 	}
 	if got := work(); got != nil {
-		t.Errorf("after %d times: %v", askAgainTimes+1, got)
+		t.Errorf("after %d times: %v", maxUnauthorizedRetries+1, got)
 	}
 	err = fault.New(fault.Precondition, fault.PartnerError, "HTTP 500").Put(checkin.MetaStatus, "500")
 	if got := work(); got != nil {
@@ -276,7 +276,7 @@ func TestTheFirstReadingGivesThePartnerTime(t *testing.T) {
 	write(t, d, func(tx *db.Tx) error {
 		return tx.SQL().QueryRowContext(tx.Context(), "SELECT scheduled_at, created_at FROM river_job WHERE state = 'scheduled'").Scan(&at, &created)
 	})
-	if wait := at.Sub(before); wait < firstAfter || wait > time.Minute {
+	if wait := at.Sub(before); wait < firstReadDelay || wait > time.Minute {
 		t.Errorf("the first reading begins after %v", wait)
 	}
 	w := &spacesJob{readings: r}

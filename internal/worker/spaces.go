@@ -18,79 +18,79 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Directory finds the endpoints of partners; [partner.Registry] is one.
+// Directory loads the endpoints of partners; [partner.Registry] implements it.
 type Directory interface {
 	Endpoint(ctx context.Context, c *ent.Client, propertyID, integrationID, action string) (partner.Endpoint, error)
 	SigningSecrets(ctx context.Context, c *ent.Client, propertyID, integrationID string) ([]string, error)
 }
 
-// Spaces reads the listings of partners and stores what they bring.
+// Spaces reads the spaces of partners and stores them.
 type Spaces struct {
 	DB        *db.DB
 	Directory Directory
-	// Fetch calls getSpaces. Its error is a fault whose message is for staff. A call that is urgent is
-	// made although the partner's last calls failed.
+	// Fetch calls getSpaces. Its error is a fault with a message for staff. An urgent call is made even if
+	// the partner's last calls failed.
 	Fetch    func(ctx context.Context, e partner.Endpoint, signingSecrets []string, urgent bool) ([]space.Listed, error)
 	Mappings space.Mappings
-	// Replan plans the stays anew that a reading concerns, in its transaction.
+	// Replan recomputes the access of the reservations that a reading affects, in its transaction.
 	Replan func(tx *db.Tx, propertyID string, t space.Touched) error
 	Log    *slog.Logger
 	Clock  clock.Clock // nil: the system's
-	// Timeout bounds a reading as a whole; 0 means 30 s.
+	// Timeout is the time limit of a whole reading; 0 means 30 s.
 	Timeout time.Duration
 
 	mu      sync.Mutex
-	flights map[space.Source]*flight
-	closed  chan struct{} // made with flights, closed by Close
-	flying  sync.WaitGroup
+	running map[space.Source]*runningRead
+	closed  chan struct{} // created with running, closed by Close
+	group   sync.WaitGroup
 }
 
-// flight is one reading under way, for all who wait for it.
-type flight struct {
-	landed  chan struct{}
+// runningRead is one reading in progress, shared by all who wait for it.
+type runningRead struct {
+	done    chan struct{}
 	urgent  bool
 	outcome Outcome
 	err     error
 }
 
-// Outcome is what a reading of getSpaces came to.
+// Outcome is the result of a reading.
 type Outcome struct {
 	space.Recorded
-	// Failure is why the reading does not count, nil if it does: a fault with a message for staff, partnerError if the
-	// partner answered and partnerUnavailable if not.
+	// Failure is why the reading failed, or nil. It is a fault with a message for staff, and with the reason
+	// partnerError if the partner answered, otherwise partnerUnavailable.
 	Failure *fault.Fault
 }
 
 var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again").Retry(time.Second)
 
-// Read calls getSpaces of an integration and returns what the answer changed. Calls for the same integration at the same
-// time share one reading. A partner's failure is no error: see [Outcome]. Without a registered endpoint the error is
-// fault.EndpointNotFound. While the partner's calls are paused after failures, no call is made.
+// Read calls getSpaces of an integration and stores the answer. Concurrent calls for the same integration share one
+// reading. A failure of the partner is not an error: see [Outcome]. Without a registered endpoint the error is
+// fault.EndpointNotFound. While the partner's circuit breaker is open, no call is made.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
-	f, err := s.join(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
+	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {
 		return Outcome{}, err
 	}
 	return f.wait(ctx)
 }
 
-// ReadNow is Read for a person who waits for the answer: the call is made also while the partner's calls are paused.
+// ReadNow is like Read, but calls the partner even if its circuit breaker is open, because a person is waiting.
 func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	for {
-		f, err := s.join(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, true)
+		f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, true)
 		if err != nil {
 			return Outcome{}, err
 		}
-		if out, err := f.wait(ctx); err != nil || f.urgent || !notCalled(out.Failure) {
+		if out, err := f.wait(ctx); err != nil || f.urgent || !wasNotCalled(out.Failure) {
 			return out, err
 		}
 	}
 }
 
-// ReadAgain is Read for a caller who knows of a change that a reading under way may have missed: it begins when that one has ended.
+// ReadAgain is like Read, but waits for a reading in progress to end first, because it may have missed a recent change.
 func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	s.mu.Lock()
-	before := s.flights[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
+	before := s.running[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
 	s.mu.Unlock()
 	if before != nil {
 		if _, err := before.wait(ctx); ctx.Err() != nil {
@@ -100,17 +100,17 @@ func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string
 	return s.Read(ctx, propertyID, integrationID)
 }
 
-func (f *flight) wait(ctx context.Context) (Outcome, error) {
+func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-ctx.Done():
 		return Outcome{}, ctx.Err()
-	case <-f.landed:
+	case <-f.done:
 		return f.outcome, f.err
 	}
 }
 
-// join finds the reading under way or starts one.
-func (s *Spaces) join(ctx context.Context, source space.Source, urgent bool) (*flight, error) {
+// joinOrStart returns the reading in progress or starts one.
+func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -122,42 +122,42 @@ func (s *Spaces) join(ctx context.Context, source space.Source, urgent bool) (*f
 		return nil, errStopping
 	default:
 	}
-	if f, ok := s.flights[source]; ok {
+	if f, ok := s.running[source]; ok {
 		return f, nil
 	}
-	f := &flight{landed: make(chan struct{}), urgent: urgent}
-	s.flights[source] = f
-	s.flying.Go(func() {
-		f.outcome, f.err = s.fly(ctx, source, urgent)
+	f := &runningRead{done: make(chan struct{}), urgent: urgent}
+	s.running[source] = f
+	s.group.Go(func() {
+		f.outcome, f.err = s.runRead(ctx, source, urgent)
 		s.mu.Lock()
-		delete(s.flights, source)
+		delete(s.running, source)
 		s.mu.Unlock()
-		close(f.landed)
+		close(f.done)
 	})
 	return f, nil
 }
 
-// fly reads under a context of its own: others may wait when the first who asked has gone.
-func (s *Spaces) fly(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
+// runRead reads under its own context, because others may still wait after the first caller has gone.
+func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout())
 	defer cancel()
 	over := make(chan struct{})
 	defer close(over)
-	s.flying.Go(func() {
+	s.group.Go(func() {
 		select {
 		case <-s.closed:
 			cancel()
 		case <-over:
 		}
 	})
-	out, err := s.read(bounded, source.PropertyID, source.IntegrationID, urgent)
+	out, err := s.readOnce(bounded, source.PropertyID, source.IntegrationID, urgent)
 	if errors.Is(err, context.Canceled) || fault.Has(err, fault.CanceledReason) {
 		err = errStopping.With(err)
 	}
 	return out, err
 }
 
-// Close gives up the readings under way, which changes nothing, and waits for them to end.
+// Close cancels the readings in progress, which then change nothing, and waits for them.
 func (s *Spaces) Close() {
 	s.mu.Lock()
 	s.init()
@@ -167,12 +167,12 @@ func (s *Spaces) Close() {
 		close(s.closed)
 	}
 	s.mu.Unlock()
-	s.flying.Wait()
+	s.group.Wait()
 }
 
 func (s *Spaces) init() {
-	if s.flights == nil {
-		s.flights, s.closed = make(map[space.Source]*flight), make(chan struct{})
+	if s.running == nil {
+		s.running, s.closed = make(map[space.Source]*runningRead), make(chan struct{})
 	}
 }
 
@@ -190,7 +190,7 @@ func (s *Spaces) timeout() time.Duration {
 	return s.Timeout
 }
 
-func (s *Spaces) read(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
+func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(ctx, s.DB.Read(), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
 		return Outcome{}, err
@@ -203,22 +203,22 @@ func (s *Spaces) read(ctx context.Context, propertyID, integrationID string, urg
 	if errors.Is(err, context.Canceled) || fault.Has(err, fault.CanceledReason) {
 		return Outcome{}, err
 	}
-	failure := failureOf(err)
+	failure := failureForStaff(err)
 	if failure != nil {
 		s.Log.Warn("getSpaces failed", "property", propertyID, "integration", integrationID, "error", err)
 	}
-	if notCalled(failure) {
+	if wasNotCalled(failure) {
 		return Outcome{Failure: failure}, nil
 	}
-	out, err := s.record(ctx, propertyID, integrationID, listing, failure)
+	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("record a reading of getSpaces: %w", err)
 	}
 	return out, nil
 }
 
-// record stores what a call of getSpaces brought.
-func (s *Spaces) record(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault) (Outcome, error) {
+// storeResult stores the result of a call of getSpaces.
+func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault) (Outcome, error) {
 	reading, text := space.Reading{Spaces: listing}, ""
 	if failure != nil {
 		text = failure.Message
@@ -245,11 +245,11 @@ func (s *Spaces) record(ctx context.Context, propertyID, integrationID string, l
 	return out, err
 }
 
-// notCalled reports whether a failure is that of a call that was not made.
-func notCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
+// wasNotCalled reports whether the failed call was never made.
+func wasNotCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
-// failureOf makes the fault that staff read of a failed call, nil for none. Only a fault's own words are meant for them.
-func failureOf(err error) *fault.Fault {
+// failureForStaff returns the fault that staff see for a failed call, or nil. It uses the message only of faults.
+func failureForStaff(err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	switch {
 	case err == nil:

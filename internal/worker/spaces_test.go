@@ -129,7 +129,7 @@ func TestReadNowIsNotAnsweredByACallThatWasNotMade(t *testing.T) {
 		return nil, fault.New(fault.Unavailable, fault.PartnerUnavailable, "paused").Put(checkin.MetaNotCalled, "true")
 	}, Replan: func(*db.Tx, string, space.Touched) error { return nil }}
 	defer s.Close()
-	if _, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false); err != nil {
+	if _, err := s.joinOrStart(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false); err != nil {
 		t.Fatal(err)
 	}
 	<-entered
@@ -151,18 +151,18 @@ func TestReadSpacesTogether(t *testing.T) {
 	}}
 	defer s.Close()
 	impatient, leave := context.WithCancel(t.Context())
-	first, err := s.join(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false)
+	first, err := s.joinOrStart(impatient, space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-entered
-	second, err := s.join(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, true)
+	second, err := s.joinOrStart(t.Context(), space.Source{PropertyID: "prp_one", IntegrationID: "int_one"}, true)
 	if err != nil || second != first {
 		t.Fatalf("a second reading of the same began: %v", err)
 	}
 	leave() // whoever asked first goes away; the other still gets its answer
 	close(answer)
-	<-second.landed
+	<-second.done
 	if second.err != nil || calls != 1 {
 		t.Errorf("%d calls, %v", calls, second.err)
 	}
@@ -207,7 +207,7 @@ func TestFailureOf(t *testing.T) {
 		"deadline":      {context.DeadlineExceeded, "the partner did not answer in time"},
 	}
 	for name, tt := range tests {
-		if got := failureOf(tt.err).Message; got != tt.want {
+		if got := failureForStaff(tt.err).Message; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Sweep is something done again and again, that makes good whatever a lost wake-up left undone.
+// Sweep is periodic work. It also completes work whose wake-up was lost.
 type Sweep struct {
 	Name  string
-	Every time.Duration // give or take a tenth, so that processes do not march in step
+	Every time.Duration // interval, plus or minus a tenth so that processes do not run in step
 	Run   func(ctx context.Context) error
 }
 
-// sweep runs sweeps side by side until ctx ends. One that fails is logged and comes again.
-func sweep(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
+// runSweeps runs sweeps concurrently until ctx ends. It logs a failed sweep and runs it again after its interval.
+func runSweeps(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
 	var all sync.WaitGroup
 	for _, s := range sweeps {
 		all.Go(func() {
@@ -28,7 +28,7 @@ func sweep(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
 				if err := s.Run(ctx); err != nil && ctx.Err() == nil {
 					log.Error("sweep failed", "sweep", s.Name, "error", err)
 				}
-				if !pause(ctx, jitter(s.Every)) {
+				if !sleep(ctx, withJitter(s.Every)) {
 					return
 				}
 			}
@@ -37,20 +37,20 @@ func sweep(ctx context.Context, log *slog.Logger, sweeps []Sweep) {
 	all.Wait()
 }
 
-// jitter is d give or take a tenth.
-func jitter(d time.Duration) time.Duration {
+// withJitter returns d plus or minus a tenth.
+func withJitter(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5+1)
 }
 
-// batch bounds the rows that one transaction of a sweep changes.
-const batch = 500
+// sweepBatch bounds the rows that one transaction of a sweep changes.
+const sweepBatch = 500
 
-// ExpireIdempotencyKeys forgets the answers whose time is over, a bounded number at a time.
+// ExpireIdempotencyKeys deletes expired answers, a bounded number per transaction.
 func ExpireIdempotencyKeys(ctx context.Context, d *db.DB) error {
 	for {
 		n := 0
 		err := d.Write(ctx, func(tx *db.Tx) error {
-			ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(batch).IDs(tx.Context())
+			ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(sweepBatch).IDs(tx.Context())
 			if err != nil || len(ids) == 0 {
 				n = 0
 				return err
@@ -61,7 +61,7 @@ func ExpireIdempotencyKeys(ctx context.Context, d *db.DB) error {
 		if err != nil {
 			return fmt.Errorf("expire idempotency keys: %w", err)
 		}
-		if n < batch {
+		if n < sweepBatch {
 			return nil
 		}
 	}

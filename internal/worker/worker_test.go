@@ -192,11 +192,11 @@ func TestDispatcherWaitsWhenAllFails(t *testing.T) {
 	refused := errors.New("refused")
 	x := NewDispatcher(d, quiet, DispatcherOptions{MinBackoff: time.Hour, MaxBackoff: time.Hour},
 		Subscriber{Name: "no", Deliver: func(context.Context, []*ent.Event) error { return refused }})
-	x.blocked = make(map[string]block)
-	if err := x.drain(t.Context()); err == nil {
+	x.blocked = make(map[string]backoff)
+	if err := x.deliverAll(t.Context()); err == nil {
 		t.Error("drain ended well")
 	}
-	if wait := x.next(time.Now()); wait > 10*time.Second || wait < time.Second {
+	if wait := x.nextWait(time.Now()); wait > 10*time.Second || wait < time.Second {
 		t.Errorf("looks again after %v, want the sweep", wait)
 	}
 }
@@ -232,7 +232,7 @@ func TestSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var often, seldom int
-		go sweep(ctx, quiet, []Sweep{
+		go runSweeps(ctx, quiet, []Sweep{
 			{Name: "often", Every: time.Minute, Run: func(context.Context) error { often++; return errors.New("again") }},
 			{Name: "seldom", Every: time.Hour, Run: func(context.Context) error { seldom++; return nil }},
 		})
@@ -249,7 +249,7 @@ func TestSweeps(t *testing.T) {
 func TestExpireIdempotencyKeys(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		write(t, d, func(tx *db.Tx) error {
-			for i := range batch + 20 {
+			for i := range sweepBatch + 20 {
 				due := tx.Now().Add(-time.Second)
 				if i%100 == 0 {
 					due = tx.Now().Add(time.Hour)
