@@ -1,5 +1,4 @@
-// Package staff is about the people who run a property: its settings, their credentials, and
-// the notices that ask for their attention.
+// Package staff manages what the staff of a property work with: its settings, their tokens, and notices.
 package staff
 
 import (
@@ -15,31 +14,31 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Notice tells the staff of a property what needs a person.
+// Notice informs the staff of a property of something that a person must do.
 type Notice struct {
 	PropertyID string
-	Kind       string // camelCase, such as mappingMissing
-	Subject    string // the id it is about
-	Text       string // for people: what is wrong and what to do; no PIN, no token
-	// OnceKey names the condition. While it stands, which is until Settle, it is told once, as long as
-	// notices are kept, also when somebody has read it. It begins with an id of the property's own, since it is
-	// unique in the installation. Empty: each call tells anew.
+	Kind       string // in camelCase, such as mappingMissing
+	Subject    string // id of the object it is about
+	Text       string // what is wrong and what to do; never a PIN or a token
+	// OnceKey identifies the problem. Staff are notified once until Settle ends the problem, or until the notice is
+	// deleted because of its age. The key begins with an id of an object of the property, because it is unique in the
+	// installation. Empty: every call creates a notice.
 	OnceKey string
 }
 
-// maxText is how many bytes of text a notice keeps.
+// maxText bounds the bytes of a notice's text.
 const maxText = 1024
 
-// Notify tells the staff of a property something.
+// Notify creates a notice for the staff of a property.
 func Notify(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if n.OnceKey != "" {
-		if told, err := Notified(tx, n.OnceKey); err != nil || told {
+		if notified, err := Notified(tx, n.OnceKey); err != nil || notified {
 			return err
 		}
 	}
 	create := tx.Notice.Create().SetID(id.New(id.Notice)).SetPropertyID(n.PropertyID).SetKind(n.Kind).
-		SetSubject(n.Subject).SetText(cut(n.Text, maxText)).SetCreatedAt(tx.Now())
+		SetSubject(n.Subject).SetText(truncate(n.Text, maxText)).SetCreatedAt(tx.Now())
 	if n.OnceKey != "" {
 		create.SetOnceKey(n.OnceKey)
 	}
@@ -49,9 +48,9 @@ func Notify(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is Notify for a condition whose text changes while it stands: a notice that staff have already gets the new text.
+// Renew is like Notify, but updates the text of a notice that exists already: the text of the problem can change.
 func Renew(tx *db.Tx, n Notice) error {
-	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetText(cut(n.Text, maxText)).Save(tx.Context())
+	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetText(truncate(n.Text, maxText)).Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("renew a notice: %w", err)
 	}
@@ -61,16 +60,16 @@ func Renew(tx *db.Tx, n Notice) error {
 	return Notify(tx, n)
 }
 
-// Notified reports whether staff were notified of a condition that has not been settled since.
+// Notified reports whether staff were notified of a problem that is not settled.
 func Notified(tx *db.Tx, onceKey string) (bool, error) {
-	told, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
+	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
 		return false, fmt.Errorf("look for a notice: %w", err)
 	}
-	return told, nil
+	return found, nil
 }
 
-// Settle says that a condition no longer stands: should it come back, it is told again.
+// Settle ends a problem. If it occurs again, staff are notified again.
 func Settle(tx *db.Tx, onceKey string) error {
 	err := tx.Notice.Update().Where(notice.OnceKey(onceKey)).ClearOnceKey().Exec(tx.Context())
 	if err != nil {
@@ -79,8 +78,8 @@ func Settle(tx *db.Tx, onceKey string) error {
 	return nil
 }
 
-// ForgetNotices removes notices from before a moment, at most so many, and says how many. Also of
-// what still stands: that is told again when it next comes up.
+// ForgetNotices deletes notices created before a time, at most a given number, and returns how many. It also deletes
+// notices of open problems: staff are notified again when such a problem is next detected.
 func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).IDs(tx.Context())
 	if err != nil {
@@ -93,13 +92,13 @@ func ForgetNotices(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// Page says which part of a list is wanted: at most Size entries after the one with this id.
+// Page selects a part of a list: at most Size entries after the entry with the id After.
 type Page struct {
 	Size  int
 	After string
 }
 
-// Notices lists the notices of a property, newest first.
+// Notices returns the notices of a property, newest first.
 func Notices(ctx context.Context, c *ent.Client, propertyID string, unreadOnly bool, p Page) ([]*ent.Notice, error) {
 	q := c.Notice.Query().Where(notice.PropertyID(propertyID))
 	if unreadOnly {
@@ -111,13 +110,12 @@ func Notices(ctx context.Context, c *ent.Client, propertyID string, unreadOnly b
 	return q.Order(notice.ByID(sql.OrderDesc())).Limit(p.Size).All(ctx)
 }
 
-// Unread counts the notices of a property that nobody has read.
+// Unread returns the number of unread notices of a property.
 func Unread(ctx context.Context, c *ent.Client, propertyID string) (int, error) {
 	return c.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil()).Count(ctx)
 }
 
-// MarkRead marks notices of a property as read and says how many were not before; without
-// ids, all of them.
+// MarkRead marks notices of a property as read and returns how many were unread. Without ids it marks all.
 func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 	update := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil())
 	if len(ids) > 0 {
@@ -130,8 +128,8 @@ func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 	return n, nil
 }
 
-// cut shortens a text to at most n bytes without splitting a character.
-func cut(s string, n int) string {
+// truncate shortens a text to at most n bytes without splitting a character.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -15,15 +15,14 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// What an unpaid stay does to self check-in.
+// Effects of an unpaid reservation on self check-in.
 const (
 	OwingBlock     = "block"
 	OwingAllow     = "allow"
 	OwingThreshold = "threshold"
 )
 
-// Settings are the settings of a property to create or to change; nil leaves one as it is,
-// or at its default.
+// Settings are the settings of a property. Nil keeps a setting, or its default when the property is created.
 type Settings struct {
 	Name                *string
 	TimeZone            *string // IANA
@@ -35,16 +34,16 @@ type Settings struct {
 	GatesAlone          *bool
 	BackupCodes         *bool
 	OwingPolicy         *string
-	OwingThresholdMinor *int64 // minor units of whatever currency is owed
+	OwingThresholdMinor *int64 // in minor units of the currency that is owed
 }
 
-// maxThreshold is the largest owing threshold, in minor units.
+// maxThreshold is the maximum owing threshold, in minor units.
 const maxThreshold = 1_000_000_000
 
-var hhmm = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
+var timeOfDay = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// check names every wrong setting. Paths are those of the settings themselves.
-func (s Settings) check() []fault.Field {
+// problems returns every invalid setting. Paths are relative to the settings.
+func (s Settings) problems() []fault.Field {
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
@@ -55,11 +54,11 @@ func (s Settings) check() []fault.Field {
 	case s.Name != nil && len(*s.Name) > 255:
 		add("name", fault.OutOfRange, "must have 1 to 255 bytes")
 	}
-	if s.TimeZone != nil && !knownZone(*s.TimeZone) {
+	if s.TimeZone != nil && !isTimeZone(*s.TimeZone) {
 		add("timeZone", fault.WrongValue, "must be the IANA name of a time zone, such as Europe/Lisbon")
 	}
 	clockTime := func(path string, v *string) {
-		if v != nil && !hhmm.MatchString(*v) {
+		if v != nil && !timeOfDay.MatchString(*v) {
 			add(path, fault.BadFormat, "must be HH:MM, 00:00 to 23:59")
 		}
 	}
@@ -84,12 +83,12 @@ func (s Settings) check() []fault.Field {
 	return wrong
 }
 
-// Fit names everything that is wrong with the settings of a change.
-func (s Settings) Fit() error { return fault.Err(fault.Fields(s.check()...)) }
+// Fit returns all errors in the settings of a change.
+func (s Settings) Fit() error { return fault.Err(fault.Fields(s.problems()...)) }
 
-// Complete names everything that is wrong with the settings of a property to create.
+// Complete returns all errors in the settings of a new property.
 func (s Settings) Complete() error {
-	wrong := s.check()
+	wrong := s.problems()
 	if s.Name == nil {
 		wrong = append(wrong, fault.Field{Path: "name", Reason: fault.Required, Message: "is required"})
 	}
@@ -97,19 +96,18 @@ func (s Settings) Complete() error {
 		wrong = append(wrong, fault.Field{Path: "timeZone", Reason: fault.Required, Message: "is required"})
 	}
 	if s.OwingPolicy != nil && *s.OwingPolicy == OwingThreshold && s.OwingThresholdMinor == nil {
-		wrong = append(wrong, noThreshold())
+		wrong = append(wrong, missingThreshold())
 	}
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// noThreshold is wrong where the policy is threshold and nobody ever said which one.
-func noThreshold() fault.Field {
-	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required where owingPolicy is threshold"}
+// missingThreshold is the error if the policy is threshold and no threshold was ever set.
+func missingThreshold() fault.Field {
+	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required if owingPolicy is threshold"}
 }
 
-// knownZone reports whether a name is of the IANA database. "Local" is not: it would mean the
-// server's own zone.
-func knownZone(name string) bool {
+// isTimeZone reports whether a name is in the IANA database. It refuses "Local", which means the server's time zone.
+func isTimeZone(name string) bool {
 	if name == "" || name == "Local" {
 		return false
 	}
@@ -117,18 +115,17 @@ func knownZone(name string) bool {
 	return err == nil
 }
 
-// NewPropertyID draws the id of a property to create and makes its data key, which must be
-// there before the first change that seals something. Not within a transaction.
+// NewPropertyID generates the id of a property and creates its data key, which must exist before the first secret is
+// encrypted. It must not be called within a transaction.
 func NewPropertyID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	propertyID := id.New(id.Property)
 	if err := keys.EnsureKey(ctx, propertyID); err != nil {
-		return "", fmt.Errorf("make the key of a property: %w", err)
+		return "", fmt.Errorf("create the key of a property: %w", err)
 	}
 	return propertyID, nil
 }
 
-// CreateProperty makes a property under an id of [NewPropertyID]. It needs a name and a time
-// zone.
+// CreateProperty creates a property with an id from [NewPropertyID]. Name and time zone are required.
 func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Complete(); err != nil {
 		return nil, err
@@ -145,14 +142,13 @@ func CreateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 	return row, nil
 }
 
-// Days says whether the settings hold what completes a day to a moment.
+// Days reports whether the settings change how dates are converted to times.
 func (s Settings) Days() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
-// UpdateProperty changes settings of a property. Access that is issued does not follow by
-// itself: the caller replans the property's stays in the same transaction, and has their days
-// completed anew where [Settings.Days] says so.
+// UpdateProperty changes settings of a property. The caller must replan the property's reservations in the same
+// transaction, and recompute their dates if [Settings.Days] returns true.
 func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err
@@ -164,13 +160,13 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		Save(tx.Context())
 	if ent.IsNotFound(err) {
-		return nil, noProperty()
+		return nil, propertyNotFound()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("change a property: %w", err)
 	}
 	if s.OwingPolicy != nil && row.OwingPolicy == OwingThreshold && s.OwingThresholdMinor == nil && row.OwingThresholdMinor == 0 {
-		return nil, fault.Fields(noThreshold())
+		return nil, fault.Fields(missingThreshold())
 	}
 	return row, nil
 }
@@ -179,7 +175,7 @@ func UpdateProperty(tx *db.Tx, propertyID string, s Settings) (*ent.Property, er
 func Property(ctx context.Context, c *ent.Client, propertyID string) (*ent.Property, error) {
 	row, err := c.Property.Get(ctx, propertyID)
 	if ent.IsNotFound(err) {
-		return nil, noProperty()
+		return nil, propertyNotFound()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find a property: %w", err)
@@ -187,7 +183,7 @@ func Property(ctx context.Context, c *ent.Client, propertyID string) (*ent.Prope
 	return row, nil
 }
 
-// Properties lists the properties of the installation, oldest first.
+// Properties returns the properties of the installation, oldest first.
 func Properties(ctx context.Context, c *ent.Client, p Page) ([]*ent.Property, error) {
 	q := c.Property.Query()
 	if p.After != "" {
@@ -196,6 +192,6 @@ func Properties(ctx context.Context, c *ent.Client, p Page) ([]*ent.Property, er
 	return q.Order(property.ByID()).Limit(p.Size).All(ctx)
 }
 
-func noProperty() error {
+func propertyNotFound() error {
 	return fault.New(fault.NotFound, fault.PropertyNotFound, "no such property")
 }

@@ -150,7 +150,7 @@ func TestCutKeepsCharactersWhole(t *testing.T) {
 		n    int
 		want string
 	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"aé", 2, "a"}, {"日本", 4, "日"}, {"é", 1, ""}} {
-		if got := cut(c.s, c.n); got != c.want {
+		if got := truncate(c.s, c.n); got != c.want {
 			t.Errorf("cut(%q, %d) = %q, want %q", c.s, c.n, got, c.want)
 		}
 	}
