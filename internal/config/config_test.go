@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 		"open without TLS":   {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--listen-http"},
 		"open ops":           {func(c *Config) { c.Listen.Ops = "0.0.0.0:80" }, "--ops-token-file"},
 		"open ops in plain":  {func(c *Config) { c.Listen.Ops, c.OpsTokenFile = "0.0.0.0:80", "token" }, "--tls-cert"},
-		"half a certificate": {func(c *Config) { c.TLS.Cert = "a" }, "go together"},
+		"half a certificate": {func(c *Config) { c.TLS.Cert = "a" }, "must be used together"},
 		"no port":            {func(c *Config) { c.Listen.GRPC = "localhost" }, "HOST:PORT"},
 		"two kinds of TLS":   {func(c *Config) { c.TLS = TLS{Cert: "a", Key: "b", Domains: []string{"c"}} }, "--tls-domains"},
 		"no rate":            {func(c *Config) { c.Rate.Burst = 0 }, "--rate"},
