@@ -17,8 +17,6 @@ var acrossProperties = map[string]string{
 	"access.SettleCodes":           sweep,
 	"access.Settler.forget":        sweep,
 	"access.Settler.late":          sweep,
-	"api/idem.(*Memory).recall":    secret,
-	"api/idem.(*Memory).remember":  secret,
 	"event.Append":                 "the subject is an id, and only its numbers are read",
 	"event.Forget":                 sweep,
 	"lock.Clear":                   loaded,
@@ -65,7 +63,10 @@ var acrossProperties = map[string]string{
 	"staff/credential.List":        "the operator's tokens belong to no property",
 	"staff/credential.Revoke":      "the operator's tokens belong to no property",
 	"staff/credential.Sweep":       sweep,
-	"worker.(*Dispatcher).done":    sweep,
-	"worker.(*Dispatcher).page":    sweep,
 	"worker.ExpireIdempotencyKeys": sweep,
+
+	"api/idem.(*Memory).loadAnswer":      secret,
+	"api/idem.(*Memory).storeAnswer":     secret,
+	"worker.(*Dispatcher).loadPage":      sweep,
+	"worker.(*Dispatcher).markDelivered": sweep,
 }
