@@ -42,7 +42,7 @@ var (
 	ErrSignature = errors.New("no signature of the call matches a signing secret")
 )
 
-// Bound is what latchkey-signature covers besides the id and the time: the method, the
+// Bound returns what latchkey-signature covers in addition to the id and the time: the method, the
 // target and the body. webhook-signature covers the body alone, as Standard Webhooks says,
 // so a call captured by someone else could be sent again to another address. A partner who
 // wants to exclude that verifies latchkey-signature as well. Its signed content is

@@ -57,18 +57,18 @@ func TestStreamsPassTheChain(t *testing.T) {
 	}
 }
 
-// sizeLimitConn is a writer whose request has to be here, and whose answer has to be out, in time.
-type sizeLimitConn struct {
+// deadlineWriter is a response writer with read and write deadlines.
+type deadlineWriter struct {
 	*httptest.ResponseRecorder
 	in, out bool // lifted
 }
 
-func (b *sizeLimitConn) SetReadDeadline(at time.Time) error {
+func (b *deadlineWriter) SetReadDeadline(at time.Time) error {
 	b.in = at.IsZero()
 	return nil
 }
 
-func (b *sizeLimitConn) SetWriteDeadline(at time.Time) error {
+func (b *deadlineWriter) SetWriteDeadline(at time.Time) error {
 	b.out = at.IsZero()
 	return nil
 }
@@ -77,7 +77,7 @@ func (b *sizeLimitConn) SetWriteDeadline(at time.Time) error {
 func TestStreamsHaveAllTheTime(t *testing.T) {
 	srv := start(t, &service{})
 	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
-		w := &sizeLimitConn{ResponseRecorder: httptest.NewRecorder()}
+		w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
 		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(""))
 		r.Header.Set("Content-Type", "application/connect+proto")
 		r.Header.Set("Access-Token", "at")
