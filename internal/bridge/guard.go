@@ -130,7 +130,7 @@ func (g *guard) count(ctx context.Context, at time.Time) error {
 	if !g.owner.lock.Capabilities().KeypadPause {
 		return nil
 	}
-	if now := g.owner.bridge.clock.Now(); at.After(now) {
+	if now := g.owner.bridge.clock.Now(); at.IsZero() || at.After(now) {
 		at = now
 	}
 	strikes, d := g.rec.Strikes.Add(at)

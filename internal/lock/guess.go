@@ -32,8 +32,9 @@ type Budget struct {
 	Span time.Duration
 }
 
-// The budgets. Ten in ten minutes, all day at one keypad, are 1,440 of a million PINs of six digits: with ten codes on the
-// lock a day of it finds one with a chance of about one in seventy, and the site's budget tells of it within the hour.
+// The budgets of the alarm. What slows a guesser is the lockout of the lock or a pause of its keypad: docs/operations.md has the
+// figures. At a lock with neither the alarm is all there is. Ten tries in ten minutes are 1,440 a day below the lock's budget: with
+// ten codes of eight digits the chance is 2e-4, with six digits it is 2 %, and the site's budget raises the alarm within the hour.
 var (
 	LockBudget = Budget{Most: 10, Span: 10 * time.Minute}
 	SiteBudget = Budget{Most: 50, Span: time.Hour}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Lengths a property may choose from. Six digits resist a day's guessing at a door, four do not.
+// Lengths a property may choose from. Six digits are enough where the lock or its bridge slows guessing; elsewhere eight are.
 const (
 	Shortest = 6
 	Longest  = 8
