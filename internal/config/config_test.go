@@ -45,7 +45,7 @@ func TestDefaultsAreTheFlags(t *testing.T) {
 	}
 }
 
-func TestEveryFlagExplainsItself(t *testing.T) {
+func TestEveryFlagHasHelp(t *testing.T) {
 	var c Config
 	p, err := kong.New(&c, durations)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-func TestGraceIsForListenersThatOthersReach(t *testing.T) {
+func TestGraceIsZeroOnLoopback(t *testing.T) {
 	chosen := 7 * time.Second
 	for name, tt := range map[string]struct {
 		change func(*Config)

@@ -14,7 +14,7 @@ func number(i int) (key [sha256.Size]byte) {
 	return key
 }
 
-func TestCallersAreRememberedForASecond(t *testing.T) {
+func TestCallersAreCachedForASecond(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c := newCallerCache()
 	_, epoch, ok := c.lookup(number(1), now)
@@ -35,7 +35,7 @@ func TestCallersAreRememberedForASecond(t *testing.T) {
 	}
 }
 
-func TestALookupFromBeforeAChangeIsNotRemembered(t *testing.T) {
+func TestLookupFromBeforeAChangeIsNotCached(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	c := newCallerCache()
 	_, epoch, _ := c.lookup(number(1), now)

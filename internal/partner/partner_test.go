@@ -172,7 +172,7 @@ func TestRolledBackRotationKeepsTheOldToken(t *testing.T) {
 	})
 }
 
-func TestAnotherProcessLearnsWithinASecond(t *testing.T) {
+func TestRevocationReachesOtherProcessesWithinASecond(t *testing.T) {
 	each(t, func(x *fixture) {
 		elsewhere := New(x.d, x.r.keys, x.clock)
 		x.accepted("here", x.p1, Credentials{Bearer: x.access1})

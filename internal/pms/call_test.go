@@ -28,7 +28,7 @@ func sequence(calls *atomic.Int32, body string, statuses ...int) http.HandlerFun
 
 const goodAnswer = `{"owing":0,"roomReady":true,"data":[]}`
 
-func TestWhatIsTriedAgain(t *testing.T) {
+func TestRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		action, method string
 		statuses       []int
@@ -70,7 +70,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestABrokenConnectionIsTriedAgainOnlyWhereThatIsSafe(t *testing.T) {
+func TestBrokenConnectionIsRetriedOnlyIfSafe(t *testing.T) {
 	for action, want := range map[string]int32{GetSpaces: 3, GetCheckInStatus: 3, CheckIn: 1} {
 		var calls atomic.Int32
 		z := raw(t, func(conn net.Conn) {
@@ -83,7 +83,7 @@ func TestABrokenConnectionIsTriedAgainOnlyWhereThatIsSafe(t *testing.T) {
 	}
 }
 
-func TestAPartnerThatAsksForALongWaitIsNotTriedAgain(t *testing.T) {
+func TestLongRetryAfterIsNotRetried(t *testing.T) {
 	for value, want := range map[string]time.Duration{"120": 2 * time.Minute, "999999": time.Hour, "soon": 0, "-5": 0} {
 		z := newZoo(t, quick(), func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", value)
@@ -103,7 +103,7 @@ func TestAPartnerThatAsksForALongWaitIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-func TestThePartnersWordsAreKeptApartFromOurs(t *testing.T) {
+func TestErrorTextOmitsPartnersText(t *testing.T) {
 	body := `{"error":{"code":9,"reason":"guestUnknown","message":"No Jane Doe\nwith token ` + testToken + `"}}`
 	for _, status := range []int{200, 409, 500} {
 		z := newZoo(t, quick(), reply(status, body))
@@ -122,7 +122,7 @@ func TestThePartnersWordsAreKeptApartFromOurs(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsPassedIsDisclosed(t *testing.T) {
+func TestCheckInSendsOnlyTheDisclosure(t *testing.T) {
 	z := newZoo(t, quick(), reply(204, ""))
 	key := 0
 	send := func(d checkin.Disclosure) string {
@@ -149,7 +149,7 @@ func TestOnlyWhatIsPassedIsDisclosed(t *testing.T) {
 	}
 }
 
-func TestAnyAnswerOf2xxTakesTheCheckIn(t *testing.T) {
+func TestAny2xxCompletesTheCheckIn(t *testing.T) {
 	for status, bodies := range map[int][]string{
 		200: {"", "OK", "{}", "[]", `{"reservation":{}}`, "<html>", `{"error":null}`}, 201: {"{}"}, 202: {""}, 204: {""},
 	} {
@@ -162,7 +162,7 @@ func TestAnyAnswerOf2xxTakesTheCheckIn(t *testing.T) {
 	}
 }
 
-func TestCallsThatCannotBeMadeUp(t *testing.T) {
+func TestCallsThatCannotBePrepared(t *testing.T) {
 	z := newZoo(t, quick(), reply(200, goodAnswer))
 	for name, change := range map[string]func(t *Target){
 		"another action":   func(t *Target) { t.Action = GetCheckInStatus },
@@ -254,7 +254,7 @@ func TestProbe(t *testing.T) {
 }
 
 // TestACheckInThroughTheWire drives package checkin over real calls: the order of the two
-// endpoints, and that each asking asks anew.
+// endpoints, and that every check calls the partner again.
 func TestACheckInThroughTheWire(t *testing.T) {
 	var owing atomic.Int32
 	var order []string

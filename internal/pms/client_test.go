@@ -20,7 +20,7 @@ var testSecret = secretPrefix + base64.StdEncoding.EncodeToString([]byte("012345
 
 const testToken = "tok+secret/42=&?"
 
-// zoo is a partner's server, listed as allowed, whose handler each test chooses.
+// zoo is a partner's server on an allowed host, with a handler chosen by each test.
 type zoo struct {
 	*httptest.Server
 	client *Client

@@ -166,7 +166,7 @@ func TestErrorsInAnAnswer(t *testing.T) {
 	}
 }
 
-func TestQuotedTextIsBoundedAndHoldsNoToken(t *testing.T) {
+func TestSanitize(t *testing.T) {
 	for text, want := range map[string]string{
 		"Room  7\r\nis\x00 closed\u202e":               "Room 7 is closed",
 		"no such token tok+secret/42=&?":               "no such token [token]",

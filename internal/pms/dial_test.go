@@ -165,7 +165,7 @@ func TestRefusedURLsAreNeverDialled(t *testing.T) {
 	}
 }
 
-func TestNamesThatLeadAstrayAreNeverDialled(t *testing.T) {
+func TestNamesWithRefusedAddressesAreNeverDialled(t *testing.T) {
 	const public, public6 = "93.184.215.14", "2606:4700::1111"
 	n := &names{answers: map[string][][]string{
 		"private.example.com.":  {{"10.0.0.1"}},

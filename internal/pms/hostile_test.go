@@ -70,7 +70,7 @@ func (z *zoo) invoke(t *testing.T, target Target) error {
 	}
 }
 
-// silent checks that a text holds the token in no spelling, and no signing secret.
+// silent checks that a text contains neither the token, in any encoding, nor a signing secret.
 func (z *zoo) silent(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{testToken, url.QueryEscape(testToken), url.PathEscape(testToken), testSecret, strings.TrimPrefix(testSecret, secretPrefix)} {
@@ -195,7 +195,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestNoMoreOfABodyIsTakenThanTheLimit(t *testing.T) {
+func TestBodyIsReadUpToTheLimit(t *testing.T) {
 	var written atomic.Int64
 	for _, announced := range []bool{true, false} {
 		written.Store(0)
@@ -225,7 +225,7 @@ func TestNoMoreOfABodyIsTakenThanTheLimit(t *testing.T) {
 	}
 }
 
-// raw serves bytes of its own making on each connection.
+// raw starts a server that writes arbitrary bytes to each connection.
 func raw(t *testing.T, serve func(conn net.Conn)) *zoo {
 	t.Helper()
 	z := newZoo(t, quick(), hang)
@@ -304,7 +304,7 @@ func TestHostileBytes(t *testing.T) {
 	}
 }
 
-func TestNobodyAccepts(t *testing.T) {
+func TestConnectionIsNotAccepted(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestNobodyAccepts(t *testing.T) {
 	z.expect(t, CauseTimeout)
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestConnectionIsRefused(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -177,7 +177,7 @@ func TestALongWaitIsReportedAtOnce(t *testing.T) {
 	})
 }
 
-func TestACallerThatGoesAwayEndsTheCallAndHarmsNobody(t *testing.T) {
+func TestCanceledCallDoesNotAffectOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bubble(t, hang)
 		for range 10 {
@@ -194,7 +194,7 @@ func TestACallerThatGoesAwayEndsTheCallAndHarmsNobody(t *testing.T) {
 	})
 }
 
-func TestTheBreakerLeavesABadPartnerAloneButNotAWaitingGuest(t *testing.T) {
+func TestBreakerBlocksCallsExceptUrgentOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls int
 		sick := true
@@ -257,8 +257,8 @@ func TestTheBreakerLeavesABadPartnerAloneButNotAWaitingGuest(t *testing.T) {
 	})
 }
 
-// What an endpoint was is not held against what was registered in its place, nor against one registered once more.
-func TestTheBreakerIsFreshForWhatWasRegisteredAnew(t *testing.T) {
+// A changed endpoint, or one that is registered again, starts with a closed breaker.
+func TestBreakerResetsWhenTheEndpointChanges(t *testing.T) {
 	for name, mend := range map[string]func(t *Target){
 		"another address": func(t *Target) { t.URL += "v2" },
 		"another token":   func(t *Target) { t.Token = "another" },
@@ -333,7 +333,7 @@ func TestOneHangingIntegrationSlowsNoOther(t *testing.T) {
 	})
 }
 
-func TestIntegrationsRememberedAreBounded(t *testing.T) {
+func TestIntegrationStatesAreBounded(t *testing.T) {
 	made := 0
 	l := newIntegrationStates(2, func() *integrationState { made++; return &integrationState{transport: &http.Transport{}} })
 	a := l.acquire("a")
@@ -352,7 +352,7 @@ func TestIntegrationsRememberedAreBounded(t *testing.T) {
 	}
 }
 
-func TestAServerIsNotReadBeforeItWasAsked(t *testing.T) {
+func TestServerIsNotReadBeforeTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		defer there.Close()

@@ -114,7 +114,7 @@ func TestListedHosts(t *testing.T) {
 	}
 }
 
-func TestSettingsThatMeanNothingAreRefused(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	for _, entry := range []string{"", "http://pms.internal", "pms.internal:http", "pms.internal:0", "pms.internal:70000", "*.internal", "127.1", "fe80::1%eth0"} {
 		if _, err := NewRules(RulesOptions{Hosts: []string{entry}}); err == nil {
 			t.Errorf("host entry %q is taken", entry)
@@ -122,7 +122,7 @@ func TestSettingsThatMeanNothingAreRefused(t *testing.T) {
 	}
 }
 
-func TestEveryWrongThingOfAURLIsNamedAtOnce(t *testing.T) {
+func TestAllErrorsOfAURLAreListed(t *testing.T) {
 	rules, err := NewRules(RulesOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -243,7 +243,7 @@ func TestEveryCallVerifiesAtThePartner(t *testing.T) {
 	}
 }
 
-// FuzzVerify looks for an accepted call that was not signed so.
+// FuzzVerify searches for an accepted call that was not signed.
 func FuzzVerify(f *testing.F) {
 	good := signed(f, []string{testSecret}, "POST", "/a?b=1", "body", signedAt)
 	f.Add("req_1", good.Header.Get(HeaderTimestamp), good.Header.Get(HeaderSignature), good.Header.Get(HeaderBound), "POST", "/a?b=1", "body")

@@ -37,7 +37,7 @@ func hotel(t *testing.T, d *db.DB, name string) string {
 	return made
 }
 
-func TestNoticeIsToldOnceWhileItStands(t *testing.T) {
+func TestProblemIsNotifiedOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p, other := hotel(t, d, "A"), hotel(t, d, "B")
 		tell := func(text string) {
@@ -90,7 +90,7 @@ func TestNoticeIsToldOnceWhileItStands(t *testing.T) {
 	})
 }
 
-func TestOldNoticesAreForgotten(t *testing.T) {
+func TestOldNoticesAreDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
@@ -144,7 +144,7 @@ func TestNoticesPage(t *testing.T) {
 	})
 }
 
-func TestCutKeepsCharactersWhole(t *testing.T) {
+func TestTruncateKeepsCharactersWhole(t *testing.T) {
 	for _, c := range []struct {
 		s    string
 		n    int
@@ -218,8 +218,8 @@ func TestAuthenticate(t *testing.T) {
 	}, dbtest.Clock(now))
 }
 
-// What an operator's command does must lead to the operator, and nobody else may pass for one.
-func TestSessionIsTheOperators(t *testing.T) {
+// Changes by an operator's command are attributed to the operator, and other tokens cannot imitate such a session.
+func TestSessionIsAttributedToTheOperator(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		keys := testKeys(t, d)
 		p := hotel(t, d, "A")

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-func TestEventsHaveArrivalsLookedAtSoon(t *testing.T) {
+func TestEventsRescheduleArrivalChecks(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		later := time.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
 		hear := Arrivals{DB: d}.Subscriber().Deliver

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-func TestSweepsBack(t *testing.T) {
+func TestSweepsToCover(t *testing.T) {
 	var got []int
 	for sweep := range 17 {
 		got = append(got, sweepsToCover(sweep))
@@ -40,7 +40,7 @@ func TestSweepOfChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
 		at := time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
-		// change has a reservation stand where it stands at a minute, and before it nowhere else.
+		// change stores a change of a reservation at a minute.
 		change := func(reservationID string, minute int) {
 			write(t, d, func(tx *db.Tx) error {
 				now := at.Add(time.Duration(minute) * time.Minute)
@@ -107,7 +107,7 @@ func TestSweepOfChanges(t *testing.T) {
 	})
 }
 
-// More changes than one step looks at, all of one moment of a busy house.
+// There are more simultaneous changes than one step covers.
 func TestSweepOfManyChanges(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		write(t, d, func(tx *db.Tx) error { // of reservations that are not there

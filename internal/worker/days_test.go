@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/jobs"
 )
 
-// However many stays were given by days, all follow, and what is to be seen of their arrival is looked at again.
-func TestDaysFollowTheHours(t *testing.T) {
+// All reservations with dates only are recomputed, and their arrivals are checked again.
+func TestDatesAreRecomputed(t *testing.T) {
 	const stays = 2*daysBatch + 1
 	// A day that is over: the queue, which follows the machine's clock, does nothing before its time.
 	day := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/db/dbtest"
 )
 
-// holderURL makes this test program a process that acts under the lease on a database, instead of testing.
+// holderURL makes the test binary a process that works under the lease on a database, instead of running tests.
 const holderURL = "LATCHKEY_TEST_HOLDER"
 
 // holderConfig ends transactions that a hung holder left open before the lease expires, as the defaults do.
@@ -59,8 +59,8 @@ func actUnderLease(url string) {
 	panic(err)
 }
 
-// A holder that hangs keeps its connection. It loses the lease, and when it wakes up it changes nothing.
-func TestAHungHolderLosesTheLease(t *testing.T) {
+// A hung holder keeps its connection. It loses the lease, and changes nothing when it resumes.
+func TestHungHolderLosesTheLease(t *testing.T) {
 	url := dbtest.URL(t, "postgres")
 	d, err := db.Open(t.Context(), holderConfig(url))
 	if err != nil {

@@ -58,8 +58,8 @@ func waiting(t *testing.T, d *db.DB) (n int) {
 	return n
 }
 
-// What changes while a reading is under way is read by another.
-func TestReadingIsRepeatedWhenAskedMeanwhile(t *testing.T) {
+// A change during a reading causes another reading.
+func TestRequestDuringAReadingIsReadAgain(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
 		var under atomic.Int32
@@ -88,8 +88,8 @@ func TestReadingIsRepeatedWhenAskedMeanwhile(t *testing.T) {
 	})
 }
 
-// A partner whose reservations name unknown rooms all day is not asked all day.
-func TestReadingsKeepApart(t *testing.T) {
+// Many reservations with unknown rooms do not cause many readings.
+func TestMinimumIntervalOfReadings(t *testing.T) {
 	at := clock.At(time.Now())
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		house(t, d)
@@ -128,8 +128,8 @@ func TestNothingToRead(t *testing.T) {
 	})
 }
 
-// One partner that hangs keeps no other waiting.
-func TestReadingsGoOnBesideASlowPartner(t *testing.T) {
+// A partner that hangs does not delay the readings of others.
+func TestSlowPartnerDoesNotDelayOthers(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	write(t, d, func(tx *db.Tx) error {
@@ -198,8 +198,8 @@ func TestPeriodicReadings(t *testing.T) {
 	}, dbtest.Clock(at))
 }
 
-// A partner that does not have the signing secret yet answers 401. It is asked again, until it has answered well once.
-func TestAnEndpointThatAnswers401AtFirstIsAskedAgain(t *testing.T) {
+// A partner that has not stored the signing secret answers 401. The reading is retried until it succeeds once.
+func TestUnauthorizedEndpointIsRetried(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	refused := fault.New(fault.Precondition, fault.PartnerError, "HTTP 401").Put(checkin.MetaStatus, "401")
@@ -239,7 +239,7 @@ func TestAnEndpointThatAnswers401AtFirstIsAskedAgain(t *testing.T) {
 	}
 }
 
-// rowHealth is a registry that shows the health of its one endpoint as it is stored.
+// rowHealth is a registry that returns the stored health of its only endpoint.
 type rowHealth struct {
 	directory
 	d *db.DB
@@ -255,8 +255,8 @@ func (r rowHealth) Endpoint(ctx context.Context, c *ent.Client, propertyID, inte
 	return e, err
 }
 
-// The first reading waits some seconds, and is left out if somebody has asked for one meanwhile.
-func TestTheFirstReadingGivesThePartnerTime(t *testing.T) {
+// The first reading is delayed, and skipped if another reading has succeeded in the meantime.
+func TestFirstReadingIsDelayed(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	calls := 0

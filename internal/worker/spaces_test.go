@@ -54,7 +54,7 @@ func TestReadSpaces(t *testing.T) {
 		s := &Spaces{
 			DB: d, Directory: directory{}, Log: quiet,
 			Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, _ bool) ([]space.Listed, error) {
-				// Inside a transaction of ours this one would be refused, or wait for ever.
+				// Inside an open transaction, this one would be refused or block forever.
 				if err := d.Write(ctx, func(*db.Tx) error { return nil }); err != nil {
 					t.Errorf("called within a transaction: %v", err)
 				}
@@ -96,7 +96,7 @@ func TestReadSpaces(t *testing.T) {
 	})
 }
 
-// A suddenly empty listing is a failure of the partner, and says so.
+// A listing that is suddenly empty is reported as a failure of the partner.
 func TestAnEmptyListingIsAFailure(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
@@ -115,8 +115,8 @@ func TestAnEmptyListingIsAFailure(t *testing.T) {
 	}
 }
 
-// A person's reading is made although a reading under way found the partner's calls paused.
-func TestReadNowIsNotAnsweredByACallThatWasNotMade(t *testing.T) {
+// ReadNow calls the partner even if a concurrent reading found the breaker open.
+func TestReadNowCallsDespiteOpenBreaker(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	house(t, d)
 	entered, answer := make(chan struct{}), make(chan struct{})
@@ -160,7 +160,7 @@ func TestReadSpacesTogether(t *testing.T) {
 	if err != nil || second != first {
 		t.Fatalf("a second reading of the same began: %v", err)
 	}
-	leave() // whoever asked first goes away; the other still gets its answer
+	leave() // the first caller cancels; the other still gets its answer
 	close(answer)
 	<-second.done
 	if second.err != nil || calls != 1 {
@@ -195,7 +195,7 @@ func TestReadSpacesStops(t *testing.T) {
 	}
 }
 
-func TestFailureOf(t *testing.T) {
+func TestFailureForStaff(t *testing.T) {
 	tests := map[string]struct {
 		err  error
 		want string

@@ -51,7 +51,7 @@ func emit(t *testing.T, d *db.DB, subject string, n int) {
 	})
 }
 
-// sink is a subscriber that remembers, and fails while a subject is bad.
+// sink is a subscriber that records events, and fails for the bad subject.
 type sink struct {
 	mu   sync.Mutex
 	seen map[string][]int64
@@ -135,7 +135,7 @@ func TestDispatcherDeliversInOrder(t *testing.T) {
 	})
 }
 
-func TestDispatcherGoesOnAroundASubjectThatFails(t *testing.T) {
+func TestDispatcherSkipsAFailingSubject(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSink()
 		s.bad["rsv_a"] = true
@@ -158,8 +158,8 @@ func TestDispatcherGoesOnAroundASubjectThatFails(t *testing.T) {
 	})
 }
 
-// A lost wake-up is made good by the sweep, and what a dead dispatcher had delivered but not
-// marked comes again.
+// The sweep delivers events whose wake-up was lost, and events that a crashed dispatcher delivered
+// but did not mark are delivered again.
 func TestDispatcherAtLeastOnce(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := newSink()
@@ -172,7 +172,7 @@ func TestDispatcherAtLeastOnce(t *testing.T) {
 		}
 		stop := start(t, NewDispatcher(d, quiet, DispatcherOptions{Sweep: time.Millisecond}, s.subscriber()))
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 4 })
-		emit(t, d, "rsv_a", 1) // nobody wakes it
+		emit(t, d, "rsv_a", 1) // no wake-up
 		s.until(t, func(seen map[string][]int64) bool { return len(seen["rsv_a"]) == 5 })
 		stop()
 		if diff := cmp.Diff([]int64{1, 2, 1, 2, 3}, s.seen["rsv_a"]); diff != "" {
@@ -184,7 +184,7 @@ func TestDispatcherAtLeastOnce(t *testing.T) {
 	})
 }
 
-func TestDispatcherWaitsWhenAllFails(t *testing.T) {
+func TestDispatcherBacksOffWhenAllSubjectsFail(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	for i := range maxBlocked + 10 {
 		emit(t, d, fmt.Sprint("rsv_", i), 1)
@@ -201,8 +201,8 @@ func TestDispatcherWaitsWhenAllFails(t *testing.T) {
 	}
 }
 
-// The database goes away while a subject is blocked: once that subject's time has come there is always something to try.
-func TestDispatcherWaitsWhileTheDatabaseIsAway(t *testing.T) {
+// The database fails while a subject is in backoff: when the backoff ends, there is always something to retry.
+func TestDispatcherBacksOffWithoutDatabase(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
 	emit(t, d, "rsv_a", 1)
 	synctest.Test(t, func(t *testing.T) {
@@ -318,7 +318,7 @@ func TestPostgresLease(t *testing.T) {
 	if who := <-lost; who != first {
 		t.Errorf("%d lost what %d held", who, first)
 	}
-	<-held // whoever was quicker
+	<-held // the first holder
 	if free() {
 		t.Error("held again, and free for others")
 	}

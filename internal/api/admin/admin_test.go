@@ -90,7 +90,7 @@ func (o *office) property(name string) string {
 	}))(o.T).GetData().GetId()
 }
 
-func TestOnlyOperatorsAreAnswered(t *testing.T) {
+func TestOnlyOperatorsMayCall(t *testing.T) {
 	eachOffice(t, func(o *office) {
 		property := o.property("A")
 		strangers := map[string]context.Context{
@@ -166,7 +166,7 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-func TestCreatePropertyMakesNothingOfWrongSettings(t *testing.T) {
+func TestCreatePropertyRefusesWrongSettings(t *testing.T) {
 	eachOffice(t, func(o *office) {
 		zone := "Nowhere"
 		_, err := o.Property.CreateProperty(o.ctx, &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone}})

@@ -118,7 +118,7 @@ func TestDecodeSaysWhereBadJSONIs(t *testing.T) {
 	}
 }
 
-func TestDecodeTakesAnEmptyBodyAndAByteOrderMark(t *testing.T) {
+func TestDecodeAcceptsEmptyBodyAndByteOrderMark(t *testing.T) {
 	for _, text := range []string{"", " \n", "\ufeff", "\ufeff{\"pmsNumber\":\"1\"}"} {
 		r := &Report{}
 		Decode([]byte(text), (&partnerv1.Reservation{}).ProtoReflect(), r)
@@ -141,7 +141,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-func TestEntriesHaveMasksAndErrorsOfTheirOwn(t *testing.T) {
+func TestEntriesHaveTheirOwnMasksAndErrors(t *testing.T) {
 	r := &Report{}
 	got := &partnerv1.BatchUpsertReservationsRequest{}
 	Decode([]byte(`{"reservations": [{"pmsNumber":"1","owing":null} , 7,{"owing":"x","booker":{"lastName":"A\u0000"}},{}]}`), got.ProtoReflect(), r)
@@ -183,7 +183,7 @@ func TestEntriesHaveMasksAndErrorsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestSentCanAlwaysBeAnswered(t *testing.T) {
+func TestSentReplacesInvalidText(t *testing.T) {
 	r := &Report{}
 	Decode([]byte("{\"reservations\":[{\"pmsNumber\":\"\xff\",\"\xfe\":1,\"a\":\"\\ud800\",\"n\":1e999}]}"), (&partnerv1.BatchUpsertReservationsRequest{}).ProtoReflect(), r)
 	sent, ok := r.Sent("reservations[0]")
@@ -195,7 +195,7 @@ func TestSentCanAlwaysBeAnswered(t *testing.T) {
 	}
 }
 
-func TestAbsentReportFindsNothing(t *testing.T) {
+func TestNilReportIsEmpty(t *testing.T) {
 	r := From(context.Background())
 	if r != nil || r.Mask("") != nil || r.TypeErrors("") != nil || r.Len("x") != 0 {
 		t.Error("a call without a report has one")
@@ -234,7 +234,7 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 }
 
-func TestPlainInteger(t *testing.T) {
+func TestNormalizeInteger(t *testing.T) {
 	for in, want := range map[string]string{
 		"0": "0", "-0": "0", "1": "1", "1.0": "1", "1.50e1": "15", "12e2": "1200", "100": "100", "-7.00": "-7",
 		"0.0e99": "0", "1e-0": "1", "10e-1": "1", "9223372036854775807": "9223372036854775807",
@@ -297,7 +297,7 @@ func BenchmarkProtojson(b *testing.B) {
 	}
 }
 
-func TestDecodeTellsUnknownNames(t *testing.T) {
+func TestDecodeReportsUnknownNames(t *testing.T) {
 	for text, want := range map[string][]string{
 		`{"pmsNumber":"1"}`: nil,
 		`{"zzz":null,"booker":{"shoe":44,"lastName":"A"},"gatesPins":[{"gate":{"x":1}}]}`: {"zzz", "booker.shoe", "gatesPins[0].gate"},

@@ -25,7 +25,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// same checks that Append writes what protojson writes, blanks aside.
+// same checks that Append writes the same as protojson, except for spaces.
 func same(t rapid.TB, m proto.Message) {
 	t.Helper()
 	got, err := Append(nil, m.ProtoReflect())
@@ -140,7 +140,7 @@ func TestAppendWritesWhatProtojsonWrites(t *testing.T) {
 	})
 }
 
-// fill draws some fields of a message.
+// fill sets random fields of a message.
 func fill(t *rapid.T, m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()
 	for range rapid.IntRange(0, 12).Draw(t, "fields") {

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// mebibyte repeats an entry of a list as often as it fits into the largest body.
+// mebibyte repeats a list entry as often as it fits into the largest body.
 func mebibyte(before, entry, after string) []byte {
 	n := (1<<20 - len(before) - len(after)) / (len(entry) + 1)
 	return []byte(before + strings.Repeat(entry+",", n-1) + entry + after)
@@ -30,7 +30,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-func TestListsAreBoundedWhileTheyAreRead(t *testing.T) {
+func TestDecodeBoundsLists(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		raw  []byte
@@ -76,8 +76,8 @@ func TestListsInAQueryAreBounded(t *testing.T) {
 	}
 }
 
-// TestWhatWasSentIsShownInPart has a caller send a wrong entry that holds hundreds of thousands of values of no meaning.
-func TestWhatWasSentIsShownInPart(t *testing.T) {
+// TestSentIsBounded sends an invalid entry with hundreds of thousands of values.
+func TestSentIsBounded(t *testing.T) {
 	r := &Report{}
 	Decode(mebibyte(`{"reservations":[{"pmsNumber":7,"x":[`, `{}`, `]}]}`), (&partnerv1.BatchUpsertReservationsRequest{}).ProtoReflect(), r)
 	var values int

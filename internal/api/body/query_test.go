@@ -69,7 +69,7 @@ func TestQueryNamesEveryWrongValue(t *testing.T) {
 	}
 }
 
-func TestQueryRefusesWhatIsNoQuery(t *testing.T) {
+func TestQueryRefusesInvalidQuery(t *testing.T) {
 	for _, q := range []string{"a=%zz", "a=1;b=2"} {
 		r := &Report{}
 		Query(q, (&partnerv1.ListSpacesRequest{}).ProtoReflect(), nil, r)
@@ -79,7 +79,7 @@ func TestQueryRefusesWhatIsNoQuery(t *testing.T) {
 	}
 }
 
-func TestQueryLeavesThePathAlone(t *testing.T) {
+func TestQueryCannotSetPathFields(t *testing.T) {
 	msg := &partnerv1.GetReservationRequest{Id: "rsv_1"}
 	r := &Report{}
 	Query("id=rsv_2&extend=pin", msg.ProtoReflect(), func(fd protoreflect.FieldDescriptor) bool { return fd.Name() == "id" }, r)

@@ -21,8 +21,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// TestUnknownMethodsCostLittle has a stranger make up long names without end.
-func TestUnknownMethodsCostLittle(t *testing.T) {
+// TestUnknownMethodNamesAreBounded calls methods with very long unknown names.
+func TestUnknownMethodNamesAreBounded(t *testing.T) {
 	var log bytes.Buffer
 	c, err := chain.New(chain.Config{
 		Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
@@ -37,13 +37,13 @@ func TestUnknownMethodsCostLittle(t *testing.T) {
 	}
 	long := "/" + strings.Repeat("é", 2000)
 	err = call(long)
-	if code, _, _, _ := told(err); code != codes.Unimplemented || len(err.Error()) > 400 || !strings.Contains(err.Error(), long[:100]) {
+	if code, _, _, _ := statusParts(err); code != codes.Unimplemented || len(err.Error()) > 400 || !strings.Contains(err.Error(), long[:100]) {
 		t.Errorf("a long name: %d bytes, %.500v", len(err.Error()), err)
 	}
-	if code, _, _, _ := told(call("/short.Service/Nothing")); code != codes.Unimplemented {
+	if code, _, _, _ := statusParts(call("/short.Service/Nothing")); code != codes.Unimplemented {
 		t.Errorf("a short one: %v", code)
 	}
-	if code, reason, _, _ := told(call("/short.Service/Nothing")); code != codes.ResourceExhausted || reason != "rateLimited" {
+	if code, reason, _, _ := statusParts(call("/short.Service/Nothing")); code != codes.ResourceExhausted || reason != "rateLimited" {
 		t.Errorf("one too many: %v %v", code, reason)
 	}
 	if lines := log.String(); strings.Count(lines, "msg=call") != 3 || len(lines) > 1500 {
@@ -51,9 +51,9 @@ func TestUnknownMethodsCostLittle(t *testing.T) {
 	}
 }
 
-// TestDeadTokensLeaveTheirNeighboursServed has a script behind a hotel's address use up what refused calls have: the guests
-// there, whose calls need no credential, are counted apart.
-func TestDeadTokensLeaveTheirNeighboursServed(t *testing.T) {
+// TestRefusedCallsDoNotUseUpTheLimitOfOthers exhausts the limit for refused calls of one address. Guests at the same
+// address, whose calls need no credential, have a separate limit.
+func TestRefusedCallsDoNotUseUpTheLimitOfOthers(t *testing.T) {
 	c, err := chain.New(chain.Config{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
@@ -73,7 +73,7 @@ func TestDeadTokensLeaveTheirNeighboursServed(t *testing.T) {
 		_, err := c.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(context.Context, any) (any, error) {
 			return &guestv1.GreetResponse{}, nil
 		})
-		code, _, _, _ := told(err)
+		code, _, _, _ := statusParts(err)
 		return code
 	}
 	const read, nothing, greet = partnerv1.ReservationService_GetReservation_FullMethodName, "/no.Service/Nothing", guestv1.SmartKeyService_Greet_FullMethodName
@@ -95,7 +95,7 @@ func TestDeadTokensLeaveTheirNeighboursServed(t *testing.T) {
 	}
 }
 
-// TestGuessesAreCountedByAddress has one address try credentials; those who have theirs, there and elsewhere, are served.
+// TestGuessesAreCountedByAddress tries invalid credentials from one address. Callers with valid ones are still served.
 func TestGuessesAreCountedByAddress(t *testing.T) {
 	c, err := chain.New(chain.Config{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
@@ -110,7 +110,7 @@ func TestGuessesAreCountedByAddress(t *testing.T) {
 		ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("access-token", token))
 		_, err := c.Unary(ctx, &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: partnerv1.ReservationService_GetReservation_FullMethodName},
 			func(context.Context, any) (any, error) { return &partnerv1.GetReservationResponse{}, nil })
-		code, reason, _, _ := told(err)
+		code, reason, _, _ := statusParts(err)
 		return code, reason
 	}
 	for _, step := range []struct {
@@ -151,13 +151,13 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	for _, bad := range [][]string{{""}, {"with space"}, {"ctl\x01"}, {"ü"}, {strings.Repeat("x", 256)}, {"one", "two"}} {
 		_, err := call(bad...)
-		if _, reason, fields, _ := told(err); reason != "invalidFields" || len(fields) != 1 || !strings.HasPrefix(fields[0], "Idempotency-Key") {
+		if _, reason, fields, _ := statusParts(err); reason != "invalidFields" || len(fields) != 1 || !strings.HasPrefix(fields[0], "Idempotency-Key") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
 }
 
-// The cause of a fault is for our log, and for nobody else.
+// The cause of a fault is logged and never sent to the caller.
 func TestCausesAreLogged(t *testing.T) {
 	for kind, want := range map[fault.Kind]bool{fault.Unavailable: true, fault.Aborted: true, fault.Deadline: true, fault.Internal: true, fault.Invalid: false, fault.NotFound: false} {
 		var log bytes.Buffer
@@ -167,7 +167,7 @@ func TestCausesAreLogged(t *testing.T) {
 		})
 		_, err := partnerv1.NewReservationServiceClient(conn).UpsertReservation(authorized(t), &partnerv1.UpsertReservationRequest{})
 		if err == nil || strings.Contains(err.Error(), "fire") {
-			t.Errorf("%v: the caller is told %v", kind, err)
+			t.Errorf("%v: the caller is statusParts %v", kind, err)
 		}
 		if got := strings.Contains(log.String(), "disk on fire"); got != want {
 			t.Errorf("%v: logged %q", kind, log.String())

@@ -29,7 +29,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestViolationsAreBounded has requests break so many rules that to write each down would take hundreds of megabytes.
+// TestViolationsAreBounded sends requests with so many violations that listing all would take hundreds of megabytes.
 func TestViolationsAreBounded(t *testing.T) {
 	c, err := chain.New(chain.Config{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Own: map[string]string{partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations"},
@@ -80,7 +80,7 @@ func TestViolationsAreBounded(t *testing.T) {
 		}
 		_ = call() // rules are compiled once
 		used := allocated(func() { err = call() })
-		code, _, fields, _ := told(err)
+		code, _, fields, _ := statusParts(err)
 		if code != codes.InvalidArgument || len(fields) != step.fields || !strings.HasPrefix(fields[0], step.first) {
 			t.Errorf("%s: %v, %d fields: %.300q", step.name, code, len(fields), fields)
 		}

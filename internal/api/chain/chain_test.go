@@ -135,8 +135,8 @@ func authorized(t *testing.T) context.Context {
 	return metadata.AppendToOutgoingContext(t.Context(), "access-token", "at")
 }
 
-// told takes a status apart: code, reason, wrong fields, request id.
-func told(err error) (code codes.Code, reason string, fields []string, id string) {
+// statusParts returns the code, reason, invalid fields and request id of a status.
+func statusParts(err error) (code codes.Code, reason string, fields []string, id string) {
 	st := status.Convert(err)
 	for _, d := range st.Details() {
 		switch d := d.(type) {
@@ -189,13 +189,13 @@ func TestGRPCErrorsHaveDetails(t *testing.T) {
 	conn, registry := start(t, s, nil)
 	client := partnerv1.NewReservationServiceClient(conn)
 	_, err := client.UpsertReservation(t.Context(), &partnerv1.UpsertReservationRequest{})
-	if code, reason, _, id := told(err); code != codes.Unauthenticated || reason != "invalidCredentials" || id == "" {
+	if code, reason, _, id := statusParts(err); code != codes.Unauthenticated || reason != "invalidCredentials" || id == "" {
 		t.Errorf("no credential: %v", err)
 	}
 	var header metadata.MD
 	long, count := strings.Repeat("x", 300), int32(-1)
 	_, err = client.UpsertReservation(authorized(t), &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: long, AdultCount: &count, SourceName: new("a\x00b")}}, grpc.Header(&header))
-	code, reason, fields, id := told(err)
+	code, reason, fields, id := statusParts(err)
 	if code != codes.InvalidArgument || reason != "invalidFields" || !slices.Equal(header["x-request-id"], []string{id}) {
 		t.Errorf("%v %s %s, header %v", code, reason, id, header)
 	}
@@ -203,7 +203,7 @@ func TestGRPCErrorsHaveDetails(t *testing.T) {
 		t.Error(diff)
 	}
 	_, err = client.GetReservation(authorized(t), &partnerv1.GetReservationRequest{Extend: []string{"pin", "everything"}})
-	if _, _, fields, _ := told(err); !slices.Equal(fields, []string{"id required", "extend[1] wrongValue"}) {
+	if _, _, fields, _ := statusParts(err); !slices.Equal(fields, []string{"id required", "extend[1] wrongValue"}) {
 		t.Errorf("fields %v", fields)
 	}
 	if n := rows(t, registry, "latchkey_rpc_calls_total"); n != 3 {
@@ -222,19 +222,19 @@ func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
 
 var _ encoding.CodecV2 = raw{}
 
-func TestWhatIsNoMessageIsTheCallersFault(t *testing.T) {
+func TestInvalidMessageIsInvalidArgument(t *testing.T) {
 	conn, _ := start(t, &service{}, nil)
 	send := func(ctx context.Context, b string) error {
 		return conn.Invoke(ctx, upsert, []byte(b), new([]byte), grpc.ForceCodecV2(raw{}))
 	}
-	if code, _, _, _ := told(send(t.Context(), "\xff\xff\xff")); code != codes.Unauthenticated {
+	if code, _, _, _ := statusParts(send(t.Context(), "\xff\xff\xff")); code != codes.Unauthenticated {
 		t.Errorf("garbage of a stranger: %v", code)
 	}
-	if code, reason, _, _ := told(send(authorized(t), "\xff\xff\xff")); code != codes.InvalidArgument || reason != "invalidFields" {
+	if code, reason, _, _ := statusParts(send(authorized(t), "\xff\xff\xff")); code != codes.InvalidArgument || reason != "invalidFields" {
 		t.Errorf("garbage: %v %v", code, reason)
 	}
 	// reservation (1) { pms_meta (4) { companion_ids (5): "a", "\xfe" } pms_number (5): "\xff" }
-	code, _, fields, _ := told(send(authorized(t), "\x0a\x0b\x22\x06\x2a\x01a\x2a\x01\xfe\x2a\x01\xff"))
+	code, _, fields, _ := statusParts(send(authorized(t), "\x0a\x0b\x22\x06\x2a\x01a\x2a\x01\xfe\x2a\x01\xff"))
 	if code != codes.InvalidArgument || !slices.Equal(fields, []string{"reservation.pmsMeta.companionIds[1] notPrintable", "reservation.pmsNumber notPrintable"}) {
 		t.Errorf("broken text: %v %v", code, fields)
 	}
@@ -257,7 +257,7 @@ func TestTooLargeMessagesAreExhausted(t *testing.T) {
 		{"large", authorized(t), chain.MaxRequestBytes - 100, codes.InvalidArgument, "invalidFields"},
 	} {
 		_, err := client.UpsertReservation(c.ctx, &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsNumber: strings.Repeat("x", c.size)}})
-		if code, reason, _, _ := told(err); code != c.code || reason != c.reason {
+		if code, reason, _, _ := statusParts(err); code != c.code || reason != c.reason {
 			t.Errorf("%s: %.200s", c.name, err)
 		}
 	}
@@ -267,7 +267,7 @@ func TestUnknownMethodsAreUnimplemented(t *testing.T) {
 	conn, registry := start(t, &service{}, nil)
 	for _, method := range []string{"/latchkey.partner.v1.ReservationService/Nothing", "/latchkey.nothing.v1.NothingService/Nothing", "/grpc.health.v1.Health/Nothing", "/latchkey.partner.v1.ReservationService/\xff"} {
 		err := conn.Invoke(authorized(t), method, &partnerv1.GetReservationRequest{}, &partnerv1.GetReservationResponse{})
-		if code, reason, _, id := told(err); code != codes.Unimplemented || reason != "unimplemented" || id == "" {
+		if code, reason, _, id := statusParts(err); code != codes.Unimplemented || reason != "unimplemented" || id == "" {
 			t.Errorf("%q: %v", method, err)
 		}
 	}
@@ -301,7 +301,7 @@ func TestHandlersSeeTheCallAndNoCredential(t *testing.T) {
 	}
 }
 
-func TestForeignErrors(t *testing.T) {
+func TestFaultFromGRPC(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want codes.Code
@@ -340,15 +340,15 @@ func TestStreams(t *testing.T) {
 		t.Errorf("%v, header %v, %v", resp, md, err)
 	}
 	_, _, err = open(t.Context(), &lockv1.ConnectRequest{Epoch: 7})
-	if code, reason, _, _ := told(err); code != codes.Unauthenticated || reason != "invalidCredentials" {
+	if code, reason, _, _ := statusParts(err); code != codes.Unauthenticated || reason != "invalidCredentials" {
 		t.Errorf("no credential: %v", err)
 	}
 	_, _, err = open(authorized(t), &lockv1.ConnectRequest{Epoch: 13})
-	if code, _, _, id := told(err); code != codes.Internal || id == "" || strings.Contains(err.Error(), "secret") {
+	if code, _, _, id := statusParts(err); code != codes.Internal || id == "" || strings.Contains(err.Error(), "secret") {
 		t.Errorf("panic: %v", err)
 	}
 	_, _, err = open(authorized(t), &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{Software: strings.Repeat("x", 5000) + "\x00"}}})
-	if code, reason, fields, _ := told(err); code != codes.InvalidArgument || reason != "invalidFields" || len(fields) == 0 {
+	if code, reason, fields, _ := statusParts(err); code != codes.InvalidArgument || reason != "invalidFields" || len(fields) == 0 {
 		t.Errorf("broken rule: %v %v", err, fields)
 	}
 	if n := panics(t, registry); n["/latchkey.lock.v1.BridgeService/Connect"] != 1 || n[upsert] != 0 || len(n) < 3 {
@@ -366,17 +366,17 @@ func TestPublicAndAnonymousNeedNoCredential(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = lockv1.NewEnrolmentServiceClient(conn).Enroll(t.Context(), &lockv1.EnrollRequest{})
-	if _, _, fields, _ := told(err); !slices.Equal(fields, []string{"joinCode required", "certificateRequest tooShort", "hpkePublicKey badFormat"}) {
+	if _, _, fields, _ := statusParts(err); !slices.Equal(fields, []string{"joinCode required", "certificateRequest tooShort", "hpkePublicKey badFormat"}) {
 		t.Errorf("anonymous calls are validated: %v", fields)
 	}
 }
 
-// Of a public service the handler is a library's, whose honest codes stay; its words do not.
-func TestLibrariesMaySayWhatIsNotThere(t *testing.T) {
+// The handlers of public services come from a library. The chain keeps their status codes, but not their messages.
+func TestStatusCodesOfPublicServices(t *testing.T) {
 	var log strings.Builder
 	conn, _ := start(t, &service{}, func(c *chain.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	_, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nope"})
-	if code, reason, _, id := told(err); code != codes.NotFound || reason != "notFound" || id == "" || strings.Contains(err.Error(), "unknown service") {
+	if code, reason, _, id := statusParts(err); code != codes.NotFound || reason != "notFound" || id == "" || strings.Contains(err.Error(), "unknown service") {
 		t.Errorf("%v", err)
 	}
 	if log.Len() > 0 {

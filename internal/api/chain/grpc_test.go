@@ -17,12 +17,12 @@ import (
 	"latchkey.dev/internal/api/chain"
 )
 
-// unfinished opens a unary call as a client that sends its headers and no message.
+// unfinished opens a unary call that sends headers but no message.
 func unfinished(ctx context.Context, conn *grpc.ClientConn, method string) (grpc.ClientStream, error) {
 	return conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true}, method)
 }
 
-func TestAMessageThatDoesNotArriveEndsItsCall(t *testing.T) {
+func TestMessageArrivalTimesOut(t *testing.T) {
 	conn, registry := start(t, &service{}, func(c *chain.Config) { c.Arrival = 100 * time.Millisecond })
 	for _, ctx := range []context.Context{authorized(t), t.Context()} {
 		st, err := unfinished(ctx, conn, upsert)
@@ -61,8 +61,8 @@ func TestAMessageThatDoesNotArriveEndsItsCall(t *testing.T) {
 	}
 }
 
-// The time that a message has to arrive is not the time that its call has.
-func TestACallOutlivesTheTimeOfItsMessage(t *testing.T) {
+// The time limit for the message's arrival does not limit the call.
+func TestArrivalLimitDoesNotLimitTheCall(t *testing.T) {
 	var left time.Duration
 	s := &service{seen: func(ctx context.Context) {
 		at, _ := ctx.Deadline()
@@ -85,7 +85,7 @@ func TestACallOutlivesTheTimeOfItsMessage(t *testing.T) {
 	}
 }
 
-// TestUnfinishedCallsOfAnAddressAreBounded has one address begin calls that need no credential, and finish none.
+// TestUnfinishedCallsOfAnAddressAreBounded starts calls without a credential from one address and finishes none.
 func TestUnfinishedCallsOfAnAddressAreBounded(t *testing.T) {
 	conn, _ := start(t, &service{}, func(c *chain.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -103,7 +103,7 @@ func TestUnfinishedCallsOfAnAddressAreBounded(t *testing.T) {
 		go func() { answered <- st.RecvMsg(&lockv1.EnrollResponse{}) }()
 	}
 	for range begun - most {
-		if code, reason, _, id := told(<-answered); code != codes.ResourceExhausted || reason != "rateLimited" || id == "" {
+		if code, reason, _, id := statusParts(<-answered); code != codes.ResourceExhausted || reason != "rateLimited" || id == "" {
 			t.Errorf("%v %s", code, reason)
 		}
 	}
@@ -116,8 +116,8 @@ func TestUnfinishedCallsOfAnAddressAreBounded(t *testing.T) {
 	}
 }
 
-// TestACallIsJudgedOnce counts how often a call over gRPC is authenticated.
-func TestACallIsJudgedOnce(t *testing.T) {
+// TestCallIsAuthenticatedOnce counts the authentications of a gRPC call.
+func TestCallIsAuthenticatedOnce(t *testing.T) {
 	judged := 0
 	conn, _ := start(t, &service{}, func(c *chain.Config) {
 		inner := c.Authenticators["latchkey.partner.v1"]

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-func TestARefusalSaysWhatWasSentAndWhatIsExpected(t *testing.T) {
+func TestCredentialHint(t *testing.T) {
 	client, access, staff := keyring.NewToken(keyring.ClientToken), keyring.NewToken(keyring.AccessToken), keyring.NewToken(keyring.StaffToken)
 	refused, _ := fault.Of(credential.Refused())
 	for name, c := range map[string]struct {

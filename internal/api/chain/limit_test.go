@@ -43,7 +43,7 @@ func TestLimiterAllowsTheBurstAndThenTheRate(t *testing.T) {
 	}
 }
 
-func TestLimiterForgetsWithinItsBound(t *testing.T) {
+func TestLimiterEvictsSubjects(t *testing.T) {
 	l := newLimiter("calls", 60, 1)
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for i := range maxSubjects + 1000 {

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// TestLargeRequestsShareTheirRoom has as many large requests come as the process decodes at once, and then some.
-func TestLargeRequestsShareTheirRoom(t *testing.T) {
+// TestLargeRequestsShareMemory sends more large requests than the process decodes at the same time.
+func TestLargeRequestsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &Chain{decodeMemory: semaphore.NewWeighted(decodeMemoryBytes)}
 		var held []*Call

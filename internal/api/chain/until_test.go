@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 )
 
-// What a call waits for before its handler runs is taken from the time that its act has, and so is what its caller will not wait.
+// Until includes the time that a call waits before its handler runs, and respects the caller's deadline.
 func TestUntilCountsFromTheCallsArrival(t *testing.T) {
 	const most = 20 * time.Second
 	var authenticated, until time.Time

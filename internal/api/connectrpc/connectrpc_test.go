@@ -248,7 +248,7 @@ func TestBadBodies(t *testing.T) {
 	}
 }
 
-func TestASlowSenderIsToldSo(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	quick := start(t, &service{})
 	srv := httptest.NewUnstartedServer(quick.Config.Handler)
 	srv.Config.Protocols, srv.Config.ReadTimeout = connectrpc.Protocols(), 300*time.Millisecond
@@ -295,7 +295,7 @@ func TestASlowSenderIsToldSo(t *testing.T) {
 	}
 }
 
-func TestAGRPCClientOfGRPCGoIsServedToo(t *testing.T) {
+func TestGRPCGoClient(t *testing.T) {
 	srv := start(t, &service{})
 	conn, err := grpc.NewClient(strings.TrimPrefix(srv.URL, "http://"), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -32,7 +32,7 @@ func TestUnknownMethodsAreUnimplemented(t *testing.T) {
 	}
 }
 
-func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
+func TestUnknownMethodErrorFormats(t *testing.T) {
 	srv := start(t, &service{})
 	for _, c := range []struct{ verb, kind string }{{http.MethodPost, "application/json"}, {http.MethodPost, "application/proto"}, {http.MethodPost, "text/plain"}, {http.MethodGet, ""}, {http.MethodDelete, ""}} {
 		req, err := http.NewRequestWithContext(t.Context(), c.verb, srv.URL+"/latchkey.partner.v1.ReservationService/Nothing", strings.NewReader("{}"))
@@ -60,8 +60,8 @@ func TestUnknownMethodsAreToldInConnectsWords(t *testing.T) {
 	}
 }
 
-// What is refused before there is a call has a reason and the id of its request, and one alone.
-func TestRefusedRequestsAreToldWhy(t *testing.T) {
+// A request that is refused before it becomes a call has one reason and one request id.
+func TestRefusedRequestsHaveAReason(t *testing.T) {
 	srv := start(t, &service{})
 	for _, c := range []struct {
 		method, contentType string
@@ -96,8 +96,8 @@ func TestRefusedRequestsAreToldWhy(t *testing.T) {
 	}
 }
 
-// Messages that are not taken in are refused as those that are: with a reason, and to strangers as strangers.
-func TestWhatIsFarTooLargeIsToldSo(t *testing.T) {
+// Messages that are too large to read are refused with a reason, and callers without credentials as such.
+func TestTooLargeMessagesHaveAReason(t *testing.T) {
 	srv := start(t, &service{})
 	noise := make([]byte, 5<<20)
 	if _, err := rand.Read(noise); err != nil {
@@ -119,7 +119,7 @@ func TestWhatIsFarTooLargeIsToldSo(t *testing.T) {
 	}
 }
 
-func TestWhatConnectWouldRefuseHasAReason(t *testing.T) {
+func TestInvalidHeadersHaveAReason(t *testing.T) {
 	srv := start(t, &service{})
 	for _, c := range []struct {
 		header, value, code, reason string
@@ -146,7 +146,7 @@ func TestWhatConnectWouldRefuseHasAReason(t *testing.T) {
 	}
 }
 
-// answered is the code and the reason of an answer, empty for a good one.
+// answered returns the code and the reason of an answer, empty for a success.
 func answered(t *testing.T, client *http.Client, r *http.Request) (code, reason string, res *http.Response) {
 	t.Helper()
 	res, err := client.Do(r)

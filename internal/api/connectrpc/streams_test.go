@@ -73,8 +73,8 @@ func (b *deadlineWriter) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// A stream outlives what the server gives a request and an answer; a unary call does not.
-func TestStreamsHaveAllTheTime(t *testing.T) {
+// The server's read and write timeouts apply to unary calls, not to streams.
+func TestStreamsHaveNoTimeouts(t *testing.T) {
 	srv := start(t, &service{})
 	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
 		w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}

@@ -34,8 +34,8 @@ const (
 
 var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// desk answers calls; each effect is a row.
-type desk struct {
+// service handles calls; each effect is a row.
+type service struct {
 	t       *testing.T
 	db      *db.DB
 	clock   *clock.Fixed
@@ -46,7 +46,7 @@ type desk struct {
 	entered chan struct{}
 }
 
-func each(t *testing.T, f func(t *testing.T, d *desk)) {
+func each(t *testing.T, f func(t *testing.T, d *service)) {
 	t.Helper()
 	c := clock.At(morning)
 	dbtest.Each(t, func(t *testing.T, database *db.DB) {
@@ -62,7 +62,7 @@ func each(t *testing.T, f func(t *testing.T, d *desk)) {
 		if err := keys.EnsureKey(t.Context(), "prp_1"); err != nil {
 			t.Fatal(err)
 		}
-		d := &desk{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
+		d := &service{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
 		f(t, d)
 	}, dbtest.Clock(c))
 }
@@ -83,8 +83,8 @@ func request(number string) *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}, PmsNumber: number}}
 }
 
-// call has a call go through the memory to a handler that stores a row.
-func (d *desk) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
+// call runs a call through the memory to a handler that stores a row.
+func (d *service) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
 	out, err := d.memory.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
 		if d.entered != nil {
 			d.entered <- struct{}{}
@@ -98,7 +98,7 @@ func (d *desk) call(ctx context.Context, method string, req proto.Message) (*par
 	return out.(*partnerv1.UpsertReservationResponse), nil
 }
 
-func (d *desk) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
+func (d *service) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 	id := fmt.Sprintf("effect-%d", d.effects.Add(1))
 	r := &partnerv1.Reservation{Id: id, GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}
 	if d.secrets {
@@ -108,8 +108,8 @@ func (d *desk) effect(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 	return &partnerv1.UpsertReservationResponse{Data: r}, tx.Secret.Create().SetID(id).SetSealed([]byte{1}).Exec(tx.Context())
 }
 
-// stored counts the effects that lasted.
-func (d *desk) stored() int {
+// stored counts the committed effects.
+func (d *service) stored() int {
 	d.t.Helper()
 	all, err := d.db.Read().Secret.Query().IDs(d.t.Context())
 	if err != nil {
@@ -124,16 +124,16 @@ func (d *desk) stored() int {
 	return n
 }
 
-func (d *desk) refuse(err error, reason fault.Reason) {
+func (d *service) refuse(err error, reason fault.Reason) {
 	d.t.Helper()
 	if !fault.Has(err, reason) {
 		d.t.Errorf("got %v, want the reason %s", err, reason)
 	}
 }
 
-// Fifty callers with one key at once: one effect. Who comes too early is told so, and gets the same answer later.
-func TestAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+// Fifty concurrent calls with one key have one effect. A call that is refused as in flight gets the same answer later.
+func TestConcurrentCallsHaveOneEffect(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		answers := make([]*partnerv1.UpsertReservationResponse, 50)
 		var wg sync.WaitGroup
@@ -164,8 +164,8 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-func TestInFlight(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestCallInFlightIsRefused(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		d.entered, d.hold = make(chan struct{}), make(chan struct{})
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		done := make(chan error, 1)
@@ -183,8 +183,8 @@ func TestInFlight(t *testing.T) {
 	})
 }
 
-func TestAKeyIsOneRequestOfOneCallerAndMethod(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestKeyIsBoundToRequestCallerAndMethod(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		one := as(t.Context(), integration("int_1"), "k1")
 		first, err := d.call(one, upsert, request("1"))
 		if err != nil || first.GetData().GetId() == "" {
@@ -211,9 +211,9 @@ func TestAKeyIsOneRequestOfOneCallerAndMethod(t *testing.T) {
 	})
 }
 
-// A call that only reads takes no notice of a key.
-func TestReadsAreNotRemembered(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+// Calls that change nothing ignore the key.
+func TestReadsIgnoreTheKey(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		for range 2 {
 			if _, err := d.memory.Unary(ctx, &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
@@ -227,9 +227,9 @@ func TestReadsAreNotRemembered(t *testing.T) {
 	})
 }
 
-// What is stored is sealed and holds no secret, so a repeated answer has only those that are rendered anew.
+// Stored answers are encrypted and contain no secrets. A repeated answer contains only secrets from a renderer.
 func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *service) {
 		d.secrets = true
 		d.memory.Render[upsert] = func(_ context.Context, answer proto.Message) error {
 			want := &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{Id: "effect-1", GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}}
@@ -264,10 +264,9 @@ func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 	})
 }
 
-// An answer that showed a secret nobody can put back is not given again: without the secret it would look like one that
-// went well.
+// An answer with a secret that has no renderer is not repeated: without the secret it would look like a success.
 func TestASecretIsShownOnce(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *service) {
 		d.secrets = true
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		if first, err := d.call(ctx, upsert, request("1")); err != nil || first.GetData().GetPin() == "" {
@@ -294,10 +293,9 @@ func TestASecretIsShownOnce(t *testing.T) {
 	})
 }
 
-// The key is stored with the change or not at all: a change that fails leaves the key free, and there is no key without
-// its change whatever ends the process between two commits, because there are no two.
+// The key is stored in the transaction of the change, so a failed change leaves the key unused.
 func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		away := errors.New("away")
 		_, err := d.memory.Unary(ctx, request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
@@ -326,11 +324,11 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 	})
 }
 
-// Two processes with one database: the memory of what is in flight is not shared, the row is.
+// Two processes share the stored rows, but not the list of calls in flight.
 func TestTwoServers(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
-		other := &desk{t: t, db: d.db, clock: d.clock, memory: &idem.Memory{DB: d.db, Keys: d.memory.Keys}}
+		other := &service{t: t, db: d.db, clock: d.clock, memory: &idem.Memory{DB: d.db, Keys: d.memory.Keys}}
 		d.entered, d.hold = make(chan struct{}), make(chan struct{})
 		done := make(chan error, 1)
 		go func() { _, err := d.call(ctx, upsert, request("1")); done <- err }()
@@ -348,8 +346,8 @@ func TestTwoServers(t *testing.T) {
 	})
 }
 
-func TestKeptForSevenDays(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestAnswersExpireAfterSevenDays(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
@@ -365,8 +363,8 @@ func TestKeptForSevenDays(t *testing.T) {
 	})
 }
 
-func TestResetIsAMethodOfItsOwn(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestResetIsASeparateMethod(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
@@ -382,10 +380,9 @@ func TestResetIsAMethodOfItsOwn(t *testing.T) {
 	})
 }
 
-// A body may hold more than its message: unknown names, and values of a wrong type where entries are looked at alone.
-// Written in another way, the same body is the same request.
-func TestWhatABodyHoldsBesidesItsMessageIsPartOfTheRequest(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+// Unknown names and values of a wrong type are part of the request. Different formatting of the same body is not.
+func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
+	each(t, func(t *testing.T, d *service) {
 		send := func(raw string) error {
 			msg, report := &partnerv1.UpsertReservationRequest{}, &body.Report{}
 			body.Decode([]byte(raw), msg.ProtoReflect(), report)

@@ -70,7 +70,7 @@ func (c calls) add(fn *ast.FuncDecl) {
 	})
 }
 
-// reaches says whether a function leads to idem.Write within its package.
+// reaches reports whether a function calls idem.Write, directly or through functions of its package.
 func (c calls) reaches(name string, seen map[string]bool) bool {
 	if seen[name] {
 		return false
@@ -87,8 +87,8 @@ func (c calls) reaches(name string, seen map[string]bool) bool {
 	return false
 }
 
-// Every call that changes something stores its answer with the change, which is what Idempotency-Key promises.
-func TestEveryMutationIsRemembered(t *testing.T) {
+// Every mutating method stores its answer in the transaction of the change, as Idempotency-Key requires.
+func TestEveryMutationStoresItsAnswer(t *testing.T) {
 	packages := map[protoreflect.FullName]calls{}
 	for name, dir := range areas {
 		packages[name] = callsOf(t, dir)

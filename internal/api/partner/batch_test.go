@@ -59,8 +59,8 @@ func sent(id string) *partnerv1.Reservation {
 	}
 }
 
-// Each item of a batch succeeds or fails alone, in the order sent, and what a failed one began is undone.
-func TestBatchItemsAreAlone(t *testing.T) {
+// Each item of a batch succeeds or fails independently, in the order sent. A failed item is rolled back.
+func TestBatchItemsAreIndependent(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		wanted := 0
 		s, ctx := counter(t, d, func() { wanted++ })
@@ -101,8 +101,8 @@ func TestBatchItemsAreAlone(t *testing.T) {
 	})
 }
 
-// An error that is not the item's own ends the whole batch: what is acknowledged is durable, and nothing else is.
-func TestBatchEndsWithADefect(t *testing.T) {
+// An internal error fails the whole batch: only acknowledged changes are stored.
+func TestInternalErrorFailsTheBatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() { t.Error("told of what was not stored") })
 		read := s.ReadSpaces
@@ -123,8 +123,8 @@ func TestBatchEndsWithADefect(t *testing.T) {
 	})
 }
 
-// What JSON cannot say is left out of an item that is shown, and the item fails as any other.
-func TestBatchShowsAnItemWithATimeThatIsNone(t *testing.T) {
+// The item in a failure omits values that JSON cannot represent.
+func TestBatchReturnsItemWithInvalidTime(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() {})
 		bad := sent("A")
@@ -143,7 +143,7 @@ func TestBatchShowsAnItemWithATimeThatIsNone(t *testing.T) {
 	})
 }
 
-// A single change and a batch of one store and answer the same.
+// A single change and a batch with one item store and return the same.
 func TestSingleAndBatchAgree(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() {})
@@ -165,7 +165,7 @@ func TestSingleAndBatchAgree(t *testing.T) {
 	})
 }
 
-// A mask that is sent counts in JSON as it does in protobuf; without one the fields that the JSON names do.
+// A mask in JSON works as in protobuf. Without one, the fields in the JSON are the mask.
 func TestBatchMasksCountInJSON(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() {})

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// Whoever tries an endpoint out hears what it said, also where an error is a sound answer.
-func TestEndpointTestTellsThePartnersWords(t *testing.T) {
+// A test of an endpoint returns the partner's error, even if an error is a correct answer.
+func TestEndpointTestReturnsThePartnersError(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() {})
 		s.Registry, s.CheckURL = partner.New(d, s.Keys, clock.System), func(string) error { return nil }
@@ -38,7 +38,7 @@ func TestEndpointTestTellsThePartnersWords(t *testing.T) {
 	})
 }
 
-// A credential that may not change endpoints sees that they are there and how they do, but no token.
+// A credential without the scope to change endpoints sees them and their health, but not their tokens.
 func TestTokensOfEndpointsNeedTheScope(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() {})

@@ -54,8 +54,8 @@ func TestPatchOf(t *testing.T) {
 	}
 }
 
-// Each field of the message is either one the PMS may send, or the service's.
-func TestEveryFieldIsSomebodys(t *testing.T) {
+// Each field of the message is either writable by the PMS or read-only.
+func TestEveryFieldIsWritableOrReadOnly(t *testing.T) {
 	ours := map[string]bool{
 		"id": true, "property_id": true, "hostel_id": true, "created_at": true, "updated_at": true, "access": true, "stale": true,
 		"pin": true, "gates_pins": true, "space": true,

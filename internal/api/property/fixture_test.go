@@ -137,7 +137,7 @@ func (h *house) integration() string {
 	return must(h.Integration.ConnectApp(h.ctx, &propertyv1.ConnectAppRequest{AppId: h.w.app}))(h.T).GetData().GetId()
 }
 
-// listed has the partner list some rooms, as a reading of getSpaces would.
+// listed stores a reading of getSpaces with some rooms.
 func (h *house) listed(integrationID string, names ...string) {
 	h.Helper()
 	var all []space.Listed
@@ -188,7 +188,7 @@ func refused[R any](_ R, err error) func(t *testing.T, what string, want fault.R
 	}
 }
 
-// takeReplanned returns what was replanned since it was last asked.
+// takeReplanned returns what was replanned since the previous call.
 func (w *world) takeReplanned() []space.Touched {
 	taken := w.replanned
 	w.replanned = nil

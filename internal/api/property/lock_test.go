@@ -57,7 +57,7 @@ func TestAssignLockReplansBothDoors(t *testing.T) {
 	})
 }
 
-func TestUnlockTellsWhatBecameOfIt(t *testing.T) {
+func TestUnlockReturnsTheResult(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		_, lk := a.lock("L1")
 		ended := a.w.clock.Now().Add(time.Second)
@@ -89,7 +89,7 @@ func TestUnlockTellsWhatBecameOfIt(t *testing.T) {
 	})
 }
 
-func TestRepeatedUnlockLearnsWhatIsKnown(t *testing.T) {
+func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		bridge, lk := a.lock("L1")
 		a.w.act = func(o lock.Order) (lock.Outcome, error) {
@@ -111,8 +111,8 @@ func TestRepeatedUnlockLearnsWhatIsKnown(t *testing.T) {
 	})
 }
 
-// An opening that is refused before it is an act is counted; one that the bridge's session refuses, it counts itself.
-func TestOpeningsOfABridgeThatIsAwayAreCounted(t *testing.T) {
+// An unlock that is refused before it is stored is counted here; the bridge's session counts the others.
+func TestUnlockOfOfflineBridgeIsCounted(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		_, lk := a.lock("L1")
 		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }

@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Every method of every service, by reflection, so that a new one cannot be forgotten.
-func TestOnlyStaffAreAnswered(t *testing.T) {
+// The test covers every method of every service by reflection, including new ones.
+func TestOnlyStaffMayCall(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		strangers := map[string]context.Context{
 			"nobody":         a.Context(),
@@ -49,7 +49,7 @@ func TestOnlyStaffAreAnswered(t *testing.T) {
 	})
 }
 
-func TestNothingOfAnotherPropertyIsThere(t *testing.T) {
+func TestOtherPropertiesAreInvisible(t *testing.T) {
 	eachHouse(t, func(a, b *house) {
 		room, gate, integration := a.room("101"), a.gate("Main"), a.integration()
 		bridge, lk := a.lock("L1")

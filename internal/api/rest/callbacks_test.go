@@ -11,8 +11,8 @@ import (
 	pmsv1 "latchkey.dev/gen/latchkey/pms/v1"
 )
 
-// What a partner implements is in OpenAPI with exactly the fields of the proto.
-func TestCallsToPartnersAreThoseOfTheProto(t *testing.T) {
+// The OpenAPI description of partners' endpoints has exactly the fields of the proto.
+func TestCallbacksMatchTheProto(t *testing.T) {
 	_, spec := docs(t, "/openapi.yaml")
 	var doc struct {
 		Paths map[string]map[string]struct {
@@ -70,7 +70,7 @@ func TestCallsToPartnersAreThoseOfTheProto(t *testing.T) {
 }
 
 // Reading comes before changing, and answers have examples.
-func TestDocsAreOrderedAsOneReads(t *testing.T) {
+func TestDocsOrderOperations(t *testing.T) {
 	_, page := docs(t, "/docs/property")
 	get, remove := strings.Index(page, `<span class="verb GET">GET</span> <code>/v1/property/spaces/{id}</code>`), strings.Index(page, `<span class="verb DELETE">DELETE</span> <code>/v1/property/spaces/{id}</code>`)
 	if get < 0 || remove < get {

@@ -96,7 +96,7 @@ func listsEveryOperation(t *testing.T, pagePath, specPath string) {
 	}
 }
 
-// Every reason of the proto is shown with its meaning.
+// The page lists every reason of the proto with its meaning.
 func TestDocsExplainEveryReason(t *testing.T) {
 	_, page := docs(t, "/docs")
 	values := errorsv1.Reason(0).Descriptor().Values()
@@ -186,7 +186,7 @@ func TestGuestsNeedNoCredential(t *testing.T) {
 	}
 }
 
-func TestDocsRefuseWhatIsNoOpenAPI(t *testing.T) {
+func TestDocsRefuseInvalidOpenAPI(t *testing.T) {
 	for _, text := range []string{"", "a: 1", "\t", "paths: {}"} {
 		if _, err := rest.NewDocs([]byte("- reason: a"), rest.Partner([]byte(text))); err == nil {
 			t.Errorf("%q is taken", text)

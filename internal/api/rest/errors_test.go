@@ -74,7 +74,7 @@ func (e envelope) fields() []string {
 	return out
 }
 
-func TestEveryKindOfFaultHasItsEnvelope(t *testing.T) {
+func TestEnvelopeOfEveryKindOfFault(t *testing.T) {
 	for _, c := range []struct {
 		fault  *fault.Fault
 		status int
@@ -113,15 +113,15 @@ func TestEveryKindOfFaultHasItsEnvelope(t *testing.T) {
 	}
 }
 
-func TestInternalErrorsTellNothing(t *testing.T) {
-	for name, breakIt := range map[string]func(*desk){
-		"error":          func(d *desk) { d.fail = errors.New("secret of the house") },
-		"internal fault": func(d *desk) { d.fail = fault.New(fault.Internal, "", "secret of the house") },
-		"panic":          func(d *desk) { d.panics = true },
+func TestInternalErrorsRevealNothing(t *testing.T) {
+	for name, breakIt := range map[string]func(*service){
+		"error":          func(d *service) { d.fail = errors.New("secret of the house") },
+		"internal fault": func(d *service) { d.fail = fault.New(fault.Internal, "", "secret of the house") },
+		"panic":          func(d *service) { d.panics = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStack(t, chain.Limits{})
-			breakIt(s.desk)
+			breakIt(s.service)
 			resp := s.call("PATCH", "/v1/reservations", `{}`)
 			e := readEnvelope(t, resp).Error
 			if e.Status != 500 || e.Code != 13 || e.Message != "internal error" || e.Reason != "internalError" {
@@ -199,7 +199,7 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-func TestAnUnknownRouteNamesTheOneThatIsMeant(t *testing.T) {
+func TestUnknownRouteSuggestsASimilarOne(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	for path, want := range map[string]string{
 		"/reservations": "did you mean /v1/reservations?", "/v2/spaces": "did you mean /v1/spaces?", "/api/spaces": "did you mean /v1/spaces?", "/v1/rooms": "see /docs",
@@ -252,7 +252,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestUnavailableSaysWhenToComeBack(t *testing.T) {
+func TestUnavailableHasRetryAfter(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	s.fail = fault.New(fault.Unavailable, "", "busy").Retry(1500 * time.Millisecond)
 	if got := s.call("PATCH", "/v1/reservations", `{}`).Header.Get("Retry-After"); got != "2" {

@@ -13,7 +13,7 @@ import (
 	guides "latchkey.dev/docs"
 )
 
-// Every guide that a message may name is a page, and each link between them leads somewhere.
+// Every guide that an error message may name is a page, and every link between guides works.
 func TestGuidesArePages(t *testing.T) {
 	link := regexp.MustCompile(`href="([^"#:]+\.md)(?:#([^"]*))?"`)
 	files, err := guides.Guides.ReadDir(".")
@@ -41,7 +41,7 @@ func TestGuidesArePages(t *testing.T) {
 	}
 }
 
-// A client can be made of the served descriptors alone: every import is there, before what imports it.
+// The served descriptors are complete: every import is included, before the files that import it.
 func TestProtosAreComplete(t *testing.T) {
 	_, raw := docs(t, "/proto/latchkey.binpb")
 	var set descriptorpb.FileDescriptorSet

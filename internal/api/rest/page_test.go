@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 )
 
-// Whoever opens an address with a browser gets a page, or is led to one; programs get JSON.
+// Browsers get a page or a redirect to one; programs get JSON.
 func TestBrowsersGetPages(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

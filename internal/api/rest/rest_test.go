@@ -108,7 +108,7 @@ func TestHeadHasNoBody(t *testing.T) {
 	}
 }
 
-func TestASenderOfTooMuchReadsTheAnswer(t *testing.T) {
+func TestTooLargeBodyGetsAnAnswer(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	srv := httptest.NewServer(s.handler)
 	defer srv.Close()
@@ -133,7 +133,7 @@ func TestASenderOfTooMuchReadsTheAnswer(t *testing.T) {
 	}
 }
 
-func TestASlowSenderIsToldSo(t *testing.T) {
+func TestSlowBodyTimesOut(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	srv := httptest.NewUnstartedServer(s.handler)
 	srv.Config.ReadTimeout = 300 * time.Millisecond
@@ -199,7 +199,7 @@ func TestQueryReachesNestedFields(t *testing.T) {
 	}
 }
 
-func TestWordsOfAListAreMatchedWithoutRegardToCase(t *testing.T) {
+func TestEnumValuesIgnoreCase(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	s.call("GET", "/v1/spaces?filter[type]=bED", "")
 	s.call("PATCH", "/v1/reservations", `{"state":"STARTED"}`)
@@ -229,7 +229,7 @@ func TestAccept(t *testing.T) {
 	}
 }
 
-func TestARequestIDThatIsNotSaneIsReplaced(t *testing.T) {
+func TestInvalidRequestIDIsReplaced(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	for _, sent := range []string{strings.Repeat("x", 200), "a b", "<script>", "å"} {
 		if got := s.call("GET", "/v1/spaces", "", "X-Request-Id", sent).Header.Get("X-Request-Id"); !strings.HasPrefix(got, "req_") {
@@ -238,7 +238,7 @@ func TestARequestIDThatIsNotSaneIsReplaced(t *testing.T) {
 	}
 }
 
-func TestTheAccessLogHoldsNoSecrets(t *testing.T) {
+func TestAccessLogContainsNoSecrets(t *testing.T) {
 	s := newStack(t, chain.Limits{})
 	s.call("GET", "/v1/reservations/find?pmsId=query-secret", "", "Authorization", "Bearer at-secret", "Access-Token", "at")
 	s.call("PATCH", "/v1/reservations", `{"booker":{"lastName":"body-secret"},"state":"body-secret"}`)
@@ -251,7 +251,7 @@ func TestTheAccessLogHoldsNoSecrets(t *testing.T) {
 
 const booking = `{"pmsMeta":{"id":"r-1","spaceId":"101","updatedAt":"2026-11-20T15:00:00Z"},"pmsNumber":"17","booker":{"firstName":"Ann","lastName":"Bo","email":"ann@example.org"},"state":"confirmed","from":"2026-11-20T15:00:00+01:00","to":"2026-11-22T10:00:00+01:00","adultCount":2,"owing":10.5,"owingCurrency":"EUR"}`
 
-// BenchmarkPatch is the floor of the product's ingest benchmark: everything but the work.
+// BenchmarkPatch measures the overhead of the ingest benchmark: everything except the handler.
 func BenchmarkPatch(b *testing.B) {
 	s := newStack(b, chain.Limits{PerMinute: 1 << 30, Burst: 1 << 30})
 	b.ReportAllocs()

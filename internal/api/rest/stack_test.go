@@ -29,8 +29,8 @@ const (
 	batch  = "/latchkey.partner.v1.ReservationService/BatchUpsertReservations"
 )
 
-// desk is a reservation service that remembers what reached it.
-type desk struct {
+// service is a reservation service that records its calls.
+type service struct {
 	partnerv1.UnimplementedReservationServiceServer
 	partnerv1.UnimplementedSpaceServiceServer
 	partnerv1.UnimplementedEndpointServiceServer
@@ -45,7 +45,7 @@ type desk struct {
 	panics bool
 }
 
-func (d *desk) note(ctx context.Context, call string) error {
+func (d *service) note(ctx context.Context, call string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls = append(d.calls, call)
@@ -56,7 +56,7 @@ func (d *desk) note(ctx context.Context, call string) error {
 	return d.fail
 }
 
-func (d *desk) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
+func (d *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
 	d.mu.Lock()
 	d.upsert = req
 	d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *desk) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReser
 	return &partnerv1.UpsertReservationResponse{Data: req.GetReservation()}, nil
 }
 
-func (d *desk) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
+func (d *service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	d.mu.Lock()
 	d.batch = req
 	d.mu.Unlock()
@@ -79,26 +79,26 @@ func (d *desk) BatchUpsertReservations(ctx context.Context, req *partnerv1.Batch
 	return &partnerv1.BatchUpsertReservationsResponse{Data: &partnerv1.BatchOutcome{}}, nil
 }
 
-func (d *desk) GetReservation(ctx context.Context, req *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
+func (d *service) GetReservation(ctx context.Context, req *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
 	return &partnerv1.GetReservationResponse{Data: &partnerv1.Reservation{Id: req.GetId()}}, d.note(ctx, "get")
 }
 
-func (d *desk) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
+func (d *service) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
 	return &partnerv1.FindReservationResponse{Data: &partnerv1.Reservation{PmsNumber: req.GetPmsId()}}, d.note(ctx, "find")
 }
 
-func (d *desk) ListReservations(ctx context.Context, _ *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
+func (d *service) ListReservations(ctx context.Context, _ *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	return &partnerv1.ListReservationsResponse{Data: &partnerv1.ReservationList{}}, d.note(ctx, "list")
 }
 
-func (d *desk) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
+func (d *service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
 	d.mu.Lock()
 	d.spaces = req
 	d.mu.Unlock()
 	return &partnerv1.ListSpacesResponse{}, d.note(ctx, "spaces")
 }
 
-func (d *desk) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
+func (d *service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	return &partnerv1.TestEndpointResponse{Data: &partnerv1.EndpointTest{Violations: []string{req.GetAction()}}}, d.note(ctx, "test")
 }
 
@@ -118,9 +118,9 @@ func authenticate(ctx context.Context, c chain.Credentials) (actor.Actor, error)
 	return a, fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 }
 
-// stack is a REST server with its chain around a desk.
+// stack is a REST server with a chain and a test service.
 type stack struct {
-	*desk
+	*service
 	handler http.Handler
 	chain   *chain.Chain
 	log     *bytes.Buffer
@@ -128,7 +128,7 @@ type stack struct {
 
 func newStack(t testing.TB, limits chain.Limits) *stack {
 	t.Helper()
-	s := &stack{desk: &desk{}, log: &bytes.Buffer{}}
+	s := &stack{service: &service{}, log: &bytes.Buffer{}}
 	logger := slog.New(slog.NewTextHandler(s.log, nil))
 	if _, ok := t.(*testing.B); ok {
 		logger = slog.New(slog.DiscardHandler)
@@ -144,9 +144,9 @@ func newStack(t testing.TB, limits chain.Limits) *stack {
 	s.chain = c
 	conn := inproc.New(c.Unary)
 	reg := c.Registrar(conn)
-	partnerv1.RegisterReservationServiceServer(reg, s.desk)
-	partnerv1.RegisterSpaceServiceServer(reg, s.desk)
-	partnerv1.RegisterEndpointServiceServer(reg, s.desk)
+	partnerv1.RegisterReservationServiceServer(reg, s.service)
+	partnerv1.RegisterSpaceServiceServer(reg, s.service)
+	partnerv1.RegisterEndpointServiceServer(reg, s.service)
 	if err := reg.Err(); err != nil {
 		t.Fatal(err)
 	}
