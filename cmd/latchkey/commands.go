@@ -52,7 +52,7 @@ var groups = kong.ExplicitGroups([]kong.Group{
 	{Key: "house", Title: "A property and its doors"},
 	{Key: "partners", Title: "Partners and their systems"},
 	{Key: "operators", Title: "Credentials of people"},
-	{Key: "connection", Title: "Of most commands"},
+	{Key: "connection", Title: "Flags of most commands:"},
 	{Key: "serve-data", Title: "Data and keys"},
 	{Key: "serve-listen", Title: "Addresses and TLS"},
 	{Key: "serve-nodes", Title: "Several nodes (with --database=postgres://...)"},

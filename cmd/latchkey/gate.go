@@ -113,5 +113,5 @@ func (s *session) gates(list []*propertyv1.Gate) {
 		}
 		rows = append(rows, []string{g.GetId(), g.GetName(), dash(g.GetFloor()), dash(g.GetLockId()), spaces})
 	}
-	s.table(`There is no gate. Make one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "for the guests of"}, rows)
+	s.table(`There is no gate. Make one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "lets in guests of"}, rows)
 }

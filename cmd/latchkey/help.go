@@ -63,8 +63,9 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 }
 
 func connectionHelp(k *kong.Kong, io *streams) {
-	fmt.Fprintln(io.out, `On the machine that runs the server, commands use the Unix socket in its data directory and need no token. From elsewhere, name the
-server and a token, best by the environment. These flags go before or after the command:`)
+	fmt.Fprintln(io.out, `On the machine that runs the server, commands use the Unix socket in its data
+directory and need no token. From elsewhere, name the server and a token, best
+by the environment. These flags go before or after the command:`)
 	fmt.Fprintln(io.out)
 	var rows [][]string
 	for _, n := range k.Model.Children {

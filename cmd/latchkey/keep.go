@@ -75,9 +75,9 @@ type keyRotate struct {
 
 // Help is shown below the flags' own.
 func (*keyRotate) Help() string {
-	return `Every server must be stopped: one that runs would go on sealing with the old key, and beside it this refuses. Nodes elsewhere need a copy of the new file before they start.
+	return `Stop every server first: the command fails while one runs, because it would go on sealing with the old key. Nodes elsewhere need a copy of the new file before they start.
 
-What stops half way does no harm and is finished by running it again. A copy of the database made before opens with the old key alone: keep that as long as the copy.`
+If it is interrupted, run it again; nothing is lost. Copies of the database made before need the old key: keep it as long as them.`
 }
 
 // Run draws and seals.

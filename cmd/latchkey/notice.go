@@ -18,7 +18,7 @@ type noticeCommands struct {
 }
 
 type noticeList struct {
-	Unread bool  `help:"Only those nobody has read."`
+	Unread bool  `help:"Only unread notices."`
 	Limit  int32 `default:"50" help:"At most this many, up to 200."`
 }
 
@@ -33,7 +33,7 @@ func (c *noticeList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, n := range answer.GetData().GetList() {
 				rows = append(rows, []string{n.GetId(), when(n.GetCreatedAt()), yes(n.GetReadAt() != nil), yes(n.GetStands()), n.GetSubject(), n.GetText()})
 			}
-			s.table("No notice.", []string{"id", "told", "read", "stands", "about", "what"}, rows)
+			s.table("No notice.", []string{"id", "since", "read", "open", "about", "what"}, rows)
 		})
 	})
 }

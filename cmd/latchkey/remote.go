@@ -35,7 +35,7 @@ type remote struct {
 	DataDir   string `group:"connection" default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server on this machine; commands use the Unix socket in it."`
 	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server elsewhere, instead of the socket. Needs --token."`
 	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better given by the environment."`
-	Property  string `group:"connection" short:"p" placeholder:"NAME" env:"LATCHKEY_PROPERTY" help:"Which property is meant, by name or id. Not needed with a staff token, or while there is only one."`
+	Property  string `group:"connection" short:"p" placeholder:"NAME" env:"LATCHKEY_PROPERTY" help:"The property, by name or id, if there are several."`
 	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's. With it TLS is spoken to loopback addresses too."`
 	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
@@ -234,8 +234,14 @@ func (s *session) mint() error {
 func (s *session) property() (string, error) {
 	if s.Property != "" {
 		id := s.Property
-		err := s.resolve(aProperty, &id)
-		return id, err
+		if aProperty.hasID(id) {
+			return id, nil
+		}
+		list, err := aProperty.list(s)
+		if err != nil {
+			return "", err
+		}
+		return aProperty.choose(id, list)
 	}
 	answer, err := adminv1.NewPropertyServiceClient(s.conn).ListProperties(s, &adminv1.ListPropertiesRequest{PageSize: 20})
 	if err != nil {

@@ -16,7 +16,7 @@ type tokenCommands struct {
 }
 
 type tokenCreate struct {
-	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer reads; operator runs the house: spaces, mapping, locks; owner changes settings and credentials too."`
+	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer reads; operator also changes spaces, mappings and locks; owner also changes settings and credentials."`
 	Name string        `help:"Whose it is."`
 	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 30d. Left out: it does not."`
 }

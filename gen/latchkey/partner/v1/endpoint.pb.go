@@ -212,12 +212,12 @@ type UpsertEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// At most 2048 characters. Required with the first registration of the action. Here and below, what is left out or empty
-	// stays as it is registered.
+	// At most 2048 characters. Required with the first registration of the action. Later, a field
+	// that is left out or empty keeps its registered value.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// GET or POST; checkIn takes POST only. At first: GET, and POST for checkIn.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
-	// At most 1024 characters. To do without one that is registered, delete the endpoint and register it anew.
+	// At most 1024 characters. To remove a registered token, delete the endpoint and register it again.
 	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
 	// query (as published, and the default) or header.
 	TokenIn       string `protobuf:"bytes,5,opt,name=token_in,json=tokenIn,proto3" json:"token_in,omitempty"`
@@ -678,8 +678,8 @@ type EndpointTest struct {
 	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
 	// Each way in which the answer breaks the contract, or why there was none.
 	Violations []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
-	// The reason in the partner's own error, if it answered one. getCheckInStatus and checkIn are asked about a reservation that
-	// nobody has, latchkey-test: an error about it is a sound answer.
+	// The reason in the partner's own error, if the answer was one. Tests of getCheckInStatus and checkIn ask about a reservation
+	// that does not exist, latchkey-test: an error about it passes the test.
 	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	// The message in the partner's own error.
 	Message       *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`

@@ -31,7 +31,7 @@ type Explanation struct {
 	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	// Its state, as the PMS last said.
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// Each door of the stay as it is now.
+	// The present state of each door of the stay.
 	Doors []*ExplainedDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
 	// What led there, oldest first and causes before their effects, from the PMS to the keypad. At most 200 steps: the latest.
 	Steps []*ExplainedStep `protobuf:"bytes,4,rep,name=steps,proto3" json:"steps,omitempty"`
@@ -39,13 +39,12 @@ type Explanation struct {
 	Truncated bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
 	// The moment of which the verdicts speak.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
-	// Why the stay as a whole has less than one would think, in words that may be shown to the guest. Empty: nothing stands
-	// in the way of it.
+	// What limits the access of the stay as a whole, in words that may be shown to the guest. Empty: nothing does.
 	Sentence string `protobuf:"bytes,7,opt,name=sentence,proto3" json:"sentence,omitempty"`
-	// What staff or the PMS can do about that. Empty: nothing.
+	// What staff or the PMS can do about that. Empty: nothing to do.
 	Advice string `protobuf:"bytes,8,opt,name=advice,proto3" json:"advice,omitempty"`
-	// Older steps are no longer kept: what happened is forgotten after a time. The step earlierForgotten says from when on the
-	// steps are whole.
+	// Older steps were deleted at the end of their retention. The step earlierForgotten gives the time from which the steps are
+	// complete.
 	Forgotten     bool `protobuf:"varint,9,opt,name=forgotten,proto3" json:"forgotten,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -153,9 +152,9 @@ type ExplainedDoor struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// room, bed or gate.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// opens, opensAt (the code is there and its time comes), uncertain (nobody can vouch for it) or doesNotOpen.
+	// opens, opensAt (the code is there and its window begins later), uncertain (not known) or doesNotOpen.
 	Verdict string `protobuf:"bytes,4,opt,name=verdict,proto3" json:"verdict,omitempty"`
-	// For opensAt: from when on.
+	// For opensAt: when its window begins.
 	OpensAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
 	// Evidence for the PIN, as in the access plan.
 	Evidence string `protobuf:"bytes,6,opt,name=evidence,proto3" json:"evidence,omitempty"`
@@ -265,17 +264,17 @@ func (x *ExplainedDoor) GetAdvice() string {
 // ExplainedStep is one thing that happened.
 type ExplainedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When, by the clock of whoever did it. A time that cannot be right is corrected.
+	// When it happened, by the clock of the actor. Impossible times are corrected.
 	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
 	// Who did it: pms, latchkey, bridge, lock, guest or staff.
 	Actor string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What it was: a camelCase word. New ones may come.
+	// What it was: a camelCase word. New ones may be added.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The door it happened at.
 	DoorId *string `protobuf:"bytes,4,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
 	// What people call that door.
 	DoorName *string `protobuf:"bytes,5,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
-	// What was known of the PIN there from then on. Absent for a former lock of the door and for an earlier PIN.
+	// Evidence for the PIN at this door after the step. Absent for a former lock of the door and for an earlier PIN.
 	Evidence *string `protobuf:"bytes,6,opt,name=evidence,proto3,oneof" json:"evidence,omitempty"`
 	// Why: a camelCase word.
 	Reason *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
@@ -371,7 +370,7 @@ func (x *ExplainedStep) GetSentence() string {
 	return ""
 }
 
-// ExplainReservationRequest names one by the service's id.
+// ExplainReservationRequest names a reservation by the service's id.
 type ExplainReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -417,7 +416,7 @@ func (x *ExplainReservationRequest) GetId() string {
 	return ""
 }
 
-// FindExplanationRequest names one by the partner's id.
+// FindExplanationRequest names a reservation by the partner's id.
 type FindExplanationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pmsMeta.id.

@@ -561,8 +561,9 @@ type UpsertReservationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The change.
 	Reservation *Reservation `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
-	// The fields that were sent; one that is named and not set is cleared. REST, and Connect in JSON where it is left empty,
-	// derive it from the body; else, left empty, the populated fields count.
+	// The fields that were sent, such as adult_count or pms_meta.space_id. A named field without a value is cleared. In binary calls
+	// an empty mask means the fields that have a value. REST derives the mask from the body, and so does Connect in JSON if the mask is
+	// empty. As JSON it is one string: "adultCount,pmsMeta.spaceId".
 	UpdateMask    *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -661,9 +662,9 @@ func (x *UpsertReservationResponse) GetData() *Reservation {
 // BatchUpsertReservationsRequest carries up to 100 changes.
 type BatchUpsertReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The changes. Each is looked at alone, the limits of its fields too.
+	// The changes. Each is validated separately, including the limits of its fields.
 	Reservations []*Reservation `protobuf:"bytes,1,rep,name=reservations,proto3" json:"reservations,omitempty"`
-	// For each change, in the same order, what UpsertReservationRequest.update_mask says. REST and Connect in JSON derive them.
+	// The update_mask of each change, in the same order. REST and Connect in JSON derive them.
 	UpdateMasks   []*fieldmaskpb.FieldMask `protobuf:"bytes,2,rep,name=update_masks,json=updateMasks,proto3" json:"update_masks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1274,7 +1275,7 @@ func (x *ReservationList) GetNextPageToken() string {
 	return ""
 }
 
-// ResetKeyChainRequest says what to draw anew.
+// ResetKeyChainRequest names the codes to replace.
 type ResetKeyChainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pmsMeta.id of a stay that has access.
@@ -1375,12 +1376,12 @@ func (x *ResetKeyChainResponse) GetData() *KeyChainReset {
 	return nil
 }
 
-// KeyChainReset is what became of each part.
+// KeyChainReset is the outcome for each part.
 type KeyChainReset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reservation, with its PIN where the scope pins:read is held.
 	Reservation *Reservation `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
-	// The parts that could not be drawn anew.
+	// The parts that could not be replaced.
 	Failures      []string `protobuf:"bytes,2,rep,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

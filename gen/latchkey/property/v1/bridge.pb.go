@@ -36,7 +36,7 @@ type Bridge struct {
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Why it is offline: a camelCase word.
 	OfflineReason *string `protobuf:"bytes,4,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
-	// When it was last heard.
+	// When the server last heard from it.
 	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
 	// Its software and version.
 	Software string `protobuf:"bytes,6,opt,name=software,proto3" json:"software,omitempty"`
@@ -565,7 +565,7 @@ func (x *RevokeBridgeRequest) GetId() string {
 	return ""
 }
 
-// RevokeBridgeResponse answers with the bridge as it is now.
+// RevokeBridgeResponse answers with the changed bridge.
 type RevokeBridgeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bridge.

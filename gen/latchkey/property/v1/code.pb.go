@@ -1040,7 +1040,7 @@ func (x *RevokeCodeRequest) GetId() string {
 	return ""
 }
 
-// RevokeCodeResponse answers with the code as it is now.
+// RevokeCodeResponse answers with the changed code.
 type RevokeCodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The code.

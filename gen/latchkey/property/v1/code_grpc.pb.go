@@ -42,7 +42,7 @@ type CodeServiceClient interface {
 	GetCode(ctx context.Context, in *GetCodeRequest, opts ...grpc.CallOption) (*GetCodeResponse, error)
 	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
 	RevealCode(ctx context.Context, in *RevealCodeRequest, opts ...grpc.CallOption) (*RevealCodeResponse, error)
-	// Ends a code at once. Its evidence says when each lock is known to be rid of it. One that is over stays as it is.
+	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
 	RevokeCode(ctx context.Context, in *RevokeCodeRequest, opts ...grpc.CallOption) (*RevokeCodeResponse, error)
 	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
 	// backupCodes.
@@ -132,7 +132,7 @@ type CodeServiceServer interface {
 	GetCode(context.Context, *GetCodeRequest) (*GetCodeResponse, error)
 	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
 	RevealCode(context.Context, *RevealCodeRequest) (*RevealCodeResponse, error)
-	// Ends a code at once. Its evidence says when each lock is known to be rid of it. One that is over stays as it is.
+	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
 	RevokeCode(context.Context, *RevokeCodeRequest) (*RevokeCodeResponse, error)
 	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
 	// backupCodes.

@@ -34,7 +34,7 @@ type Gate struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The floor, as people call it.
 	Floor string `protobuf:"bytes,3,opt,name=floor,proto3" json:"floor,omitempty"`
-	// The spaces whose guests it lets in; empty: those of all spaces. A dorm stands for its beds.
+	// The spaces whose guests it lets in; empty: those of all spaces. A dorm includes its beds.
 	SpaceIds []string `protobuf:"bytes,4,rep,name=space_ids,json=spaceIds,proto3" json:"space_ids,omitempty"`
 	// The lock of the gate, where there is one.
 	LockId *string `protobuf:"bytes,5,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
@@ -483,7 +483,7 @@ func (x *SpaceIds) GetIds() []string {
 	return nil
 }
 
-// UpdateGateResponse answers with the gate as it is now.
+// UpdateGateResponse answers with the changed gate.
 type UpdateGateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The gate.

@@ -958,7 +958,7 @@ func (x *UpdateIntegrationRequest) GetScopes() []string {
 	return nil
 }
 
-// UpdateIntegrationResponse answers with the integration as it is now.
+// UpdateIntegrationResponse answers with the changed integration.
 type UpdateIntegrationResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.
@@ -1160,7 +1160,7 @@ func (x *RevokeAccessTokenRequest) GetId() string {
 	return ""
 }
 
-// RevokeAccessTokenResponse answers with the integration as it is now.
+// RevokeAccessTokenResponse answers with the changed integration.
 type RevokeAccessTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.

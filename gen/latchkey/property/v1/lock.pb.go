@@ -161,7 +161,7 @@ func (x *Lock) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// LockStatus is how a lock did when it was last heard.
+// LockStatus is the last reported status of a lock.
 type LockStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The bridge is connected and reaches the lock.
@@ -172,17 +172,17 @@ type LockStatus struct {
 	Door string `protobuf:"bytes,3,opt,name=door,proto3" json:"door,omitempty"`
 	// 0 to 100.
 	BatteryPercent *int32 `protobuf:"varint,4,opt,name=battery_percent,json=batteryPercent,proto3,oneof" json:"battery_percent,omitempty"`
-	// When the battery was looked at.
+	// When the battery was measured.
 	BatteryObservedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=battery_observed_at,json=batteryObservedAt,proto3" json:"battery_observed_at,omitempty"`
 	// dBm.
 	Rssi *int32 `protobuf:"varint,6,opt,name=rssi,proto3,oneof" json:"rssi,omitempty"`
-	// When it was last heard.
+	// When it last reported.
 	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
 	// Its clock minus the bridge's, in milliseconds.
 	ClockOffsetMs *int64 `protobuf:"varint,8,opt,name=clock_offset_ms,json=clockOffsetMs,proto3,oneof" json:"clock_offset_ms,omitempty"`
 	// Its firmware.
 	Firmware string `protobuf:"bytes,9,opt,name=firmware,proto3" json:"firmware,omitempty"`
-	// When its clock was looked at.
+	// When its clock was read.
 	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
 	// Why it is offline: lockOffline (its bridge does not reach it), brokerUnreachable (its bridge has no connection to its MQTT
 	// broker), gatewayOffline (the program between the MQTT broker and the radio does not run), noBridge, bridgeRevoked, or why the
@@ -190,7 +190,7 @@ type LockStatus struct {
 	OfflineReason *string `protobuf:"bytes,11,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
 	// Since when; only of one that is offline, or comes and goes.
 	OfflineSince *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=offline_since,json=offlineSince,proto3" json:"offline_since,omitempty"`
-	// Staff were told that its battery is low, and it has not recovered since.
+	// Staff have a notice that its battery is low, and it has not recovered since.
 	BatteryLow bool `protobuf:"varint,13,opt,name=battery_low,json=batteryLow,proto3" json:"battery_low,omitempty"`
 	// Its clock is so wrong that it cannot keep windows by itself.
 	ClockUntrusted bool `protobuf:"varint,14,opt,name=clock_untrusted,json=clockUntrusted,proto3" json:"clock_untrusted,omitempty"`
@@ -1048,7 +1048,7 @@ func (x *UpdateLockRequest) GetName() string {
 	return ""
 }
 
-// UpdateLockResponse answers with the lock as it is now.
+// UpdateLockResponse answers with the changed lock.
 type UpdateLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
@@ -1149,7 +1149,7 @@ func (x *AssignLockRequest) GetDoorId() string {
 	return ""
 }
 
-// AssignLockResponse answers with the lock as it is now.
+// AssignLockResponse answers with the changed lock.
 type AssignLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.

@@ -41,7 +41,7 @@ type LockServiceClient interface {
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(ctx context.Context, in *AssignLockRequest, opts ...grpc.CallOption) (*AssignLockResponse, error)
 	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
-	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where no result arrived by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
 	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
 	// became known since.
@@ -121,7 +121,7 @@ type LockServiceServer interface {
 	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
 	AssignLock(context.Context, *AssignLockRequest) (*AssignLockResponse, error)
 	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
-	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where nothing was heard of it by its deadline, DEADLINE_EXCEEDED:
+	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where no result arrived by its deadline, DEADLINE_EXCEEDED:
 	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
 	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
 	// became known since.

@@ -30,17 +30,17 @@ type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What kind of thing: a camelCase word, such as mappingMissing. New ones may come.
+	// The kind of problem: a camelCase word, such as mappingMissing. New ones may be added.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The id it is about: a reservation, a lock, an integration.
 	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// For people.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// What it tells of has not been settled yet.
+	// The problem is still open.
 	Stands bool `protobuf:"varint,5,opt,name=stands,proto3" json:"stands,omitempty"`
-	// When someone marked it as read.
+	// When it was marked as read.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
-	// When it was told.
+	// When the notice was made.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -128,7 +128,7 @@ func (x *Notice) GetCreatedAt() *timestamppb.Timestamp {
 // ListNoticesRequest narrows and pages.
 type ListNoticesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only those nobody has read.
+	// Only unread notices.
 	UnreadOnly bool `protobuf:"varint,1,opt,name=unread_only,json=unreadOnly,proto3" json:"unread_only,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

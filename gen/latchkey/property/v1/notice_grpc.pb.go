@@ -31,7 +31,7 @@ const (
 type NoticeServiceClient interface {
 	// Lists notices, newest first.
 	ListNotices(ctx context.Context, in *ListNoticesRequest, opts ...grpc.CallOption) (*ListNoticesResponse, error)
-	// Marks notices as read. What still stands is not told again as long as its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(ctx context.Context, in *MarkNoticesReadRequest, opts ...grpc.CallOption) (*MarkNoticesReadResponse, error)
 }
 
@@ -71,7 +71,7 @@ func (c *noticeServiceClient) MarkNoticesRead(ctx context.Context, in *MarkNotic
 type NoticeServiceServer interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *ListNoticesRequest) (*ListNoticesResponse, error)
-	// Marks notices as read. What still stands is not told again as long as its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *MarkNoticesReadRequest) (*MarkNoticesReadResponse, error)
 	mustEmbedUnimplementedNoticeServiceServer()
 }

@@ -406,7 +406,7 @@ func (x *GetPropertyResponse) GetData() *Property {
 // UpdatePropertyRequest carries the settings to change.
 type UpdatePropertyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is left out stays as it is.
+	// Fields that are left out keep their values.
 	Settings      *PropertySettings `protobuf:"bytes,1,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -449,7 +449,7 @@ func (x *UpdatePropertyRequest) GetSettings() *PropertySettings {
 	return nil
 }
 
-// UpdatePropertyResponse answers with the property as it is now.
+// UpdatePropertyResponse answers with the changed property.
 type UpdatePropertyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property.

@@ -364,7 +364,7 @@ func (x *RevokeSmartKeyPhoneRequest) GetId() string {
 	return ""
 }
 
-// RevokeSmartKeyPhoneResponse answers with the phone as it is now.
+// RevokeSmartKeyPhoneResponse answers with the changed phone.
 type RevokeSmartKeyPhoneResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The phone.

@@ -41,7 +41,7 @@ type SmartKeyServiceClient interface {
 	ListSmartKeyPhones(ctx context.Context, in *ListSmartKeyPhonesRequest, opts ...grpc.CallOption) (*ListSmartKeyPhonesResponse, error)
 	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
 	RevokeSmartKeyPhone(ctx context.Context, in *RevokeSmartKeyPhoneRequest, opts ...grpc.CallOption) (*RevokeSmartKeyPhoneResponse, error)
-	// Starts a door anew: no token that was made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
 	// renewal.
 	RestartDoor(ctx context.Context, in *RestartDoorRequest, opts ...grpc.CallOption) (*RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
@@ -134,7 +134,7 @@ type SmartKeyServiceServer interface {
 	ListSmartKeyPhones(context.Context, *ListSmartKeyPhonesRequest) (*ListSmartKeyPhonesResponse, error)
 	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
 	RevokeSmartKeyPhone(context.Context, *RevokeSmartKeyPhoneRequest) (*RevokeSmartKeyPhoneResponse, error)
-	// Starts a door anew: no token that was made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
 	// renewal.
 	RestartDoor(context.Context, *RestartDoorRequest) (*RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.

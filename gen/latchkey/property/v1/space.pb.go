@@ -793,7 +793,7 @@ func (x *UpdateSpaceRequest) GetParentSpaceId() string {
 	return ""
 }
 
-// UpdateSpaceResponse answers with the space as it is now.
+// UpdateSpaceResponse answers with the changed space.
 type UpdateSpaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The space.

@@ -58,7 +58,7 @@ type CodeServiceClient interface {
 	GetCode(context.Context, *v1.GetCodeRequest) (*v1.GetCodeResponse, error)
 	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
 	RevealCode(context.Context, *v1.RevealCodeRequest) (*v1.RevealCodeResponse, error)
-	// Ends a code at once. Its evidence says when each lock is known to be rid of it. One that is over stays as it is.
+	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
 	RevokeCode(context.Context, *v1.RevokeCodeRequest) (*v1.RevokeCodeResponse, error)
 	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
 	// backupCodes.
@@ -189,7 +189,7 @@ type CodeServiceHandler interface {
 	GetCode(context.Context, *v1.GetCodeRequest) (*v1.GetCodeResponse, error)
 	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
 	RevealCode(context.Context, *v1.RevealCodeRequest) (*v1.RevealCodeResponse, error)
-	// Ends a code at once. Its evidence says when each lock is known to be rid of it. One that is over stays as it is.
+	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
 	RevokeCode(context.Context, *v1.RevokeCodeRequest) (*v1.RevokeCodeResponse, error)
 	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
 	// backupCodes.

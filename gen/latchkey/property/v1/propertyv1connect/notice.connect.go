@@ -45,7 +45,7 @@ const (
 type NoticeServiceClient interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
-	// Marks notices as read. What still stands is not told again as long as its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
 }
 
@@ -103,7 +103,7 @@ func (c *noticeServiceClient) MarkNoticesRead(ctx context.Context, req *v1.MarkN
 type NoticeServiceHandler interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
-	// Marks notices as read. What still stands is not told again as long as its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
 }
 

@@ -63,7 +63,7 @@ type SmartKeyServiceClient interface {
 	ListSmartKeyPhones(context.Context, *v1.ListSmartKeyPhonesRequest) (*v1.ListSmartKeyPhonesResponse, error)
 	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
 	RevokeSmartKeyPhone(context.Context, *v1.RevokeSmartKeyPhoneRequest) (*v1.RevokeSmartKeyPhoneResponse, error)
-	// Starts a door anew: no token that was made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
 	// renewal.
 	RestartDoor(context.Context, *v1.RestartDoorRequest) (*v1.RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
@@ -198,7 +198,7 @@ type SmartKeyServiceHandler interface {
 	ListSmartKeyPhones(context.Context, *v1.ListSmartKeyPhonesRequest) (*v1.ListSmartKeyPhonesResponse, error)
 	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
 	RevokeSmartKeyPhone(context.Context, *v1.RevokeSmartKeyPhoneRequest) (*v1.RevokeSmartKeyPhoneResponse, error)
-	// Starts a door anew: no token that was made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
 	// renewal.
 	RestartDoor(context.Context, *v1.RestartDoorRequest) (*v1.RestartDoorResponse, error)
 	// Says how old the status list may be by which a door opens to a SmartKey.
