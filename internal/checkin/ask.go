@@ -7,8 +7,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Ask asks the PMS whether the guest may check in, and decides. It keeps nothing: asking
-// again asks the PMS again.
+// Ask asks the PMS whether the guest may check in, and decides. It caches nothing: each call queries the PMS.
 func Ask(ctx context.Context, pms PMS, reservationID string, last LastKnown, policy Policy) Verdict {
 	status, err := pms.CheckInStatus(ctx, reservationID)
 	return Decide(status, err, last, policy)

@@ -1,9 +1,8 @@
-// Package checkin decides whether a guest may check in by themselves, from what the
-// property's PMS answers, and asks the PMS to check the guest in.
+// Package checkin decides, from the answers of the property's PMS, whether a guest may check in without staff, and asks the
+// PMS to check the guest in.
 //
-// The decision ([Decide]) is a function of values. [Ask] and [Complete] are the two calls
-// of a check-in in their fixed order: the PMS is asked each time anew, and it is asked to
-// check in only after a decision that allows it.
+// The decision ([Decide]) is a pure function. [Ask] and [Complete] are the two calls of a check-in, in this order: each Ask
+// queries the PMS again, and Complete asks it to check in only after a decision that allows it.
 package checkin
 
 import (
@@ -30,7 +29,7 @@ const (
 	MetaStatus = "partnerStatus"
 )
 
-// ErrNotRegistered is the answer of a [PMS] that has no endpoint for the call.
+// ErrNotRegistered is the error of a [PMS] that has not registered an endpoint for the call.
 var ErrNotRegistered = fault.New(fault.Precondition, EndpointNotRegistered,
 	"the partner has not registered this endpoint; it does so with PATCH /v1/endpoints")
 

@@ -16,8 +16,8 @@ const (
 	OwingThreshold OwingRule = "threshold" // more than a given amount blocks
 )
 
-// Policy is what a property has decided about self check-in. Threshold counts only for
-// [OwingThreshold]; an amount owed in another currency than it blocks.
+// Policy is a property's policy for self check-in. Threshold is used only with [OwingThreshold]; an amount in another
+// currency blocks.
 type Policy struct {
 	Owing     OwingRule
 	Threshold Money
@@ -37,8 +37,8 @@ const (
 	FromReservation Source = "reservationData" // getCheckInStatus is not registered
 )
 
-// Verdict is whether the guest may go on. Staff see Reasons, the partner's own words and
-// the amount; the guest sees GuestSentence alone.
+// Verdict is the decision whether the guest may continue. Staff see Reasons, the partner's texts and the amount; the guest
+// sees only GuestSentence.
 type Verdict struct {
 	Allowed        bool
 	Reasons        []fault.Reason // why not, the most important first; empty when allowed
@@ -100,8 +100,7 @@ func refusedByPartner(err error) Verdict {
 	return v
 }
 
-// guestSentence says what a blocked guest can do, in our words: a partner's text is for
-// staff alone.
+// guestSentence tells a blocked guest what to do. It never contains the partner's text, which is only for staff.
 func guestSentence(reasons []fault.Reason) string {
 	owing, room := slices.Contains(reasons, fault.Owing), slices.Contains(reasons, fault.RoomNotReady)
 	switch {

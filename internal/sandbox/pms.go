@@ -1,6 +1,6 @@
-// Package sandbox is a small world to play in: a property management system with rooms, beds and reservations, guests
-// who press keys, and virtual locks behind a real bridge. The demo tells its story with it, and the end-to-end tests
-// drive it; both speak to the service only as anybody would.
+// Package sandbox simulates a property: a property management system with rooms, beds and reservations, guests who press
+// keys, and virtual locks behind a real bridge. The demo and the end-to-end tests use it. It uses only the public interfaces
+// of the service.
 package sandbox
 
 import (
@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/pms"
 )
 
-// PMS is a property management system: it answers the three calls of the service and pushes its reservations.
+// PMS is a property management system: it serves the three endpoints that the service calls, and pushes its reservations.
 type PMS struct {
 	Service string // the base address of the service's REST API
 	Token   string // what the service shows to it
@@ -191,7 +191,7 @@ func (p *PMS) keep(id string, fields map[string]any) error {
 	return nil
 }
 
-// note remembers a call and says whether it may be answered.
+// note records a call and reports whether it may be answered.
 func (p *PMS) note(action string, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

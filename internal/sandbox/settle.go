@@ -38,7 +38,7 @@ func Listing() []Space {
 	return out
 }
 
-// settle makes the property and all that belongs to it.
+// settle creates the property and everything that belongs to it.
 func (w *World) settle(ctx context.Context, c Config) error {
 	for _, step := range []func(context.Context, Config) error{w.makeProperty, w.makeSpaces, w.makeBridge, w.connectPMS, w.mapSpaces} {
 		if err := step(ctx, c); err != nil {
@@ -164,7 +164,7 @@ func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
 }
 
-// mapSpaces has getSpaces read and maps what it lists by name.
+// mapSpaces reads getSpaces and maps the listed spaces by name.
 func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	mappings := propertyv1.NewMappingServiceClient(w.public)
 	read := &propertyv1.ReadSpacesRequest{Id: w.IntegrationID}
@@ -181,10 +181,10 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	return nil
 }
 
-// patience is how long something that must come is waited for.
+// patience is the timeout of Await.
 const patience = 30 * time.Second
 
-// Await asks again and again until something holds.
+// Await polls until holds returns true.
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -46,23 +46,24 @@ type World struct {
 	failures chan error
 }
 
-// Config says what world to build.
+// Config configures a World.
 type Config struct {
 	Server  config.Config // its partner rules are widened to this world's PMS alone
 	Options server.Options
 	Dir     string // of the bridge
 	// Latency of every lock.
 	Latency time.Duration
-	// Forgetful locks keep nothing over a restart of the world. Others write what they hold to a file, which takes time.
+	// Forgetful makes locks lose their state at a restart of the world. Other locks write their state to a file, which takes
+	// time.
 	Forgetful bool
 	// Profile of every lock; empty: one that tells what its keypad does and can be read.
 	Profile string
-	// Link, when set, is told where bridges connect and says where this world's bridge does: what stands between them can
-	// fail.
+	// Link, when set, receives the server's address for bridges and returns the address that the bridge connects to. A test
+	// can put a faulty network between them.
 	Link func(address string) (string, error)
 	// Retry is the most between two attempts of the bridge to reach the service; 0: the bridge's own.
 	Retry time.Duration
-	// Driver, when set, stands between the bridge and the virtual locks.
+	// Driver, when set, wraps the driver of the virtual locks.
 	Driver func(driver.Driver) driver.Driver
 	// Phones, when set, is where the bridge serves phones itself.
 	Phones *bridge.Local
@@ -125,7 +126,7 @@ func (w *World) site(l net.Listener, h http.Handler) {
 	})
 }
 
-// start runs something until Close. What fails before is told by Failed.
+// start runs a part until Close. Failed reports a part that ends with an error before.
 func (w *World) start(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -145,7 +146,7 @@ func (w *World) start(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Failed tells of a part that ended by itself.
+// Failed returns a channel that reports parts that ended by themselves.
 func (w *World) Failed() <-chan error { return w.failures }
 
 func (w *World) dial() (err error) {

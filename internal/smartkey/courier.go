@@ -2,8 +2,8 @@ package smartkey
 
 import "unicode/utf8"
 
-// Greeting is what a bridge says first, on every path. It is not signed: what a
-// phone signs names the bridge and the door that the phone itself chose.
+// Greeting is the first message of a bridge, on every path. It is not signed: the phone signs the bridge and the door that
+// the phone itself chose.
 type Greeting struct {
 	Bridge        string `cbor:"1,keyasint"`
 	Nonce         []byte `cbor:"2,keyasint"`
@@ -29,9 +29,8 @@ func DecodeGreeting(raw []byte) (Greeting, error) {
 	return g, nil
 }
 
-// Presentation is what a phone hands to a bridge: directly, through the server
-// or through a kiosk. A phone with internet of its own brings newer key sets
-// and a newer status list along to a bridge that has none.
+// Presentation is the phone's message to a bridge, sent directly, through the server or through a kiosk. A phone with
+// internet access can bring newer key sets and a newer status list to a bridge without.
 type Presentation struct {
 	Token   []byte   `cbor:"1,keyasint"`
 	Proof   []byte   `cbor:"2,keyasint"`
@@ -74,9 +73,8 @@ func (p Presentation) check() error {
 	return nil
 }
 
-// Freshen takes the newer key sets and the newer list that a presentation
-// brings, and leaves out whatever is not newer or not in order: what a stranger
-// brings changes nothing.
+// Freshen applies the newer key sets and the newer list of a presentation. It ignores documents that are not newer or not in
+// order, so that an untrusted phone cannot change anything.
 func (t Trust) Freshen(p Presentation) Trust {
 	for _, raw := range p.KeySets {
 		if next, err := t.Keys.Advance(raw); err == nil {
@@ -91,7 +89,7 @@ func (t Trust) Freshen(p Presentation) Trust {
 	return t
 }
 
-// Answer is what a bridge says to a presentation.
+// Answer is a bridge's answer to a presentation.
 type Answer struct {
 	Reason Reason `cbor:"1,keyasint"`
 	Detail string `cbor:"2,keyasint,omitempty"`
@@ -111,8 +109,7 @@ func (a Answer) Encode() []byte {
 	return mustEncode(a)
 }
 
-// DecodeAnswer reads what Encode writes. Reasons that are not known are kept:
-// whatever is not "ok" is a refusal.
+// DecodeAnswer reads what Encode writes. It keeps unknown reasons: everything except "ok" is a refusal.
 func DecodeAnswer(raw []byte) (Answer, error) {
 	if len(raw) > maxAnswerSize {
 		return Answer{}, refuse(Malformed, "larger than allowed")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// List is a status list that was verified: which tokens are revoked, and below
-// which generation a door serves none. The zero value is no list.
+// List is a verified status list: which tokens are revoked, and the lowest generation that each door accepts. The zero value
+// is no list.
 type List struct {
 	property string
 	uri      string
@@ -139,7 +139,7 @@ func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
 	return next, nil
 }
 
-// vouches reports whether the list's signer still is one of the set.
+// vouches reports whether the key set still contains the list's signer.
 func (s KeySet) vouches(l List) bool {
 	if l.number == 0 {
 		return false

@@ -70,9 +70,8 @@ var (
 	ErrKeyOver    = errors.New("smartkey: the issuer key does not serve at this time; rotate the key set")
 )
 
-// Mint makes a token at now. It begins with the grant, or five minutes ago if
-// that has begun, and ends with the grant, the issuer key or after 24 hours,
-// whichever is first.
+// Mint issues a token at now. It starts with the grant, or five minutes ago if the grant has begun. It ends with the grant,
+// with the issuer key or after 24 hours, whichever is first.
 func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	issued := at(seconds(now))
 	current, err := i.keys.Current()
@@ -132,7 +131,7 @@ func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error)
 	return begin, end, nil
 }
 
-// ceilSecond rounds up: a token never begins before its grant.
+// ceilSecond rounds up, so that a token never begins before its grant.
 func ceilSecond(t time.Time) time.Time {
 	if s := at(seconds(t)); s.Before(t) {
 		return s.Add(time.Second)

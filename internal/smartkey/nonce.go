@@ -19,8 +19,8 @@ const (
 	maxNonce = 32
 )
 
-// MaxSpent bounds the nonces that are remembered as spent. Only the holder of a
-// valid token and its key can spend one, so a stranger cannot fill the memory.
+// MaxSpent limits the stored spent nonces. Only the holder of a valid token and its key can spend a nonce, so an attacker
+// cannot fill the memory.
 const MaxSpent = 1024
 
 // Layout of a nonce: when it was issued, chance, and a MAC over both.
@@ -31,12 +31,11 @@ const (
 	nonceMAC    = maxNonce - nonceBody
 )
 
-// Nonces is a bridge's memory of the nonces it gave out, as a value: Verify
-// takes one and returns the next. A nonce names its own time under a MAC, so
-// that issuing needs no memory and only spent ones are kept, for NonceLife.
+// Nonces is the state of a bridge's nonces, as a value: Verify takes one and returns the next. A nonce contains its time
+// under a MAC, so issued nonces need no memory; only spent ones are stored, for NonceLife.
 //
-// Whoever calls Verify must use its result before calling it again, under one
-// lock or in one goroutine; two calls on one value would accept one nonce twice.
+// A caller of Verify must use the returned value for the next call, under one lock or in one goroutine: two calls with the
+// same value would accept the same nonce twice.
 type Nonces struct {
 	bridge string
 	key    [32]byte
@@ -48,8 +47,8 @@ type spentNonce struct {
 	issued time.Duration
 }
 
-// NewNonces draws the key. It is made once per start of a bridge and never
-// stored: nonces do not outlive the process that gave them out.
+// NewNonces generates the key. A bridge calls it once per start and never stores the key: nonces do not outlive the process
+// that issued them.
 func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 	n := Nonces{bridge: bridge}
 	if !isName(bridge) {
@@ -81,8 +80,7 @@ func (n Nonces) mac(body []byte) []byte {
 	return h.Sum(nil)[:nonceMAC]
 }
 
-// spend uses a nonce up. It returns the memory afterwards and until when, on
-// the clock of elapsed, the nonce serves.
+// spend marks a nonce as used. It returns the new state, and the time of the elapsed clock until which the nonce is valid.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || len(nonce) != maxNonce || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "the nonce was not given out by this bridge since it started")

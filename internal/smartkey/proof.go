@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Proof is a phone's signed wish: this operation, at this door of this bridge,
-// now, with this token. It was read but not yet verified.
+// Proof is a phone's signed request: this operation, at this door of this bridge, now, with this token. It is parsed but not
+// verified.
 type Proof struct {
 	Bridge    string
 	SignedAt  time.Time // by the phone's clock; told, never compared
@@ -29,8 +29,8 @@ type proofClaims struct {
 	TokenHash [32]byte  `cbor:"-65545,keyasint"`
 }
 
-// ReadProof takes a proof apart without verifying it: a relay may look at which
-// bridge and door are meant, and must decide nothing by it.
+// ReadProof parses a proof without verifying it. A relay may read the bridge and the door from it, but must not base a
+// decision on it.
 func ReadProof(raw []byte) (Proof, error) {
 	doc, err := readSign1(raw, typeProof, MaxProofSize)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c proofClaims) check() error {
 	return nil
 }
 
-// Wish is what a phone signs for, apart from the token.
+// Wish is what a phone signs, apart from the token.
 type Wish struct {
 	Bridge    string
 	Nonce     []byte
@@ -71,7 +71,7 @@ type Wish struct {
 	Operation Operation
 }
 
-// Prove is the phone's part of using a token: it signs a wish at now, by its own clock.
+// Prove signs a wish at now, by the phone's clock.
 func Prove(phone crypto.Signer, token []byte, w Wish, now time.Time) ([]byte, error) {
 	if len(token) == 0 {
 		return nil, errors.New("smartkey: a proof is made for a token")

@@ -1,13 +1,10 @@
-// Package smartkey mints and verifies SmartKeys: short-lived CBOR Web Tokens
-// (RFC 8392) that open doors, bound to a key which only one phone holds.
+// Package smartkey issues and verifies SmartKeys: short-lived CBOR Web Tokens (RFC 8392) that open doors, bound to a key that
+// only one phone has.
 //
-// The published specification is docs/smartkey.md; docs/smartkey-vectors.json
-// holds its test vectors, which the tests of this package run.
+// The specification is docs/smartkey.md. The tests of this package run the test vectors in docs/smartkey-vectors.json.
 //
-// Everything here is a function of its arguments: no clock is read, nothing is
-// stored, randomness is passed in. What changes from call to call, the pinned
-// issuer keys, the status list and the spent nonces, are values that go in and
-// come out.
+// Every function depends on its arguments only: it reads no clock, stores nothing, and takes randomness as an argument. The
+// state that changes between calls (pinned issuer keys, status list, spent nonces) is passed in and returned as values.
 package smartkey
 
 import (
@@ -18,7 +15,7 @@ import (
 	"time"
 )
 
-// Limits of the format. A verifier refuses what exceeds them before it looks inside.
+// Limits of the format. A verifier refuses larger documents before it parses them.
 const (
 	MaxTokenSize        = 2048
 	MaxProofSize        = 512
@@ -43,24 +40,23 @@ const (
 
 // Times of the format.
 const (
-	// MaxLife is the longest a token lives, counted from when it was issued.
+	// MaxLife is the longest validity of a token, counted from its issue.
 	MaxLife = 24 * time.Hour
-	// MaxBackdate is how far before its issue a token may begin, so that a
-	// verifier that counts its clock's error against the bearer accepts it at once.
+	// MaxBackdate is how far before its issue a token may become valid, so that a verifier that counts the error of its clock
+	// against the bearer accepts it at once.
 	MaxBackdate = 5 * time.Minute
-	// NonceLife is how long a nonce serves.
+	// NonceLife is how long a nonce is valid.
 	NonceLife = 30 * time.Second
-	// DefaultMaxListAge is how old a status list a door accepts unless it says otherwise.
+	// DefaultMaxListAge is the maximum age of the status list for a door without a rule of its own.
 	DefaultMaxListAge = 96 * time.Hour
 	// IssuerSkew is how far the issuer's clock may be ahead of a right verifier's.
 	IssuerSkew = 5 * time.Minute
 )
 
-// Reason is a stable word that says why something was refused, or "ok".
+// Reason is a stable identifier of why something was refused, or "ok".
 type Reason string
 
-// The reasons, in the order in which Verify looks for them; the last three belong to
-// key sets, status lists and enrolment.
+// The reasons, in the order in which Verify checks them; the last three belong to key sets, status lists and enrolment.
 const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
@@ -82,7 +78,7 @@ const (
 	Revoked              Reason = "revoked"
 	StaleList            Reason = "staleList"
 
-	// LockFailed is no verdict: the key is good, and the lock did not follow.
+	// LockFailed means that the key was accepted but the lock did not open.
 	LockFailed Reason = "lockFailed"
 
 	NotNewer       Reason = "notNewer"
@@ -90,14 +86,14 @@ const (
 	WrongProperty  Reason = "wrongProperty"
 )
 
-// Refusal is the error of everything that reads signed documents. Detail is for
-// people who look for a fault; it holds nothing of the document's content.
+// Refusal is the error of every function that reads signed documents. Detail is for debugging and contains nothing of the
+// document's content.
 type Refusal struct {
 	Reason Reason
 	Detail string
 }
 
-// Error says both.
+// Error implements error.
 func (r *Refusal) Error() string { return "smartkey: " + string(r.Reason) + ": " + r.Detail }
 
 func refuse(reason Reason, detail string) error { return &Refusal{Reason: reason, Detail: detail} }
@@ -116,16 +112,16 @@ func ReasonOf(err error) Reason {
 	}
 }
 
-// Operation is what a bearer wants of a door.
+// Operation is what a bearer wants to do at a door.
 type Operation uint
 
-// The operations. Check verifies and moves nothing.
+// The operations. Check verifies the token and does not open the door.
 const (
 	Unlock Operation = 1
 	Check  Operation = 2
 )
 
-// String returns the operation's word.
+// String returns the name of the operation.
 func (o Operation) String() string {
 	switch o {
 	case Unlock:
@@ -137,8 +133,8 @@ func (o Operation) String() string {
 	}
 }
 
-// Door is the compact id of a door. It follows from the bridge and the lock's
-// address there, so that nobody on the way can point an id at another lock.
+// Door is the compact id of a door. It is derived from the bridge and the lock's address there, so that no relay can redirect
+// an id to another lock.
 type Door [8]byte
 
 // DoorID returns the id of the door whose lock the bridge knows by address: the

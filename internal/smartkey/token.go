@@ -74,9 +74,8 @@ func (t Token) RenewAfter() time.Time {
 	return begin.Add(t.Expires.Sub(begin) / 2)
 }
 
-// OpenToken reads a token and checks that this property's issuer made it: the
-// form, the algorithm, the key and the time it served, the signature. It does
-// not say that the token opens anything now; Verify does.
+// OpenToken parses a token and verifies that this property's issuer signed it: format, algorithm, key, validity of the key,
+// and signature. It does not decide whether the token opens a door now; Verify does.
 func (s KeySet) OpenToken(raw []byte) (Token, error) {
 	doc, err := readSign1(raw, typeToken, MaxTokenSize)
 	if err != nil {
@@ -101,7 +100,7 @@ func (s KeySet) OpenToken(raw []byte) (Token, error) {
 	return token, nil
 }
 
-// ClaimedProperty is the property that a token says it is of. Nothing was verified: it tells which key set to look with.
+// ClaimedProperty returns the property that a token claims, without any verification. Use it only to find the key set.
 func ClaimedProperty(raw []byte) (string, error) {
 	doc, err := readSign1(raw, typeToken, MaxTokenSize)
 	if err != nil {

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Quality says how far a clock is believed.
+// Quality says how far a clock can be trusted.
 type Quality string
 
 // The qualities. An untrusted clock may still know how wrong it can be at most.
@@ -22,13 +22,13 @@ type Clock struct {
 	Quality Quality
 }
 
-// DoorRule is what a verifier asks of one door.
+// DoorRule holds the requirements of one door.
 type DoorRule struct {
 	// MaxListAge is how old the status list may be; 0: DefaultMaxListAge.
 	MaxListAge time.Duration
 }
 
-// Trust is what a verifier holds between calls.
+// Trust is the state that a verifier keeps between calls.
 type Trust struct {
 	Bridge string // its id
 	Site   string // another audience it belongs to; may be empty
@@ -51,7 +51,7 @@ type Input struct {
 	Nonces    Nonces
 }
 
-// Verdict is what became of a SmartKey.
+// Verdict is the result of Verify.
 type Verdict struct {
 	Reason Reason
 	Detail string // for people; holds no identifier and no key
@@ -73,9 +73,8 @@ type Verdict struct {
 // Accepted reports whether the door may be opened.
 func (v Verdict) Accepted() bool { return v.Reason == OK }
 
-// Verify decides on one use of a SmartKey. It looks at the same input always in
-// the same order and stops at the first thing that is wrong, so that the reason
-// is stable: docs/smartkey.md, section "Verification".
+// Verify decides on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so that the reason is
+// stable: docs/smartkey.md, section "Verification".
 func Verify(in Input) Verdict {
 	v := Verdict{Nonces: in.Nonces}
 	err := v.judge(in)
@@ -146,7 +145,7 @@ func covered(in Input, token Token, proof Proof) error {
 	return nil
 }
 
-// within checks the window with the clock's error counted against the bearer.
+// within checks the validity window, and counts the error of the clock against the bearer.
 func (c Clock) within(token Token, trust Trust) error {
 	if c.Error < 0 || c.Now.IsZero() {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
@@ -174,7 +173,7 @@ func (c Clock) within(token Token, trust Trust) error {
 	}
 }
 
-// status judges by the status list: what it revokes stays revoked however old it is.
+// status checks the status list. A revocation counts however old the list is.
 func (v *Verdict) status(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	if list.number == 0 {
