@@ -102,14 +102,60 @@ func TestAChangeElsewhereStartsNothing(t *testing.T) {
 	b.observed(1, false, Accepted, "")
 	b.idle()
 
+	b = newBench(t, readable(ReadableClear))
+	b.want(1, always)
+	b.read(false, "")
+	b.answer(OK)
+	b.read(true, always.PIN)
+	b.alter(1)
+	b.observed(1, true, Verified, "")
+	b.inFlight(OpRead, 1)
+}
+
+func readable(r Readable) Capabilities {
 	caps := realLock()
-	caps.ReadBack, caps.Readable = true, ReadableMasked
-	b = newBench(t, caps)
+	caps.ReadBack, caps.Readable = true, r
+	return caps
+}
+
+// A masked lock shows that the slot is used, which another PIN does too: the code is set again.
+func TestACodeThatWasChangedAtAMaskedLockIsSetAgain(t *testing.T) {
+	b := newBench(t, readable(ReadableMasked))
 	b.want(1, always)
 	b.read(false, "")
 	b.answer(OK)
 	b.read(true, "")
-	b.alter(1)
 	b.observed(1, true, Verified, "")
-	b.inFlight(OpRead, 1)
+	b.alter(1)
+	b.observed(1, false, Unconfirmed, "")
+	if b.inFlight(OpSet, 1); !b.lock.Op.Replace || !b.drifted() {
+		t.Errorf("replaces %v, drift %v", b.lock.Op.Replace, b.drifted())
+	}
+	b.answer(OK)
+	b.read(true, "")
+	b.observed(1, true, Verified, "")
+	b.idle()
+}
+
+// A masked lock that reports the bridge's own writes comes to rest.
+func TestAMaskedLockThatReportsItsOwnWritesIsReadInTheEnd(t *testing.T) {
+	b := newBench(t, readable(ReadableMasked))
+	b.want(1, always)
+	b.read(false, "")
+	b.answer(OK)
+	for range maskedAlters {
+		b.read(true, "")
+		b.alter(1)
+		b.observed(1, false, Unconfirmed, "")
+		if b.lock.Op.Kind == "" {
+			b.pass(b.wake())
+		}
+		b.inFlight(OpSet, 1)
+		b.answer(OK)
+	}
+	b.read(true, "")
+	b.alter(1)
+	b.read(true, "")
+	b.observed(1, true, Verified, "")
+	b.idle()
 }

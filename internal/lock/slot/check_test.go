@@ -28,6 +28,7 @@ func scenarios() []scenario {
 		{name: "masked lock, people at it", slots: 1, caps: maskedLock, hands: "p", most: budget{edits: 3, touches: 1}},
 		{name: "blind lock that reports what people do at it", slots: 1, caps: blindLock, hands: "ep", reports: true, tells: true, direct: true, pins: true, most: budget{edits: 2, touches: 1}},
 		{name: "blind lock that reports what people do at it, with kills", slots: 1, caps: blindLock, hands: "ep", reports: true, direct: true, most: budget{edits: 1, touches: 2, kills: 1, cuts: 1}},
+		{name: "masked lock that reports what people do at it", slots: 1, caps: maskedLock, hands: "p", reports: true, tells: true, direct: true, most: budget{edits: 2, touches: 1}},
 		{name: "masked lock, replaced bridge", slots: 1, caps: maskedLock, most: budget{edits: 2, kills: 1, swaps: 1}},
 		{name: "bridge restored from its first image", slots: 1, caps: blindLock, most: budget{edits: 2, kills: 1, restores: 1}},
 		{name: "two bridges, one identity", slots: 1, caps: blindLock, most: budget{edits: 2, twins: 1}},

@@ -54,6 +54,7 @@ var needed = []broke{
 	{name: "former codes", off: formerKept, scenario: "blind lock, three edits", property: 13},
 	{name: "reported changes", off: alteredDoubt, scenario: "blind lock that reports what people do at it", property: 1},
 	{name: "reported changes during a write", off: alteredInFlight, scenario: "blind lock that reports what people do at it", property: 1},
+	{name: "reported changes at a masked lock", off: alteredMasked, scenario: "masked lock that reports what people do at it", property: 1},
 	{name: "once", off: onceOnly, scenario: "codes for one use, the link cut", property: 3},
 	{name: "stored before the radio hears", around: storeFirst, scenario: "blind lock, cut and kill", property: 1, ignore: []int{5}},
 	{name: "claimed before the bridge hears", around: claimFirst, scenario: "masked lock, replaced bridge", property: 1},

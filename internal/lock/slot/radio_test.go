@@ -41,7 +41,7 @@ func (c *scenario) reading(w world, op Op, add adder) {
 
 // hidden says of a change by hand that reading the slot does not show it.
 func (c *scenario) hidden(w world, i int) bool {
-	return !c.caps.ReadBack && !w.news[i] || (c.caps.ReadBack && w.cell[i].pin == intruder && c.caps.Readable != ReadableClear)
+	return !c.caps.ReadBack && !w.news[i] || (c.caps.ReadBack && w.blind[i] && w.cell[i].pin == intruder && c.caps.Readable != ReadableClear)
 }
 
 func (c *scenario) lands(w, rest world, f flight, awaited bool, add adder) {

@@ -48,6 +48,7 @@ const (
 	waking          // time alone moves a lock
 	alteredDoubt    // what somebody changed at a lock that cannot be read is in doubt
 	alteredInFlight // also where that was while a write was in flight
+	alteredMasked   // also at a lock that shows only whether a slot is used
 	onceOnly        // a code for one use that was used is wanted no more
 )
 

@@ -85,9 +85,10 @@ func (m *machine) doubted() {
 	}
 }
 
-// altered takes a report of the lock that somebody changed a slot at the lock itself. A lock that can be read is read. What
-// is in the slot of another is not known any more, so the code is set again: soon the first time, later and later if
-// somebody goes on changing it, or if the lock reports our own writes as changes.
+// altered takes a report of the lock that the slot was changed at the lock itself. A lock that shows the PIN is read. On others
+// the content of the slot is in doubt, so the code is set again: soon the first time, then with growing waits, because the
+// change may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is read
+// as well, and its code is no longer doubted after maskedAlters reports.
 func (m *machine) altered() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -96,7 +97,9 @@ func (m *machine) altered() {
 	s := &m.lock.Slots[i]
 	if m.lock.Caps.ReadBack {
 		s.ReadAt = m.ev.At
-		return
+		if m.lock.Caps.Readable == ReadableClear || s.Alters >= maskedAlters || !m.rules.keeps(alteredMasked) {
+			return
+		}
 	}
 	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.keeps(alteredInFlight) {
 		s.Altered = true // before the write landed or after: its answer does not say
@@ -107,6 +110,10 @@ func (m *machine) altered() {
 	m.drift(s)
 	m.doubtAltered(s)
 }
+
+// maskedAlters is how many reports of changes put the code of a masked slot in doubt: after that the lock probably reports the
+// bridge's own writes, which must not repeat for ever.
+const maskedAlters = 8
 
 // doubtAltered forgets what a slot holds after somebody changed it.
 func (m *machine) doubtAltered(s *Slot) {
