@@ -50,13 +50,13 @@ var privateNames = []string{"localhost", "localdomain", "local", "internal", "in
 
 var (
 	// privateV4 and privateV6 are the private addresses that a listed name may resolve to.
-	privateV4 = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10")
-	privateV6 = prefixes("::1/128", "fc00::/7")
+	privateV4 = parsePrefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10")
+	privateV6 = parsePrefixes("::1/128", "fc00::/7")
 	// metadata lists addresses of cloud metadata services that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6.
-	metadata = prefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
+	metadata = parsePrefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 )
 
-func prefixes(list ...string) []netip.Prefix {
+func parsePrefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {
 		out[i] = netip.MustParsePrefix(s)

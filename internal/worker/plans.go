@@ -9,15 +9,15 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Plans plans the access of the stays that a change of their property left for later.
+// Plans computes the access of reservations that a large change of their property deferred.
 type Plans struct {
 	DB     *db.DB
 	Keeper reservation.Keeper
 	Log    *slog.Logger
-	Every  time.Duration // between looks for stays that are due; 0 means 3 s
+	Every  time.Duration // interval between sweeps; 0 means 3 s
 }
 
-// Sweep is for one process of an installation: see [Lease].
+// Sweep plans the reservations that are due. Only one process of an installation may run it: see [Lease].
 func (p Plans) Sweep() Sweep {
 	every := p.Every
 	if every <= 0 {
@@ -26,7 +26,8 @@ func (p Plans) Sweep() Sweep {
 	return Sweep{Name: "plans", Every: every, Run: p.planDue}
 }
 
-// planDue plans until no stay is due. A batch that fails is planned a stay at a time, so that one stay holds up no other.
+// planDue plans until no reservation is due. It plans a failed batch one reservation at a time, so that one failing
+// reservation does not block the others.
 func (p Plans) planDue(ctx context.Context) error {
 	for {
 		var due reservation.Due

@@ -35,7 +35,7 @@ type item struct {
 // batch stores the items in order, each with its own savepoint, in one transaction. So the acknowledged items are
 // stored together and the Idempotency-Key covers the whole batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
-	items, err := newItems(ctx, req, report)
+	items, err := validateItems(ctx, req, report)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	})
 }
 
-func newItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) ([]item, error) {
+func validateItems(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *body.Report) ([]item, error) {
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
 		it := &items[i]

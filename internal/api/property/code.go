@@ -99,7 +99,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
 }
 
-// codePlaces returns the locks that have a code, or had it last in a slot that has no other code since.
+// codePlaces returns the locks with a slot that contains a code, or whose last code it was.
 func codePlaces(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOf(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {

@@ -151,8 +151,8 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 	return list, s.Replan(tx, propertyID, affected)
 }
 
-// unmapReplaced unmaps the partner spaces that are desired without a space, and those whose space is desired for
-// another partner space.
+// unmapReplaced unmaps two kinds of partner spaces: those that the request maps to no space, and those whose current
+// space the request gives to another partner space.
 func (s *mappings) unmapReplaced(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (space.Touched, error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
