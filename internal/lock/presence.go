@@ -140,6 +140,14 @@ func SweepBridges(tx *db.Tx) error {
 	return nil
 }
 
+// StartAlone marks all bridges offline that the last run of the server left online: it was killed. Only a process that has the
+// database to itself may call it, before it takes the first session. Bridges are expected back as after a restart, so nobody is
+// notified yet; SweepLeft does that for those that stay away.
+func StartAlone(tx *db.Tx) error {
+	return tx.Bridge.Update().Where(entbridge.Online(true)).
+		SetOnline(false).SetOfflineReason(string(ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
+}
+
 // SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
 // bridge that does not come back is.
 func SweepLeft(tx *db.Tx) error {

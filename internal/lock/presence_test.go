@@ -32,6 +32,30 @@ func (s *site) touch(node string, epoch int64) {
 }
 
 // A bridge in session that was taken for lost is online again with the next touch of the node that holds it.
+// After a kill -9 of server and bridge the database says that the bridge is online.
+func TestAServerThatStartsAloneHasNoBridgeOnline(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+		s.change(lock.StartAlone)
+		if br := s.bridgeRow(); lock.BridgeOnline(br, s.clock.Now()) || br.OfflineReason != string(lock.ShuttingDown) {
+			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
+		}
+		if n := len(s.events("bridge.offline")); n != 0 {
+			t.Errorf("a restart is reported %d times", n)
+		}
+		s.clock.Advance(lock.Silence + time.Second)
+		s.change(lock.SweepLeft)
+		if n := len(s.events("bridge.offline")); n != 1 {
+			t.Errorf("a bridge that does not come back is reported %d times", n)
+		}
+		s.connect("front")
+		if br := s.bridgeRow(); !lock.BridgeOnline(br, s.clock.Now()) {
+			t.Error("offline in a session")
+		}
+	})
+}
+
 func TestTouchBringsBackABridgeThatWasTakenForLost(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

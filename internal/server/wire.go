@@ -76,8 +76,10 @@ type parts struct {
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{keeper: reservation.Keeper{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-		p.authority, err = lock.OpenAuthority(tx, s.keys)
-		return err
+		if p.authority, err = lock.OpenAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
+			return err
+		}
+		return lock.StartAlone(tx)
 	})
 	if err != nil {
 		return nil, err

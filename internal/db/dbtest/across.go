@@ -31,6 +31,7 @@ var acrossProperties = map[string]string{
 	"lock.Put":                     loaded,
 	"lock.ShutOut":                 session,
 	"lock.Standing":                session,
+	"lock.StartAlone":              sweep,
 	"lock.SweepActs":               sweep,
 	"lock.SweepBridges":            sweep,
 	"lock.SweepLeft":               sweep,
