@@ -277,6 +277,9 @@ func boundRows() []row {
 		proof("proof for no bridge", Malformed, func(c *proofClaims) { c.Bridge = "" }),
 		proof("proof of a phone whose clock is years behind", OK, func(c *proofClaims) { c.SignedAt = 0 }),
 		proof("proof of a phone whose clock is far ahead", OK, func(c *proofClaims) { c.SignedAt = maxNumber }),
+		{"used in the moment in which the nonce was given out", OK, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour; return in }},
+		{"token's signature with a zero before s", Malformed, func(w *world) Input { return w.with(padded(w.phone.token)) }},
+		{"proof's signature with a zero before s", Malformed, func(w *world) Input { in := w.use(); in.Proof = padded(in.Proof); return in }},
 	}
 	for name, size := range map[string]int{"a door of 7 bytes": 7, "a door of 9 bytes": 9} {
 		rows = append(rows, row{"proof for " + name, Malformed, func(w *world) Input {
@@ -287,6 +290,12 @@ func boundRows() []row {
 	}
 	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
 	return rows
+}
+
+// padded is a document with a signature of 65 bytes: a zero before s leaves both numbers as they are.
+func padded(raw []byte) []byte {
+	body, signature := raw[:len(raw)-signatureSize-1], raw[len(raw)-signatureSize:]
+	return slices.Concat(body, []byte{signatureSize + 1}, signature[:signatureSize/2], []byte{0}, signature[signatureSize/2:])
 }
 
 // doorsAround is a token's list of so many doors, the room among them.
