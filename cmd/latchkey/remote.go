@@ -22,6 +22,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
@@ -89,6 +90,8 @@ type session struct {
 	conn *grpc.ClientConn // over the socket, or to the server
 	// staffToken is shown in calls to the property area.
 	staffToken string
+	// worksFor is the property of an operator's command over the socket, which needs no token.
+	worksFor string
 	// minted is the id and the property of a staff token made for this command.
 	minted *adminv1.Token
 	end    context.CancelFunc
@@ -116,8 +119,8 @@ func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session)
 	})
 }
 
-// asStaff runs f for a command of the property area. An operator gets a staff token of the
-// property, as owner, for as long as the command runs.
+// asStaff runs f for a command of the property area. An operator works as an owner of the property: over the socket without a
+// token, which can be done while the disk is full, elsewhere with a staff token for as long as the command runs.
 func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -205,6 +208,9 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	token := s.Token
 	if strings.HasPrefix(method, "/latchkey.property.") {
 		token = s.staffToken
+		if s.worksFor != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, chain.HeaderProperty, s.worksFor)
+		}
 	}
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
@@ -219,6 +225,10 @@ func (s *session) mint() error {
 	property, err := s.property()
 	if err != nil {
 		return err
+	}
+	if s.Server == "" && s.Token == "" {
+		s.worksFor = property
+		return nil
 	}
 	answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
 		PropertyId: property, Name: staff.SessionName, Role: "owner", TtlMinutes: tokenMinutes,

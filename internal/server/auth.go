@@ -21,11 +21,13 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			return p.registry.Authenticate(ctx, partner.Credentials{ClientToken: c.ClientToken, AccessToken: c.AccessToken, Bearer: c.Bearer, APIKey: c.APIKey})
 		},
 		string(propertyv1.File_latchkey_property_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
+			if c.UnixSocket && c.Property != "" && unproven(c) {
+				return staff.OfSocket(ctx, s.db.Read(), c.Property)
+			}
 			return s.person(ctx, c.Bearer, actor.Staff)
 		},
 		string(adminv1.File_latchkey_admin_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
-			// A credential that is shown is looked at, also where none is needed.
-			if c.UnixSocket && c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == "" {
+			if c.UnixSocket && unproven(c) {
 				return actor.Actor{Kind: actor.Operator, ID: "socket"}, nil
 			}
 			return s.person(ctx, c.Bearer, actor.Operator)
@@ -34,6 +36,11 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			return actor.Actor{}, credential.Refused()
 		},
 	}
+}
+
+// unproven says whether a call shows no credential. One that is shown is checked, also where none is needed.
+func unproven(c chain.Credentials) bool {
+	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }
 
 func (s *Server) person(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/server"
 )
 
@@ -40,6 +41,7 @@ func overSocket(t *testing.T, n *node, method, path, body string) (*http.Respons
 // On a full disk changes are refused as unavailable, the node says so, and reads go on.
 func TestFullDisk(t *testing.T) {
 	n := open(t, settings(t, ""), server.Options{})
+	socket, works := operatorOf(t, n)
 	writer, _ := n.Database().JobPools()
 	limit := func(pages string) {
 		t.Helper()
@@ -61,6 +63,9 @@ func TestFullDisk(t *testing.T) {
 	}
 	if res, text := overSocket(t, n, http.MethodGet, "/v1/admin/apps", ""); res.StatusCode != http.StatusOK {
 		t.Errorf("a read: %d %s", res.StatusCode, text)
+	}
+	if _, err := propertyv1.NewLockServiceClient(socket).ListLocks(works, &propertyv1.ListLocksRequest{}); err != nil {
+		t.Errorf("a read of the property by its operator: %v", err)
 	}
 	if code, text := get(t, "http://"+n.OpsAddr()+"/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(text, "no space left") {
 		t.Errorf("/readyz: %d %q", code, text)

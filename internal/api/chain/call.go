@@ -19,6 +19,7 @@ import (
 const (
 	HeaderRequestID      = "x-request-id"
 	HeaderIdempotencyKey = "idempotency-key"
+	HeaderProperty       = "latchkey-property"
 	HeaderForwardedFor   = "x-forwarded-for"
 	HeaderRetryAfter     = "retry-after"
 	HeaderRateLimit      = "ratelimit"
@@ -28,7 +29,7 @@ const (
 // Incoming lists the headers that reach the chain; no other header does.
 var Incoming = [...]string{
 	"client-token", "access-token", "api-key", "authorization",
-	HeaderIdempotencyKey, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
+	HeaderIdempotencyKey, HeaderProperty, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
 }
 
 // Outgoing lists the headers that the chain and handlers may send to a caller.
@@ -64,6 +65,7 @@ type Credentials struct {
 	APIKey      string
 	Bearer      string // of Authorization: Bearer
 	UnixSocket  bool   // the call came over the operators' Unix socket
+	Property    string // that the operator works for; over a Unix socket alone
 }
 
 // Call is the state of one call in the chain.
@@ -215,6 +217,9 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 	}
 	if p, ok := peer.FromContext(ctx); ok {
 		_, cr.UnixSocket = p.Addr.(*net.UnixAddr)
+	}
+	if cr.UnixSocket {
+		cr.Property = singleValue(call.md, HeaderProperty)
 	}
 	return cr
 }
