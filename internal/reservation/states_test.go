@@ -48,7 +48,7 @@ func TestIssue(t *testing.T) {
 			t.Errorf("the window is %+v: it opens now and ends with the late-out minutes", s.Plan.Window)
 		}
 		shown := h.pins(s.Row.ID)
-		if len(shown.PIN) != 6 || len(shown.Gates) != 1 || shown.Gates[0].PIN != shown.PIN || shown.Gates[0].Name != "g1" {
+		if len(shown.PIN) != 8 || len(shown.Gates) != 1 || shown.Gates[0].PIN != shown.PIN || shown.Gates[0].Name != "g1" {
 			t.Fatalf("shown: %+v", shown)
 		}
 		for _, sl := range h.slots() {

@@ -178,7 +178,7 @@ func TestPINsAreUniqueAndSecret(t *testing.T) {
 		seen := map[string]string{}
 		for i := range stays {
 			pin := h.pins(h.read(number(i)).ID).PIN
-			if len(pin) != 6 || seen[pin] != "" {
+			if len(pin) != 8 || seen[pin] != "" {
 				t.Fatalf("stay %d has a PIN of %d digits, shared with %q", i, len(pin), seen[pin])
 			}
 			seen[pin] = number(i)
