@@ -17,13 +17,14 @@ type tenure struct {
 }
 
 // recordTenure stores which grant had a slot until now, when the slot is given to another: a bridge may report openings of
-// the earlier grant later. The record is kept as long as other events.
+// the earlier grant later. The record is kept as long as other events. Only its body names the earlier grant: the access of
+// that grant does not change.
 func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 	if was.GrantID == "" || was.GrantID == row.GrantID {
 		return nil
 	}
 	return event.Append(tx, event.Event{
-		PropertyID: row.PropertyID, Subject: event.Inside(row.ID), Kind: event.SlotReassigned, GrantID: was.GrantID,
+		PropertyID: row.PropertyID, Subject: event.Inside(row.ID), Kind: event.SlotReassigned,
 		Body: map[string]any{"lockId": row.LockID, "doorId": was.DoorID, "grantId": was.GrantID, "since": was.Since, "until": row.Since - 1},
 	})
 }

@@ -71,7 +71,7 @@ func (l *loader) span() (from, to int64) {
 	to = math.MaxInt64
 	last, left := int64(0), l.f.Plan.Window == nil
 	for _, e := range l.rows {
-		if !l.own(e) && e.Subject != l.row.ID || e.Kind == string(event.SlotReassigned) {
+		if !l.own(e) && e.Subject != l.row.ID {
 			continue
 		}
 		if from == 0 || e.ID < from {
