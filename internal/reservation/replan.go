@@ -39,13 +39,14 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	return k.planSome(tx, propertyID, which)
 }
 
-// planSome marks stays to be planned, and plans the first of them.
+// planSome marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
+// place in the queue. Other due stays of the property wait for [Keeper.PlanDue], so that none of them can fail this change.
 func (k Keeper) planSome(tx *db.Tx, propertyID string, which predicate.Reservation) error {
-	due := entreservation.And(entreservation.PropertyID(propertyID), which)
-	if err := tx.Reservation.Update().Where(due).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
+	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
+	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("mark the stays to plan: %w", err)
 	}
-	_, err := k.planNext(tx, propertyID, nil)
+	_, err := k.planNext(tx, propertyID, []predicate.Reservation{which})
 	return err
 }
 

@@ -3,7 +3,9 @@ package reservation_test
 import (
 	"errors"
 	"testing"
+	"time"
 
+	entgrant "latchkey.dev/ent/grant"
 	entreservation "latchkey.dev/ent/reservation"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
@@ -116,6 +118,91 @@ func TestAStayThatIsPutOffHoldsUpNoOther(t *testing.T) {
 		h.write(func(tx *db.Tx) (err error) { due, err = h.keeper().PlanDue(tx); return err })
 		if len(due.IDs) != 1 || due.IDs[0] != b || h.due() != 1 {
 			t.Errorf("%+v, %d marked", due, h.due())
+		}
+	})
+}
+
+// replanSpaces plans the stays of some spaces again.
+func (h *house) replanSpaces(spaces ...string) error {
+	var t space.Touched
+	for _, s := range spaces {
+		t.SpaceIDs = append(t.SpaceIDs, h.at(s))
+		t.Externals = append(t.Externals, space.External{IntegrationID: h.scope.IntegrationID, ID: theirs(s)})
+	}
+	return h.db.Write(h.ctx(), func(tx *db.Tx) error { return h.keeper().Replan(tx, h.id, t) })
+}
+
+// markDue marks stays to be planned from some time before now.
+func (h *house) markDue(ago time.Duration, ids ...string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		return tx.Reservation.Update().Where(entreservation.PropertyID(h.id), entreservation.PmsIDIn(ids...)).SetPlanDueAt(tx.Now().Add(-ago)).Exec(tx.Context())
+	})
+}
+
+func TestReplanPlansTheTouchedStaysFirst(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		const waiting = 101 // 300 / (1 + 2) = 100 at once
+		var ids []string
+		for i := range waiting {
+			ids = append(ids, "W"+number(i))
+			h.put(booking(ids[i], "bare"))
+		}
+		h.checkIn("A", "r1")
+		h.markDue(time.Hour, ids...)
+		h.markDue(time.Minute, "A")
+		h.must(h.replanSpaces("r1"))
+		if due := h.row("A").PlanDueAt; due != nil {
+			t.Errorf("the stay in the touched space still waits, since %v", due)
+		}
+		if n := h.due(); n != waiting {
+			t.Errorf("%d other stays wait, want %d", n, waiting)
+		}
+	})
+}
+
+func TestReplanKeepsTheQueueOfDueStays(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		const stays = 102 // 300 / (1 + 2) = 100 at once
+		var ids []string
+		for i := range stays {
+			ids = append(ids, "S"+number(i))
+			h.put(booking(ids[i], "bare"))
+		}
+		h.write(func(tx *db.Tx) error {
+			return tx.Reservation.Update().Where(entreservation.PropertyID(h.id)).SetState("started").Exec(tx.Context())
+		})
+		h.markDue(time.Hour, ids[:100]...)
+		h.markDue(time.Minute, ids[100])
+		h.markDue(-time.Minute, ids[101]) // put off
+		h.must(h.replanSpaces("bare"))
+		if h.due() != 2 {
+			t.Fatalf("%d stays wait, want the latest 2", h.due())
+		}
+		if due := h.row(ids[100]).PlanDueAt; due == nil || !due.Equal(morning.Add(-time.Minute)) {
+			t.Errorf("the stay that was due is due at %v", due)
+		}
+		if due := h.row(ids[101]).PlanDueAt; due == nil || !due.Equal(morning) {
+			t.Errorf("the stay that was put off is due at %v", due)
+		}
+	})
+}
+
+func TestAFailingDueStayFailsNoChangeOfOtherSpaces(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.checkIn("A", "r1")
+		h.checkIn("B", "r2")
+		// A new grant for B violates the rule that a reservation has one open grant.
+		h.write(func(tx *db.Tx) error {
+			return tx.Grant.Update().Where(entgrant.PropertyID(h.id), entgrant.ReservationID(h.row("B").ID)).SetEndedAt(tx.Now()).Exec(tx.Context())
+		})
+		h.markDue(time.Hour, "B")
+		h.must(h.replanSpaces("r1"))
+		if h.row("B").PlanDueAt == nil {
+			t.Error("the other stay no longer waits")
+		}
+		if err := h.replanSpaces("r2"); err == nil {
+			t.Error("the plan of the other stay does not fail: this test checks nothing")
 		}
 	})
 }
