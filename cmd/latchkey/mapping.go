@@ -144,7 +144,7 @@ func (c *mappingSuggest) apply(s *session) error {
 
 type mappingSet struct {
 	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name; id:101 is the id 101 and no name."`
 	Space    string `arg:"" help:"The property's space, by name or id."`
 }
 
@@ -187,7 +187,7 @@ type mappingImport struct {
 }
 
 func (mappingImport) Help() string {
-	return `Each line names a space of the partner, by its id or name, and a space of the property, by its name or id; a bed as DORM/BED. Example of a file:
+	return `Each line names a space of the partner, by its id or name, and a space of the property, by its name or id; a bed as DORM/BED. Where a word is the id of one of the partner's spaces and the name of another, write id:101 for the one with the id 101. Example of a file:
   partner,space
   R201,201
   DA-1,Dorm A/1`
@@ -252,7 +252,7 @@ func mappingsOf(records []record, partner kind, partners, spaces []candidate, wr
 
 type mappingUnset struct {
 	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name; id:101 is the id 101 and no name."`
 }
 
 func (mappingUnset) Help() string {

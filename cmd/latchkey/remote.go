@@ -280,7 +280,7 @@ func (s *session) sameProperty() error {
 	if err != nil {
 		return err
 	}
-	if own := answer.GetData(); own.GetId() != s.Property && len(match(s.Property, []candidate{{id: own.GetId(), names: []string{own.GetName()}}})) == 0 {
+	if own := answer.GetData(); own.GetId() != s.Property && len(aProperty.match(s.Property, []candidate{{id: own.GetId(), names: []string{own.GetName()}}})) == 0 {
 		return fmt.Errorf("--property (or LATCHKEY_PROPERTY) names %s, and the token is of %s, %s: leave it out, or use a token of %s", s.Property, own.GetId(), own.GetName(), s.Property)
 	}
 	return nil

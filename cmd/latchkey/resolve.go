@@ -17,36 +17,10 @@ type candidate struct {
 	about string // tells it from others of the same name
 }
 
-// match finds the candidates that a word names: the one with this id, else those with this name, else those whose name
-// differs only in case or in blanks.
-func match(word string, list []candidate) []candidate {
-	same := func(a, b string) bool { return a == b }
-	alike := func(a, b string) bool {
-		return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
-	}
-	for _, c := range list {
-		if c.id == word {
-			return []candidate{c}
-		}
-	}
-	for _, equal := range []func(a, b string) bool{same, alike} {
-		var found []candidate
-		for _, c := range list {
-			if slices.ContainsFunc(c.names, func(name string) bool { return name != "" && equal(name, word) }) {
-				found = append(found, c)
-			}
-		}
-		if len(found) > 0 {
-			return found
-		}
-	}
-	return nil
-}
-
 // kind is a kind of thing that commands take by id or by name.
 type kind struct {
 	noun     string
-	prefixes []string // of ids
+	prefixes []string // of ids; none: another system chose the ids, and one may be the name of another candidate
 	reason   fault.Reason
 	listing  string // the command that lists them
 	list     func(s *session) ([]candidate, error)
@@ -57,9 +31,43 @@ func (k kind) hasID(word string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
+// match finds the candidates that a word names: the one with this id, else those with this name, else those whose name
+// differs only in case or in blanks. Where another system chose the ids, a word that is both an id and a name matches both
+// candidates, and id:WORD matches by id alone.
+func (k kind) match(word string, list []candidate) []candidate {
+	id, onlyID := word, false
+	if len(k.prefixes) == 0 {
+		id, onlyID = strings.CutPrefix(word, idMark)
+	}
+	byID := func(c candidate) bool { return c.id == id }
+	if onlyID || len(k.prefixes) > 0 && slices.ContainsFunc(list, byID) {
+		return matching(list, byID)
+	}
+	byName := func(equal func(a, b string) bool) func(c candidate) bool {
+		return func(c candidate) bool {
+			return slices.ContainsFunc(c.names, func(name string) bool { return name != "" && equal(name, word) })
+		}
+	}
+	same := byName(func(a, b string) bool { return a == b })
+	if found := matching(list, func(c candidate) bool { return byID(c) || same(c) }); len(found) > 0 {
+		return found
+	}
+	return matching(list, byName(func(a, b string) bool {
+		return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+	}))
+}
+
+// idMark begins a word that is an id and no name, where another system chose the ids.
+const idMark = "id:"
+
+// matching returns the candidates that meet a condition.
+func matching(list []candidate, meets func(c candidate) bool) []candidate {
+	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
+}
+
 // choose picks the one candidate that a word names.
 func (k kind) choose(word string, list []candidate) (string, error) {
-	found := match(word, list)
+	found := k.match(word, list)
 	switch len(found) {
 	case 0:
 		return "", fault.New(fault.NotFound, k.reason, "no %s %s here; this lists them: %s", k.noun, word, k.listing)
@@ -67,9 +75,13 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 		return found[0].id, nil
 	}
 	const most = 10
+	mark := ""
+	if len(k.prefixes) == 0 {
+		mark = idMark
+	}
 	text := fmt.Sprintf("%q names more than one %s; give the id of one:", word, k.noun)
 	for _, c := range found[:min(len(found), most)] {
-		text += "\n  " + strings.TrimSpace(c.id+"  "+c.names[0]+"  "+c.about)
+		text += "\n  " + strings.TrimSpace(mark+c.id+"  "+c.names[0]+"  "+c.about)
 	}
 	if len(found) > most {
 		text += fmt.Sprintf("\n  and %d more: %s", len(found)-most, k.listing)

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
 func TestMatch(t *testing.T) {
@@ -15,12 +17,55 @@ func TestMatch(t *testing.T) {
 		"lck_3": "lck_3", "Same": "lck_7", "": "", "none": "",
 	} {
 		var got []string
-		for _, c := range match(word, list) {
+		for _, c := range aLock.match(word, list) {
 			got = append(got, c.id)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%q names %v, want %q", word, got, want)
 		}
+	}
+}
+
+// The ids of a partner's spaces are words of the PMS, and may be the names of others.
+func TestMatchOfPartnerSpaces(t *testing.T) {
+	list := []candidate{
+		{id: "101", names: []string{"204"}}, {id: "7", names: []string{"101"}}, {id: "R1", names: []string{"R1"}}, {id: "R2", names: []string{"r1"}},
+		{id: "id:8", names: []string{"Eight"}},
+	}
+	for word, want := range map[string]string{
+		"101": "101 7", "id:101": "101", "id:7": "7", "7": "7", "204": "101", "R1": "R1", "r1": "R2", "id:r1": "", "id:204": "", "id:id:8": "id:8", "": "", "id:": "",
+	} {
+		var got []string
+		for _, c := range aPartnerSpace("int_1").match(word, list) {
+			got = append(got, c.id)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q names %v, want %q", word, got, want)
+		}
+	}
+}
+
+func TestMappingFileWithAWordThatIsIDAndName(t *testing.T) {
+	partners := []candidate{{id: "101", names: []string{"204"}, about: "Room"}, {id: "7", names: []string{"101"}, about: "Room"}}
+	spaces := []candidate{{id: "spc_1", names: []string{"101"}}, {id: "spc_2", names: []string{"204"}}}
+	resolve := func(text string) ([]*propertyv1.Mapping, error) {
+		records, wrong, err := mappingSheet.read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mappings, _ := mappingsOf(records, aPartnerSpace("int_1"), partners, spaces, wrong)
+		return mappings, wrong.err(mappingSheet.nothing)
+	}
+	_, err := resolve("partner,space\n101,101\n")
+	for _, want := range []string{"nothing was mapped", `line 2: "101" names more than one space of the partner; give the id of one`, "id:101  204  Room", "id:7  101  Room"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	mappings, err := resolve("partner,space\nid:7,101\nid:101,204\n")
+	if err != nil || len(mappings) != 2 || mappings[0].GetExternalId() != "7" || mappings[0].GetSpaceId() != "spc_1" ||
+		mappings[1].GetExternalId() != "101" || mappings[1].GetSpaceId() != "spc_2" {
+		t.Errorf("%v, %v", mappings, err)
 	}
 }
 
