@@ -86,11 +86,16 @@ type partly struct {
 
 func (e *partly) Unwrap() error { return e.error }
 
-func wereLocks(n int) string {
-	if n == 1 {
-		return "1 lock was"
+// failedAt says how far a file was carried out.
+func failedAt(line, before int) string {
+	assigned := fmt.Sprintf("%d locks before it were assigned", before)
+	switch before {
+	case 0:
+		assigned = "No lock before it was assigned"
+	case 1:
+		assigned = "1 lock before it was assigned"
 	}
-	return fmt.Sprintf("%d locks were", n)
+	return fmt.Sprintf("Failed at line %d. %s; line %d may be too. Run the command again: it skips locks that are at their doors.", line, assigned, line)
 }
 
 // assignAll carries out a plan, one call for each lock.
@@ -99,7 +104,7 @@ func (s *session) assignAll(plan []assignment) error {
 	for _, a := range plan {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: a.lock, DoorId: &a.door})
 		if err != nil {
-			return &partly{err, fmt.Sprintf("This is about line %d. %s before it assigned, the rest not: run the command again to go on from there.", a.line, wereLocks(len(list.GetList())))}
+			return &partly{err, failedAt(a.line, len(list.GetList()))}
 		}
 		list.List = append(list.List, answer.GetData())
 	}

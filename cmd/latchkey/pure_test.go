@@ -197,6 +197,17 @@ func TestAgainQuotes(t *testing.T) {
 	}
 }
 
+func TestFailedAt(t *testing.T) {
+	for before, want := range map[int]string{
+		0: "No lock before it was assigned;", 1: "1 lock before it was assigned;",
+		2: "Failed at line 4. 2 locks before it were assigned; line 4 may be too. Run the command again: it skips locks that are at their doors.",
+	} {
+		if got := failedAt(4, before); !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
 func TestInMinutesRoundsUp(t *testing.T) {
 	if inMinutes(0) != 0 || inMinutes(1) != 1 || inMinutes(60e9) != 1 || inMinutes(61e9) != 2 {
 		t.Error("a short time became never, or a minute two")
