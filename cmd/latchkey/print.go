@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,7 +21,27 @@ func (s *session) answer(m proto.Message, human func()) error {
 		human()
 		return nil
 	}
-	raw, err := protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}.Marshal(m)
+	raw, err := protoJSON.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, string(raw))
+	return err
+}
+
+var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
+
+// answers prints several answers of the server as one JSON object, each under its name in data.
+func (s *session) answers(parts map[string]proto.Message) error {
+	data := map[string]json.RawMessage{}
+	for name, m := range parts {
+		raw, err := protoJSON.Marshal(m)
+		if err != nil {
+			return err
+		}
+		data[name] = raw
+	}
+	raw, err := json.MarshalIndent(map[string]any{"data": data}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -87,8 +89,12 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 		}
 		if len(found) == 0 && strings.TrimSpace(c.Text) != "" {
 			space := c.Text
-			if err := s.resolve(aSpace, &space); err == nil {
+			err := s.resolve(aSpace, &space)
+			if err == nil {
 				return s.showReservations(zone, "Nobody is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
+			}
+			if f, ok := fault.Of(err); !ok || f.Reason != fault.SpaceNotFound {
+				return err
 			}
 		}
 		return s.showReservations(zone, "No guest, number or room matches.", c.Limit, &propertyv1.ListReservationsRequest{Query: c.Text})
@@ -173,7 +179,7 @@ type reservationShow struct {
 }
 
 func (reservationShow) Help() string {
-	return `Who and where, and each door now, with what to do about it. Never a PIN. Examples:
+	return `Who and where, and each door now, with what to do about it. Never a PIN. With --json: data.reservation, and the doors in data.explanation. Examples:
   latchkey reservation show 4711
   latchkey reservation show Lovelace`
 }
@@ -194,13 +200,15 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 		}
 		e := answer.GetData()
 		e.Steps = nil
-		return s.answer(&propertyv1.ListReservationsResponse{Data: &propertyv1.ReservationList{List: []*propertyv1.Reservation{x}}}, func() {
-			s.facts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
-				"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
-			s.say("")
-			s.explainedDoors(e)
-			s.next("latchkey reservation explain " + x.GetId() + "    tells what led there")
-		})
+		if s.JSON {
+			return s.answers(map[string]proto.Message{"reservation": x, "explanation": e})
+		}
+		s.facts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
+			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
+		s.say("")
+		s.explainedDoors(e)
+		s.next("latchkey reservation explain " + x.GetId() + "    tells what led there")
+		return nil
 	})
 }
 

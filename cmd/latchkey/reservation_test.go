@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,6 +75,23 @@ func TestReservationsByName(t *testing.T) {
 	s.fails(1, "reservation list --space 999", "no space 999 here")
 	s.fails(1, "reservation list --day someday", "--day must be a day")
 	s.fails(1, "reservation list --limit 0", "--limit")
+	s.ok("space create 'Dorm 5' --type Dorm")
+	s.ok("space create 'Bed A' --type Bed --dorm 'Dorm 5'")
+	s.fails(1, "reservation find 'Bed A'", "names more than one space", "Dorm 4/Bed A", "Dorm 5/Bed A")
+	var shown struct {
+		Data struct {
+			Reservation struct{ LastName string }
+			Explanation struct {
+				Doors []struct{ Name, Verdict string }
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(s.ok("reservation show 4711 --json")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	if d := shown.Data; d.Reservation.LastName != "Lovelace" || len(d.Explanation.Doors) != 2 || d.Explanation.Doors[0].Verdict == "" {
+		t.Errorf("reservation show --json: %+v", d)
+	}
 	s.ok("arrivals", "Grace Lovett", "not ready", "R999", "Charles Babbage", "Room 102", "15:00", "latchkey reservation explain")
 	has("arrivals --bad", "4713", "4714")
 	s.ok("arrivals --date 2020-01-01", "Nobody arrives")
@@ -108,4 +127,24 @@ func TestSpaceShow(t *testing.T) {
 		t.Error("the PIN is shown")
 	}
 	s.ok("space show 'Room 102'", "Nobody is checked in here")
+}
+
+// A room with many stays shows all guests, and says which stays it did not check.
+func TestSpaceShowOfManyStays(t *testing.T) {
+	s, w := newWorld(t)
+	const limited = "Only the latest 20 stays of each day were checked."
+	for i := range mostChecked + 1 {
+		if i == mostChecked {
+			if out := s.ok("space show 'Room 101'"); strings.Contains(out, limited) {
+				t.Errorf("says that it left out stays:\n%s", out)
+			}
+		}
+		push(t, w, fmt.Sprintf("M-%d", i), fmt.Sprintf("%d", 5000+i), "Ada", "Lovelace", "started", "R101", 2)
+	}
+	out := s.ok("space show 'Room 101'", limited)
+	for i := range mostChecked + 1 {
+		if number := fmt.Sprintf("%d", 5000+i); !strings.Contains(out, number) {
+			t.Errorf("the guest of %s is not shown:\n%s", number, out)
+		}
+	}
 }

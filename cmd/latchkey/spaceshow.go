@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +21,8 @@ func (spaceShow) Help() string {
   latchkey space show 204`
 }
 
-// mostShown bounds the stays of which the openings are looked up.
-const mostShown = 20
+// mostChecked bounds the stays of a day of which the openings are looked up, each with a call.
+const mostChecked = 20
 
 func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
@@ -39,11 +40,11 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		present, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: c.ID, State: "started"}, mostShown)
+		present, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: c.ID, State: "started"}, math.MaxInt)
 		if err != nil {
 			return err
 		}
-		steps, err := s.openings(c.ID, zone)
+		steps, more, err := s.openings(c.ID, zone)
 		if err != nil {
 			return err
 		}
@@ -56,6 +57,9 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 			rows = append(rows, []string{shortTime(zone, x.step.GetAt().AsTime()), x.step.GetActor(), x.number, x.step.GetSentence()})
 		}
 		s.table("Nothing is known to have happened.", []string{"when", "who", "number", "what"}, rows)
+		if more {
+			s.say("Only the latest %d stays of each day were checked.", mostChecked)
+		}
 		return nil
 	})
 }
@@ -66,14 +70,16 @@ type opening struct {
 	step   *partnerv1.ExplainedStep
 }
 
-// openings are what happened at a door since the beginning of yesterday, as far as the stays there tell, the latest first.
-func (s *session) openings(door string, zone *time.Location) ([]opening, error) {
+// openings lists what happened at a door since the beginning of yesterday, as far as the stays there tell, the latest first. It
+// checks a limited number of stays of each day, and says whether there are more.
+func (s *session) openings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
-		found, _, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: door, Date: dayOf(day, zone)}, mostShown)
+		found, left, err := s.reservations(&propertyv1.ListReservationsRequest{SpaceId: door, Date: dayOf(day, zone)}, mostChecked)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		more = more || left
 		for _, x := range found {
 			if !slices.ContainsFunc(stays, func(o *propertyv1.Reservation) bool { return o.GetId() == x.GetId() }) {
 				stays = append(stays, x)
@@ -82,11 +88,10 @@ func (s *session) openings(door string, zone *time.Location) ([]opening, error) 
 	}
 	y, m, d := time.Now().In(zone).AddDate(0, 0, -1).Date()
 	since := time.Date(y, m, d, 0, 0, 0, 0, zone)
-	var all []opening
 	for _, x := range stays {
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: x.GetId()})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		for _, step := range answer.GetData().GetSteps() {
 			if step.GetDoorId() == door && atDoor(step.GetKind()) && !step.GetAt().AsTime().Before(since) {
@@ -97,7 +102,7 @@ func (s *session) openings(door string, zone *time.Location) ([]opening, error) 
 	slices.SortStableFunc(all, func(a, b opening) int {
 		return cmp.Or(b.step.GetAt().AsTime().Compare(a.step.GetAt().AsTime()), cmp.Compare(a.number, b.number))
 	})
-	return all, nil
+	return all, more, nil
 }
 
 // atDoor tells whether a step is an opening or a refusal.
