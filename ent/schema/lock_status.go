@@ -9,7 +9,8 @@ type LockStatus struct {
 	BatteryPercent    *int       `json:"batteryPercent,omitempty"`
 	BatteryObservedAt *time.Time `json:"batteryObservedAt,omitempty"`
 	Online            bool       `json:"online"`
-	OfflineCause      string     `json:"offlineCause,omitempty"` // why its bridge reaches no lock; empty: the lock itself is offline
+	OfflineCause      string     `json:"offlineCause,omitempty"`      // why its bridge reaches no lock; empty: the lock itself is offline
+	OfflineCauseSince *time.Time `json:"offlineCauseSince,omitempty"` // when the server first received this cause
 	RSSI              *int       `json:"rssi,omitempty"`
 	LastSeenAt        *time.Time `json:"lastSeenAt,omitempty"`
 	ClockOffsetMS     *int64     `json:"clockOffsetMs,omitempty"`

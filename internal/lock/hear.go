@@ -91,7 +91,7 @@ func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
 	}
 	for _, lk := range others {
 		gone := lk.Status
-		gone.Online = false
+		gone.Online, gone.OfflineCause = false, ""
 		if lk, err = relearn(tx, lk, Heard{Status: &gone}); err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
 		create.SetCapabilities(bounded(*h.Capabilities))
 	}
 	if h.Status != nil {
-		create.SetStatus(*h.Status)
+		create.SetStatus(withCauseSince(*h.Status, Status{}, tx.Now()))
 	}
 	lk, err := create.Save(tx.Context())
 	if err != nil {
@@ -116,7 +116,7 @@ func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
-// relearn stores what is new about a lock, and tells when it went offline or its battery became low.
+// relearn stores what changed about a lock. It records and notifies when the lock goes offline or its battery becomes low.
 func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
@@ -134,11 +134,13 @@ func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
 		update.SetName(h.Name)
 		changed = true
 	}
-	if h.Status != nil && !sameStatus(*h.Status, lk.Status) {
-		update.SetStatus(*h.Status)
-		changed = true
-		if err := tellStatus(tx, lk, *h.Status); err != nil {
-			return nil, err
+	if h.Status != nil {
+		if now := withCauseSince(*h.Status, lk.Status, tx.Now()); !sameStatus(now, lk.Status) {
+			update.SetStatus(now)
+			changed = true
+			if err := tellStatus(tx, lk, now); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if !changed {
@@ -170,7 +172,28 @@ func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	})
 }
 
+// withCauseSince returns a reported status with the time since when its offline cause holds: the time in the stored status
+// if that has the same cause.
+func withCauseSince(reported, stored Status, now time.Time) Status {
+	reported.OfflineCauseSince = nil
+	switch {
+	case reported.OfflineCause == "":
+	case reported.OfflineCause == stored.OfflineCause && stored.OfflineCauseSince != nil:
+		reported.OfflineCauseSince = stored.OfflineCauseSince
+	default:
+		reported.OfflineCauseSince = &now
+	}
+	return reported
+}
+
+// tellStatus records and notifies what changed between the stored status of a lock and the present one. A notice of an
+// offline cause is settled when the cause ends, whether or not the lock is online again.
 func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
+	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
+		if err := staff.Settle(tx, lk.BridgeID+"/"+was); err != nil {
+			return err
+		}
+	}
 	var err error
 	switch {
 	case lk.Status.Online && !now.Online:

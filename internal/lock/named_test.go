@@ -77,6 +77,7 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 				t.Errorf("%s: %+v", cause, st)
 			}
 			s.clock.Advance(16 * time.Minute)
+			s.touch("nod_a", s.epoch)
 			for range 2 {
 				s.change(func(tx *db.Tx) error { _, err := lock.LookAtLocks(tx, "", 10); return err })
 			}
@@ -92,5 +93,43 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 				t.Errorf("%s: the notice is still open", cause)
 			}
 		}
+	})
+}
+
+// A lock does not answer. Then Zigbee2MQTT is away at its bridge: staff are notified when that lasts for 15 minutes, not
+// because the lock was offline for longer. The notice is settled when Zigbee2MQTT is back, though the lock is not.
+func TestTheAgeOfAnOfflineCauseCounts(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
+		s.hear(lock.Heard{Status: &lock.Status{}})
+		check := func(what string, after time.Duration, bridgeOnline bool, notices, open int) {
+			t.Helper()
+			s.clock.Advance(after)
+			if bridgeOnline {
+				s.touch("nod_a", s.epoch)
+			}
+			s.change(func(tx *db.Tx) error { _, err := lock.LookAtLocks(tx, "", 10); return err })
+			stillOpen, err := s.db.Read().Notice.Query().Where(entnotice.Kind(slot.GatewayOffline), entnotice.OnceKeyNotNil()).Count(t.Context())
+			s.must(err)
+			if all := strings.Count(s.texts(slot.GatewayOffline), "\n"); all != notices || stillOpen != open {
+				t.Errorf("%s: %d notices, %d open; want %d, %d", what, all, stillOpen, notices, open)
+			}
+		}
+		gatewayOffline := lock.Heard{Status: &lock.Status{OfflineCause: slot.GatewayOffline}}
+		check("a lock that does not answer", time.Hour, true, 0, 0)
+		s.hear(gatewayOffline)
+		check("Zigbee2MQTT restarts", 15*time.Second, true, 0, 0)
+		s.clock.Advance(10 * time.Minute)
+		battery := 50
+		s.hear(lock.Heard{Status: &lock.Status{OfflineCause: slot.GatewayOffline, BatteryPercent: &battery}})
+		check("Zigbee2MQTT is away", 5*time.Minute, true, 1, 1)
+		s.hear(lock.Heard{Status: &lock.Status{}})
+		check("Zigbee2MQTT is back", time.Minute, true, 1, 0)
+		s.hear(gatewayOffline)
+		check("the bridge is away itself", 16*time.Minute, false, 1, 0)
+		check("the bridge is back", time.Second, true, 2, 1)
+		s.connect()
+		check("the bridge no longer drives the lock", 16*time.Minute, true, 2, 0)
 	})
 }

@@ -45,10 +45,8 @@ func lockLink(tx *db.Tx, lk *ent.Lock, move func(Link, time.Time) (Link, Telling
 	case Trouble:
 		return event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
 	case Well:
-		for _, key := range []string{lk.ID + "/lockUnreachable", lk.BridgeID + "/" + slot.BrokerUnreachable, lk.BridgeID + "/" + slot.GatewayOffline} {
-			if err := staff.Settle(tx, key); err != nil {
-				return err
-			}
+		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
+			return err
 		}
 		return event.Append(tx, inside(lockEvent(lk, event.LockOnline, map[string]any{})))
 	}
@@ -234,10 +232,14 @@ var cutOff = map[string]string{
 		"Codes on them keep working, some beyond their end; new codes wait. Start Zigbee2MQTT; latchkey-bridge doctor on site says more.",
 }
 
-// notifyCutOff notifies staff once for all locks that a bridge cannot reach for the same cause.
+// notifyCutOff notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
+// lockPatience. It does not notify while the bridge is offline: the cause may have ended since.
 func notifyCutOff(tx *db.Tx, lk *ent.Lock) error {
+	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < lockPatience {
+		return nil
+	}
 	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
-	if err != nil {
+	if err != nil || !BridgeOnline(br, tx.Now()) {
 		return err
 	}
 	return staff.Notify(tx, staff.Notice{
