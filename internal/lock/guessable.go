@@ -60,6 +60,9 @@ func keypadPaused(tx *db.Tx, lk *ent.Lock, h Happened) error {
 	at := h.At(tx.Now())
 	until := at.Add(min(max(h.Until.Sub(h.OccurredAt), 0), longestPause))
 	e := inside(lockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
+	if err := setDoor(tx, &e, lk, nil, h, at); err != nil {
+		return err
+	}
 	e.OccurredAt = at
 	if err := event.Append(tx, e); err != nil {
 		return err

@@ -205,5 +205,15 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 				t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 			}
 		}
+		pausedAt := start.Add(15 * time.Minute)
+		s.change(func(tx *db.Tx) error {
+			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+				Sequence: 100, Address: "front", Kind: "keypadPaused", OccurredAt: pausedAt, Until: pausedAt.Add(time.Minute),
+			}})
+			return err
+		})
+		if got := s.events("lock.keypadPaused")[0].Body["doorId"]; got != "spc_1" {
+			t.Errorf("a keypad pause on the first: %v", got)
+		}
 	})
 }
