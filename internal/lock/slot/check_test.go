@@ -52,6 +52,7 @@ func scenarios() []scenario {
 		{name: "codes for one use, used at another lock", slots: 1, caps: blindLock, once: true, beside: true, most: budget{edits: 2, cuts: 1}},
 		{name: "codes for one use, used at another lock, with kills", slots: 1, caps: blindLock, once: true, beside: true, direct: true, windows: 1, most: budget{edits: 2, kills: 1}},
 		{name: "two slots", slots: 2, caps: blindLock, most: budget{edits: 2, kills: 1}},
+		{name: "refusals, with kills", slots: 1, caps: blindLock, lossy: true, most: budget{edits: 1, kills: 1}},
 		{name: "two slots, refusals", slots: 2, caps: blindLock, held: 1, lossy: true, direct: true, most: budget{edits: 3}},
 		{name: "two slots after an outage", slots: 2, caps: blindLock, held: 2, outage: true, most: budget{edits: 2, cuts: 1}},
 		{name: "changes by hand are entered, kills", slots: 1, caps: clearLock, held: 1, hands: "e", audit: true, most: budget{kills: 1, touches: 1}},

@@ -121,6 +121,8 @@ func (m *machine) observed(s *Slot) Observed {
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.spent(m.rules)}
 	met := t.met(s) && !m.writing(s) // what is in the air may end what now looks met
 	switch {
+	case s.Refused != "" && s.Held.Is == Unsure: // an earlier attempt may have landed
+		o.Evidence, o.Result, o.Rule = Unconfirmed, s.Refused, s.Rule
 	case s.Refused != "":
 		o.Evidence, o.Result, o.Rule = Failed, s.Refused, s.Rule
 	case s.Held.Is == Foreign && (t.present || t.waiting):

@@ -102,6 +102,9 @@ func falseConvergence(c *scenario, w *world, i int) string {
 		if s.Observed.Result != Occupied && w.refused[i] != s.Desired.Generation {
 			return "called failed and was not refused"
 		}
+		if in.ours() && uint64(in.gen) == uint64(s.Desired.Generation) {
+			return "called failed and is on the lock"
+		}
 	}
 	if converged(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && told {
 		return "converged and is not so"

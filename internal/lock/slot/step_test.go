@@ -424,3 +424,17 @@ func TestOneOperationPerChangedSlotAfterAnOutage(t *testing.T) {
 		t.Errorf("observed generation %d, want 9", s.Observed.Generation)
 	}
 }
+
+// The first attempt timed out and may have landed: the code has not failed until the slot is empty.
+func TestARefusalAfterATimeoutIsNoProof(t *testing.T) {
+	b := newBench(t, realLock())
+	b.want(1, always)
+	b.answer(Timeout)
+	b.pass(10 * time.Second)
+	b.inFlight(OpSet, 1)
+	b.answer(SlotsFull)
+	b.observed(1, false, Unconfirmed, SlotsFull)
+	b.inFlight(OpClear, 1)
+	b.answer(OK)
+	b.observed(1, false, Failed, SlotsFull)
+}
