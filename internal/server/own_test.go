@@ -1,0 +1,58 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"latchkey.dev/internal/server"
+)
+
+// What root creates in a directory of another user belongs to that user, so that the user's server can open it.
+func TestOwnKeepsTheOwnerOfTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	owner := os.Geteuid()
+	if owner == 0 {
+		owner = 4711
+		if err := os.Chown(dir, owner, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	database := filepath.Join(dir, "new", "data", "latchkey.db")
+	for _, when := range []string{"without a database", "with a database"} {
+		release, err := server.Own("sqlite:" + database)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		for _, path := range []string{filepath.Join(dir, "new"), filepath.Dir(database), database + ".lock"} {
+			st, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := st.Sys().(*syscall.Stat_t).Uid; int(got) != owner {
+				t.Errorf("%s: %s belongs to user %d, want %d", when, path, got, owner)
+			}
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(database, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(database, owner, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOwnFollowsNoLinkInPlaceOfTheLock(t *testing.T) {
+	dir := t.TempDir()
+	database := filepath.Join(dir, "latchkey.db")
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), database+".lock"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Own("sqlite:" + database); err == nil {
+		t.Error("the lock is a link, and was followed")
+	}
+}
