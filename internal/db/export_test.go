@@ -50,3 +50,6 @@ func limitPages(t *testing.T, d *DB, pages int) {
 		t.Fatal(err)
 	}
 }
+
+// FailRename makes Install fail where it renames the copy: the files are then as a crash there leaves them.
+func FailRename(c *Copy, err error) { c.rename = func(string, string) error { return err } }

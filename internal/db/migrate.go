@@ -150,6 +150,8 @@ func migrations(files fs.FS, name string) ([]migration, error) {
 const createMigrationsTable = `CREATE TABLE IF NOT EXISTS schema_migrations (
 	number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at text NOT NULL)`
 
+var errMigrationChanged = errors.New("changed after it was applied")
+
 // pending returns the available migrations that are not applied yet. applied holds the checksums of the others.
 func pending(available []migration, applied []string) ([]migration, error) {
 	if n := len(applied); n > len(available) {
@@ -157,7 +159,7 @@ func pending(available []migration, applied []string) ([]migration, error) {
 	}
 	for i, sum := range applied {
 		if sum != available[i].checksum {
-			return nil, fmt.Errorf("the file of migration %s changed after it was applied; restore its former content", available[i].name)
+			return nil, fmt.Errorf("the file of migration %s %w; restore its former content", available[i].name, errMigrationChanged)
 		}
 	}
 	return available[len(applied):], nil

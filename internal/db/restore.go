@@ -20,8 +20,9 @@ import (
 
 // Copy is a copy of an embedded database, opened for reading alone.
 type Copy struct {
-	path string
-	conn *sql.DB
+	path   string
+	conn   *sql.DB
+	rename func(from, to string) error
 }
 
 // SQLitePath is the file of an embedded database, behind the links that lead to it.
@@ -58,7 +59,7 @@ func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Copy{path: to.Name()}
+	c := &Copy{path: to.Name(), rename: os.Rename}
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
 		c.conn, err = sql.Open("sqlite3", "file:"+(&url.URL{Path: c.path}).EscapedPath()+"?mode=ro&immutable=1")
@@ -102,6 +103,9 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 		return nil, errors.New("the file is an SQLite database, but not of Latchkey")
 	}
 	todo, err := pending(wanted, applied)
+	if errors.Is(err, errMigrationChanged) {
+		return nil, errors.New("the file was made by an unreleased version of Latchkey, which has another schema; only that version can restore it")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +141,9 @@ func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error
 	return sealed, err
 }
 
-// Install makes the copy the database at a path of the same directory, in one step: a crash leaves the former database or the copy.
-// The former database goes to the name that Install returns; empty: there was none. No process may have either open.
+// Install makes the copy the database at a path of the same directory. A crash leaves the former database or the copy. If the
+// log of the former database cannot be merged into it, a crash may leave no database, but never one without its log. The
+// former database is kept under the name that Install returns; empty: there was none. No process may have either open.
 func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former string, err error) {
 	if err := c.conn.Close(); err != nil {
 		return "", err
@@ -147,43 +152,63 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 	if err := ownAs(c.path, filepath.Dir(path)); err != nil {
 		return "", err
 	}
-	mergeLog(ctx, path)
-	aside := path + ".before-restore-" + now.UTC().Format("20060102T150405.000Z")
-	for _, suffix := range []string{"", "-wal"} {
-		err := os.Link(path+suffix, aside+suffix)
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-		case err != nil:
-			return "", fmt.Errorf("keep the former database, for which the file system needs hard links: %w", err)
-		case suffix == "":
-			former = aside
-		}
-	}
-	if err := syncDirectory(filepath.Dir(path)); err != nil {
+	merged, err := mergeLog(ctx, path)
+	if err != nil {
 		return "", err
 	}
-	// A log of the former database must not meet the new one.
+	if former, err = keepFormer(path, path+".before-restore-"+now.UTC().Format("20060102T150405.000Z")); err != nil {
+		return "", err
+	}
+	if !merged && former != "" {
+		if err := errors.Join(os.Remove(path), syncDirectory(filepath.Dir(path))); err != nil {
+			return "", err
+		}
+	}
+	// The log of the former database must not be applied to the new one.
 	for _, suffix := range []string{"-wal", "-shm"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return "", err
 		}
 	}
-	if err := os.Rename(c.path, path); err != nil {
+	if err := c.rename(c.path, path); err != nil {
+		if former != "" {
+			err = fmt.Errorf("%w; the former database is kept as %s", err, former)
+		}
 		return "", err
 	}
 	return former, syncDirectory(filepath.Dir(path))
 }
 
-// mergeLog moves the log of a database into its file, so that the file alone is the whole database. One that is too damaged
-// for that keeps its log.
-func mergeLog(ctx context.Context, path string) {
-	if _, err := os.Stat(path); err != nil {
-		return
+// keepFormer gives a database and its log a second name, which it returns; empty: there is no database.
+func keepFormer(path, name string) (former string, err error) {
+	for _, suffix := range []string{"", "-wal"} {
+		err := os.Link(path+suffix, name+suffix)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && suffix == "":
+			return "", nil
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return "", fmt.Errorf("keep the former database, for which the file system needs hard links: %w", err)
+		}
 	}
-	if pool, err := openPool(ctx, path, 1, nil, nil); err == nil {
-		_, _ = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-		_ = pool.Close()
+	return name, syncDirectory(filepath.Dir(path))
+}
+
+// mergeLog moves the log of a database into its file, and reports whether the file alone is now the whole database. A log
+// that cannot be merged stays.
+func mergeLog(ctx context.Context, path string) (merged bool, err error) {
+	if _, err := os.Stat(path); err == nil {
+		// Only the log that remains decides: a failure here leaves it.
+		if pool, err := openPool(ctx, path, 1, nil, nil); err == nil {
+			_, _ = pool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+			_ = pool.Close()
+		}
 	}
+	st, err := os.Stat(path + "-wal")
+	if errors.Is(err, os.ErrNotExist) {
+		return true, nil
+	}
+	return err == nil && st.Size() == 0, err
 }
 
 // ownAs gives a file the owner of another, where root does the work of a server of another user.
