@@ -61,17 +61,24 @@ func (r *remote) AfterApply(c *kong.Context) error {
 func (r *remote) repeated(f *kong.Flag) string {
 	switch f.Name {
 	case "data-dir", "server", "property", "ca":
-		value := f.Target.String()
-		if strings.ContainsAny(value, " '\"$&;()|<>*?`\\") {
-			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
-		}
-		return " --" + f.Name + " " + value
+		return typedFlag(f.Name, f.Target.String())
 	case "token":
 		return " --token TOKEN"
 	case "plaintext":
 		return " --plaintext"
 	}
 	return ""
+}
+
+// typedFlag writes a flag and its value as a shell reads them; nothing if the value is empty.
+func typedFlag(name, value string) string {
+	if value == "" {
+		return ""
+	}
+	if strings.ContainsAny(value, " '\"$&;()|<>*?`\\") {
+		value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	}
+	return " --" + name + " " + value
 }
 
 // command finds the commands in a text, up to where flags can stand.

@@ -26,7 +26,7 @@ type restoreCommand struct {
 
 // Help is shown below the flags' own.
 func (*restoreCommand) Help() string {
-	return `Stop the server first. The file is checked before anything changes: that it is whole, that this version can use it, and that the key opens it. An interrupted restore leaves the former database or the restored one, never half of each.
+	return `Stop the server first. The file is checked before anything changes: that it is whole, that this version can use it, and that the key opens it. An interrupted restore leaves the former database or the restored one, never half of each. If the former one cannot be read, it may leave none: run the command again.
 
 Examples:
   latchkey restore /backups/latchkey-2026-07-01.db
@@ -78,10 +78,11 @@ func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	if former != "" {
 		fmt.Fprintf(io.out, "The former database is kept as %s. Delete it when you no longer need it.\n", former)
 	}
-	serve := "latchkey serve"
-	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
-		serve += fmt.Sprintf(" --data-dir %q", c.DataDir)
+	dataDir := typedFlag("data-dir", c.DataDir)
+	if here, err := filepath.Abs(config.Default().DataDir); err == nil && here == c.DataDir {
+		dataDir = ""
 	}
+	serve := "latchkey serve" + dataDir + typedFlag("database", c.Database) + typedFlag("key-file", c.KeyFile)
 	if lacks > 0 {
 		serve += "    brings the copy to the schema of this version"
 	}
@@ -91,8 +92,8 @@ Everything is as it was when the copy was made:
 - Reservations changed since are missing or old. Have the PMS send all current ones.
 
 Next:
-  %s
-  latchkey bridge list       shows which bridges are back
-  latchkey arrivals          shows whether today's doors are ready
-`, serve)
+  %[1]s
+  latchkey bridge list%[2]s       shows which bridges are back
+  latchkey arrivals%[2]s          shows whether today's doors are ready
+`, serve, dataDir)
 }

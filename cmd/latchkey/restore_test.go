@@ -72,7 +72,11 @@ func TestRestore(t *testing.T) {
 	}
 
 	elsewhere := filepath.Join(root, "elsewhere")
-	says("elsewhere", typed(t, 0, "restore", backup, "--data-dir", elsewhere, "--key-file", key), "Restored", "latchkey serve", "revoked since are valid again")
+	says("elsewhere", typed(t, 0, "restore", backup, "--data-dir", elsewhere, "--key-file", key), "Restored", "revoked since are valid again",
+		"\n  latchkey serve --data-dir "+elsewhere+" --key-file "+key+"\n", "\n  latchkey bridge list --data-dir "+elsewhere+"  ", "\n  latchkey arrivals --data-dir "+elsewhere+"  ")
+	third := "sqlite:" + filepath.Join(root, "a place", "third.db")
+	says("another database", typed(t, 0, "restore", backup, "--database", third, "--key-file", key, "--data-dir", elsewhere),
+		"\n  latchkey serve --data-dir "+elsewhere+" --database '"+third+"' --key-file "+key+"\n")
 	if got := typed(t, 0, "restore", backup, "--force", "--data-dir", p.dir); !strings.Contains(got, "kept as "+present+".before-restore-") {
 		t.Errorf("does not say where the former database is: %s", got)
 	}

@@ -14,8 +14,15 @@ const (
 	heardEpsilon  = 10 * time.Minute // a status that differs by less in its times alone is no news
 )
 
-// jammed notes that a bolt does not move, before the next look at the lock: an event or a refused opening said so.
+// jammed stores that the bolt of a lock does not move, as an event or a refused unlock command says, until the next look at the
+// lock. It waits for a look that is under way, so that neither replaces what the other stored.
 func (b *Bridge) jammed(address string) {
+	o := b.owners[address]
+	if o == nil {
+		return
+	}
+	o.looking.Lock()
+	defer o.looking.Unlock()
 	_, was := b.out.known(address)
 	now := was
 	now.Bolt = string(slot.Jammed)
