@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -16,7 +17,7 @@ import (
 const (
 	lockoutCheckEvery = 24 * time.Hour // somebody may change it at the lock
 	lockoutRetryFirst = time.Minute
-	lockoutWait       = 5 * time.Second // an opening must not wait long behind it
+	lockoutWait       = 5 * time.Second // how long a call may hold the radio: an unlock command must not wait long behind it
 	lockoutRetryMost  = 6 * time.Hour
 	pauseTries        = 3
 	pauseRetryAfter   = 2 * time.Second
@@ -27,7 +28,7 @@ const (
 // guardRecord is what the bridge stores about wrong PINs at one lock.
 type guardRecord struct {
 	Strikes     keypad.Strikes `json:"strikes"`
-	PausedUntil time.Time      `json:"pausedUntil,omitzero"` // the lock ends the pause by itself
+	PausedUntil time.Time      `json:"pausedUntil,omitzero"` // the lock ends the pause by itself; if it did not answer, the pause is only possible
 	Lockout     slot.Lockout   `json:"lockout"`              // as last read back; zero: it was not
 	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // when the lock last answered about its lockout
 }
@@ -41,7 +42,7 @@ type guard struct {
 	owner  *owner
 	rec    guardRecord
 	wrong  chan time.Time
-	failed time.Duration // after the next failure to set the lockout, how long to wait; 0: none failed
+	failed time.Duration // the backoff after the last failure to set the lockout; 0: it did not fail
 }
 
 func newGuard(o *owner) (*guard, error) {
@@ -91,18 +92,21 @@ func (g *guard) run(ctx context.Context) error {
 	}
 }
 
-// call makes one call to the lock when its radio is free.
-func (g *guard) call(ctx context.Context, most time.Duration, do func(context.Context) driver.Answer) driver.Answer {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// call waits at most turn for the lock's radio, and then makes one call of at most lockoutWait.
+func (g *guard) call(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
+	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
-	if !g.owner.radio.acquire(ctx) {
-		return driver.Answer{Result: slot.Busy}
+	if !g.owner.radio.acquire(waiting) {
+		return driver.Answer{Result: slot.Busy, Unsent: true}
 	}
 	defer g.owner.radio.release()
+	ctx, cancel = context.WithTimeout(ctx, lockoutWait)
+	defer cancel()
 	return do(ctx)
 }
 
-// setLockout has the lock keep its lockout, and notes what it shows. It returns when to check again.
+// setLockout sets the lock's lockout and stores what the lock shows of it. It returns after how long to check again. A busy
+// radio is not a failure of the lock and does not lengthen the backoff. Retries are spread: all locks of a radio start together.
 func (g *guard) setLockout(ctx context.Context) (again time.Duration, err error) {
 	var got slot.Lockout
 	a := g.call(ctx, lockoutWait, func(ctx context.Context) (a driver.Answer) {
@@ -117,9 +121,11 @@ func (g *guard) setLockout(ctx context.Context) (again time.Duration, err error)
 	case a.Result == slot.OK || a.Result == slot.Unsupported:
 		g.failed = 0
 		log.Warn("the lock does not keep the lockout after wrong PINs that was set", "result", a.Result, "attempts", got.Attempts, "pause", got.Pause)
+	case a.Result == slot.Busy:
+		return max(a.RetryAfter, lockoutRetryFirst) + rand.N(lockoutRetryFirst), nil
 	default: // what was read back before still counts
 		g.failed = min(max(2*g.failed, lockoutRetryFirst), lockoutRetryMost)
-		return g.failed, nil
+		return g.failed - rand.N(g.failed/4), nil
 	}
 	g.rec.Lockout, g.rec.CheckedAt = got, g.owner.bridge.clock.Now()
 	return again, g.keep()
@@ -144,7 +150,8 @@ func (g *guard) count(ctx context.Context, at time.Time) error {
 	return g.pause(ctx, at.Add(d))
 }
 
-// pause has the keypad paused until a moment. A lock that does not answer is asked a few times, each time for what is left.
+// pause pauses the keypad until a time. A lock that does not answer is asked a few times, each time for the remaining time.
+// The pause is stored as possible as soon as one call may have taken effect.
 func (g *guard) pause(ctx context.Context, until time.Time) error {
 	b := g.owner.bridge
 	var a driver.Answer
@@ -164,6 +171,12 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 			return g.paused(until)
 		case slot.Unsupported:
 			return nil
+		}
+		if a.Result.MayLand() && !a.Unsent && !g.rec.PausedUntil.Equal(until) {
+			g.rec.PausedUntil = until
+			if err := g.keep(); err != nil {
+				return err
+			}
 		}
 	}
 	b.log.Warn("the keypad could not be paused after wrong PINs", "lock", g.owner.lock.Address(), "result", a.Result)

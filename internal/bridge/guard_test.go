@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,4 +195,41 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// All locks of a radio start to set their lockouts at the same time. Each gets its turn.
+func TestManyLocksOfOneRadioSetTheirLockouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var specs []sim.Spec
+		for i := range 40 {
+			specs = append(specs, sim.Spec{Address: fmt.Sprint(i), Profile: sim.Matter, Radio: "one", Latency: time.Second})
+		}
+		s := newSite(t, specs...)
+		s.pass(2 * time.Hour)
+		for _, spec := range specs {
+			if got := s.house.Lockout(spec.Address); got != slot.WantedLockout {
+				t.Errorf("lock %s keeps %+v", spec.Address, got)
+			}
+		}
+	})
+}
+
+// A lock answers slowly while its keypad is to be paused. A remote unlock on the same radio does not wait for it for long, and
+// the bridge says that the keypad may be paused.
+func TestASlowPauseDoesNotHoldUpAnUnlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := sim.Spec{Address: "front", Profile: sim.Pausable, Radio: "one", Latency: 20 * time.Second, Lifetime: 30 * time.Second}
+		s := newSite(t, slow, sim.Spec{Address: "back", Profile: sim.Pausable, Radio: "one"})
+		s.pass(time.Minute)
+		if read := s.guess(10); read != 10 {
+			t.Fatalf("the keypad read %d wrong PINs", read)
+		}
+		if rec := s.act("act_1", "back", 10*time.Second); rec.Outcome != actDone {
+			t.Errorf("the unlock at the other lock: %s, %s", rec.Outcome, rec.Result)
+		}
+		s.pass(lockoutWait)
+		if left := time.Until(s.pausedUntil()); left <= 0 {
+			t.Errorf("a pause that may have begun is not shown: its end is %v", s.pausedUntil())
+		}
+	})
 }
