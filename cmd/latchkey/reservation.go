@@ -23,7 +23,7 @@ type reservationCommands struct {
 }
 
 type reservationList struct {
-	Day   string `placeholder:"YYYY-MM-DD" help:"Only stays that include this day; also today, yesterday or tomorrow."`
+	Day   string `placeholder:"YYYY-MM-DD" help:"Only stays that include this day; also today, yesterday or tomorrow. Stays that began over 400 days before it are left out."`
 	State string `enum:",enquired,requested,optional,confirmed,started,processed,canceled" default:"" help:"Only those in this state; started: guests who are in the house."`
 	Space string `placeholder:"SPACE" help:"Only stays in this room, dorm or bed, by name or id."`
 	Limit int    `default:"50" help:"At most this many."`
@@ -33,7 +33,9 @@ func (reservationList) Help() string {
 	return `Examples:
   latchkey reservation list --day today
   latchkey reservation list --space 204 --state started
-  latchkey reservation list --day 2026-07-01 --state confirmed`
+  latchkey reservation list --day 2026-07-01 --state confirmed
+
+Stays of more than 400 days: latchkey reservation list --state started`
 }
 
 func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error {

@@ -65,6 +65,22 @@ func TestSQLiteReadsFewRowsOfAProperty(t *testing.T) {
 	}
 }
 
+// A search of a day reads the stays that arrive in a limited time before it.
+func TestSQLiteReadsADayByItsArrivals(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.Empty(t, "sqlite")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.EnsureSchema(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	plan := planOf(t, d, "SELECT * FROM reservations WHERE property_id = 'p' AND from_at < 'b' AND from_at >= 'a' AND to_at > 'a' ORDER BY from_at DESC LIMIT 200")
+	if !strings.Contains(plan, "from_at>? AND from_at<?") {
+		t.Error(plan)
+	}
+}
+
 // planOf is how the readers and the writer carry out a query.
 func planOf(t *testing.T, d *db.DB, query string) string {
 	t.Helper()

@@ -25,7 +25,7 @@ type Search struct {
 	Text    string // the number or an id of a reservation, or words that each begin a word of the booker's name; empty: any
 	State   string // empty: any
 	SpaceID string // only stays in this space, or in a bed of it
-	Day     string // only stays that include this day, YYYY-MM-DD at the property
+	Day     string // only stays that include this day, YYYY-MM-DD at the property, and began at most longestStay days before
 	Size    int
 	Token   string
 }
@@ -41,6 +41,9 @@ const (
 	searchBatch = 200
 	// mostSearched bounds the reservations that one call opens. The call then returns what it found, and a token to go on.
 	mostSearched = 2000
+	// longestStay bounds how many days before a day a stay that includes it may begin: the index of arrivals then suffices, and
+	// no index of departures makes each change of a reservation slower.
+	longestStay = 400
 	// mostNumbered bounds the reservations that share a number.
 	mostNumbered = 500
 )
@@ -106,7 +109,7 @@ func (k Keeper) conditions(view *db.Tx, propertyID string, s Search) (where []pr
 		if err != nil {
 			return nil, nil, err
 		}
-		where = append(where, entreservation.FromAtLT(ends), entreservation.ToAtGT(begins))
+		where = append(where, entreservation.FromAtLT(ends), entreservation.FromAtGTE(begins.AddDate(0, 0, -longestStay)), entreservation.ToAtGT(begins))
 	}
 	if s.SpaceID != "" {
 		in, err := leadingTo(view, propertyID, s.SpaceID)

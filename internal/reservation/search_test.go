@@ -273,3 +273,18 @@ func (h *house) sealed(rsv string, b reservation.Booker) []byte {
 	h.must(err)
 	return raw
 }
+
+// A day is searched among the stays that began at most 400 days before, not in all of the past.
+func TestSearchOfADayIsBounded(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for id, from := range map[string]string{"A": "2025-10-20", "B": "2025-10-18"} { // 399 and 401 days before
+			h.put(with(booking(id, "r1"), reservation.From, from+"T15:00:00+02:00", reservation.State, "started"))
+		}
+		if got := strings.Join(h.searched(reservation.Search{Day: "2026-11-23"}, 10), " "); got != "A" {
+			t.Errorf("the day has %q, want A", got)
+		}
+		if got := strings.Join(h.searched(reservation.Search{State: "started"}, 10), " "); got != "A B" {
+			t.Errorf("the state has %q, want A B", got)
+		}
+	})
+}

@@ -133,7 +133,7 @@ type ListReservationsRequest struct {
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// Only stays in this space of the property, or in a bed of it. 404 if there is no such space.
 	SpaceId string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
-	// Only stays that include this day, YYYY-MM-DD in the property's time zone.
+	// Only stays that include this day, YYYY-MM-DD in the property's time zone, and began at most 400 days before it.
 	Date          string `protobuf:"bytes,6,opt,name=date,proto3" json:"date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
