@@ -42,11 +42,12 @@ build: ## Build bin/latchkey and bin/latchkey-bridge
 	@size=$$(stat -c %s bin/latchkey); [ "$$size" -le $(MOST_BYTES) ] || { echo "bin/latchkey has $$size bytes, more than $(MOST_BYTES)"; exit 1; }
 
 .PHONY: build-bridge
-build-bridge: ## Build bin/latchkey-bridge-linux-{amd64,arm64}: static, without C
+build-bridge: build-bridge-amd64 build-bridge-arm64 ## Build bin/latchkey-bridge-linux-{amd64,arm64}: static, without C
+
+.PHONY: build-bridge-amd64 build-bridge-arm64
+build-bridge-amd64 build-bridge-arm64: build-bridge-%:
 	@mkdir -p bin
-	@for arch in amd64 arm64; do \
-		CGO_ENABLED=0 GOOS=linux GOARCH=$$arch go build $(RELEASE) -o bin/latchkey-bridge-linux-$$arch ./cmd/latchkey-bridge || exit 1; \
-	done
+	@CGO_ENABLED=0 GOOS=linux GOARCH=$* go build $(RELEASE) -o bin/latchkey-bridge-linux-$* ./cmd/latchkey-bridge
 
 .PHONY: demo
 demo: ## Build, start everything with one embedded database and tell the story
@@ -60,7 +61,7 @@ demo: ## Build, start everything with one embedded database and tell the story
 .PHONY: test
 test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
 	@scripts/need go gcc git flock postgresql mosquitto
-	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge test-race
+	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
 
 .PHONY: test-race
 test-race: ## Every Go test with the race detector
@@ -72,7 +73,7 @@ test-quick: ## Every Go test without the race detector
 
 .PHONY: lint
 lint: fmt-check vet ## Formatting, go vet, buf lint
-	@$(LOCKED) $(MAKE) prepare
+	@$(LOCKED) $(MAKE) prepare $(TOOLS)/buf
 	$(TOOLS)/buf lint
 
 .PHONY: fmt-check
@@ -89,7 +90,7 @@ vet: # with -race, so that the tests find everything compiled
 
 .PHONY: breaking
 breaking: ## Compare the API with branch main: what would break a caller
-	@$(LOCKED) $(MAKE) prepare
+	@$(LOCKED) $(MAKE) prepare $(TOOLS)/buf
 	$(TOOLS)/buf breaking --against '.git#branch=main'
 
 .PHONY: bench
@@ -142,11 +143,16 @@ prepare: tools proto-imports
 	@:
 
 .PHONY: tools
-tools: $(addprefix $(TOOLS)/,buf ent $(PLUGINS)) ## Build the pinned generators into .tools (first time: two minutes)
+tools: $(addprefix $(TOOLS)/,goprotoc ent $(PLUGINS)) ## Build the pinned generators into .tools (first time: half a minute)
 
 $(TOOLS)/buf: internal/tools/buf/go.mod internal/tools/buf/go.sum
 	@mkdir -p $(TOOLS)
 	cd internal/tools/buf && go build -o ../../../$(TOOLS)/ tool
+	@touch $@
+
+$(TOOLS)/goprotoc: internal/tools/protoc/go.mod internal/tools/protoc/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/protoc && go build -o ../../../$(TOOLS)/ tool
 	@touch $@
 
 $(TOOLS)/ent: internal/tools/ent/go.mod internal/tools/ent/go.sum
