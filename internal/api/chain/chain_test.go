@@ -215,9 +215,11 @@ func TestGRPCErrorsHaveDetails(t *testing.T) {
 type raw struct{}
 
 func (raw) Name() string { return "proto" }
+
 func (raw) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
 }
+
 func (raw) Unmarshal(mem.BufferSlice, any) error { return nil }
 
 var _ encoding.CodecV2 = raw{}
@@ -353,65 +355,6 @@ func TestStreams(t *testing.T) {
 	}
 	if n := panics(t, registry); n["/latchkey.lock.v1.BridgeService/Connect"] != 1 || n[upsert] != 0 || len(n) < 3 {
 		t.Errorf("panics are counted for every method: %v", n)
-	}
-}
-
-func TestPublicAndAnonymousNeedNoCredential(t *testing.T) {
-	conn, _ := start(t, &service{}, nil)
-	if _, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{}); err != nil {
-		t.Error(err)
-	}
-	_, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(t.Context(), &lockv1.EnrollRequest{JoinCode: "lkj_x", CertificateRequest: []byte{1}, HpkePublicKey: make([]byte, 32)})
-	if err != nil {
-		t.Error(err)
-	}
-	_, err = lockv1.NewEnrolmentServiceClient(conn).Enroll(t.Context(), &lockv1.EnrollRequest{})
-	if _, _, fields, _ := statusParts(err); !slices.Equal(fields, []string{"joinCode required", "certificateRequest tooShort", "hpkePublicKey badFormat"}) {
-		t.Errorf("anonymous calls are validated: %v", fields)
-	}
-}
-
-// The handlers of public services come from a library. The chain keeps their status codes, but not their messages.
-func TestStatusCodesOfPublicServices(t *testing.T) {
-	var log strings.Builder
-	conn, _ := start(t, &service{}, func(c *chain.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
-	_, err := grpc_health_v1.NewHealthClient(conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nope"})
-	if code, reason, _, id := statusParts(err); code != codes.NotFound || reason != "notFound" || id == "" || strings.Contains(err.Error(), "unknown service") {
-		t.Errorf("%v", err)
-	}
-	if log.Len() > 0 {
-		t.Errorf("logged: %s", log.String())
-	}
-}
-
-func TestRegistrarRefuses(t *testing.T) {
-	c, err := chain.New(chain.Config{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, register := range map[string]func(grpc.ServiceRegistrar){
-		"an RPC without a rule":           func(r grpc.ServiceRegistrar) { grpc_health_v1.RegisterHealthServer(r, health.NewServer()) },
-		"an area without authenticator":   func(r grpc.ServiceRegistrar) { partnerv1.RegisterReservationServiceServer(r, &service{}) },
-		"a service without a description": func(r grpc.ServiceRegistrar) { r.RegisterService(&grpc.ServiceDesc{ServiceName: "no.Such"}, nil) },
-	} {
-		reg := c.Registrar()
-		if register(reg); reg.Err() == nil {
-			t.Errorf("%s is registered", name)
-		}
-	}
-}
-
-func TestNewRefuses(t *testing.T) {
-	if _, err := chain.New(chain.Config{}); err == nil {
-		t.Error("a chain without a logger")
-	}
-	registry := prometheus.NewRegistry()
-	cfg := chain.Config{Logger: slog.New(slog.DiscardHandler), Registerer: registry}
-	if _, err := chain.New(cfg); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := chain.New(cfg); err == nil {
-		t.Error("two chains count in one registry")
 	}
 }
 

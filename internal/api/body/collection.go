@@ -1,0 +1,166 @@
+package body
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"latchkey.dev/internal/fault"
+)
+
+// readList reads an array. Each object in a list at the top level of the body gets its own mask.
+func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
+	if !d.expectKind('[', "a list") {
+		return d.dec.SkipValue()
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	list := msg.Mutable(f.fd).List()
+	for i := 0; d.dec.PeekKind() != ']'; i++ {
+		if i == f.limit {
+			return d.skipRest(f, ']')
+		}
+		d.path = append(d.path, segment{index: i})
+		from := int(d.dec.InputOffset())
+		var it *item
+		if top && f.form == formMessage {
+			it = &item{}
+		}
+		if err := d.readEntry(list, f, it); err != nil {
+			return err
+		}
+		if it != nil {
+			it.start, it.end = skipSeparators(d.report.raw, from), int(d.dec.InputOffset())
+			if d.report.items == nil {
+				d.report.items = make(map[string][]item, 1)
+			}
+			d.report.items[f.json] = append(d.report.items[f.json], *it)
+		}
+		d.pop()
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
+// readEntry reads one entry. It appends an empty entry for an invalid one, so that later indexes match those of the
+// caller.
+func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
+	if f.form == formMessage {
+		el := list.AppendMutable().Message()
+		if !d.expectKind('{', "an object") {
+			return d.dec.SkipValue()
+		}
+		if it != nil {
+			return d.readMessage(el, "", &it.mask)
+		}
+		return d.readMessage(el, "", nil)
+	}
+	zero := list.NewElement()
+	v, ok, err := d.readSingle(f, zero)
+	if !ok {
+		v = zero
+	}
+	list.Append(v)
+	return err
+}
+
+func (d *reader) readMap(msg protoreflect.Message, f *field) error {
+	if !d.expectKind('{', "an object") {
+		return d.dec.SkipValue()
+	}
+	if _, err := d.dec.ReadToken(); err != nil {
+		return err
+	}
+	m := msg.Mutable(f.fd).Map()
+	for i := 0; d.dec.PeekKind() != '}'; i++ {
+		if i == f.limit {
+			return d.skipRest(f, '}')
+		}
+		raw, err := d.dec.ReadValue()
+		if err != nil {
+			return err
+		}
+		name, ok := d.readText(raw)
+		if !ok {
+			if err := d.dec.SkipValue(); err != nil {
+				return err
+			}
+			continue
+		}
+		d.push(name)
+		key, ok := parseMapKey(f.fd.MapKey(), name)
+		if !ok {
+			d.addError(fault.WrongType, "is not a valid key of this map")
+			if err := d.skipField(); err != nil {
+				return err
+			}
+			continue
+		}
+		if m.Has(key) {
+			d.addError(fault.Duplicate, "is named twice")
+			if err := d.skipField(); err != nil {
+				return err
+			}
+			continue
+		}
+		v := m.NewValue()
+		if f.form == formMessage {
+			ok = d.expectKind('{', "an object")
+			if ok {
+				err = d.readMessage(v.Message(), "", nil)
+			} else {
+				err = d.dec.SkipValue()
+			}
+		} else {
+			v, ok, err = d.readSingle(f, v)
+		}
+		if err != nil {
+			return err
+		}
+		if ok {
+			m.Set(key, v)
+		}
+		d.pop()
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
+// skipRest reports that a list or map has too many entries and skips the rest without allocating memory for it.
+func (d *reader) skipRest(f *field, end jsontext.Kind) error {
+	d.report.addOversized(TooMany(d.currentPath(), f.limit))
+	for d.dec.PeekKind() != end {
+		if err := d.dec.SkipValue(); err != nil {
+			return err
+		}
+	}
+	_, err := d.dec.ReadToken()
+	return err
+}
+
+func parseMapKey(fd protoreflect.FieldDescriptor, name string) (protoreflect.MapKey, bool) {
+	switch fd.Kind() {
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString(name).MapKey(), true
+	case protoreflect.BoolKind:
+		b, err := strconv.ParseBool(name)
+		return protoreflect.ValueOfBool(b).MapKey(), err == nil
+	default:
+		v, problem := parseInteger(fd.Kind(), []byte(name))
+		if problem.message != "" {
+			return protoreflect.MapKey{}, false
+		}
+		return v.MapKey(), true
+	}
+}
+
+// skipSeparators returns the start of the next value.
+func skipSeparators(raw []byte, at int) int {
+	for at < len(raw) && strings.IndexByte(" \t\r\n,:", raw[at]) >= 0 {
+		at++
+	}
+	return at
+}

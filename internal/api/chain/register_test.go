@@ -1,0 +1,45 @@
+package chain_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/api/chain"
+)
+
+func TestRegistrarRefuses(t *testing.T) {
+	c, err := chain.New(chain.Config{Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, register := range map[string]func(grpc.ServiceRegistrar){
+		"an RPC without a rule":           func(r grpc.ServiceRegistrar) { grpc_health_v1.RegisterHealthServer(r, health.NewServer()) },
+		"an area without authenticator":   func(r grpc.ServiceRegistrar) { partnerv1.RegisterReservationServiceServer(r, &service{}) },
+		"a service without a description": func(r grpc.ServiceRegistrar) { r.RegisterService(&grpc.ServiceDesc{ServiceName: "no.Such"}, nil) },
+	} {
+		reg := c.Registrar()
+		if register(reg); reg.Err() == nil {
+			t.Errorf("%s is registered", name)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := chain.New(chain.Config{}); err == nil {
+		t.Error("a chain without a logger")
+	}
+	registry := prometheus.NewRegistry()
+	cfg := chain.Config{Logger: slog.New(slog.DiscardHandler), Registerer: registry}
+	if _, err := chain.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := chain.New(cfg); err == nil {
+		t.Error("two chains count in one registry")
+	}
+}
