@@ -12,21 +12,21 @@ import (
 // hears when to come back.
 func TestBridgesWaitForTheirTurn(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.opening = limits{work: 1, wait: 2, time: time.Minute}
+		s.opening = limits{active: 1, waiting: 2, timeout: time.Minute}
 		n, address := s.node("nod_a")
 		first, leaving, refused := s.enrol("front"), s.enrol("side"), s.enrol("back")
-		s.must(n.opening.enter(t.Context())) // as a session that is being opened
+		s.must(n.opening.acquire(t.Context())) // as a session that is being opened
 		first.open(address)
 		first.send(first.hello())
-		s.until("the first bridge waits", func() bool { return n.opening.waiting() == 1 })
+		s.until("the first bridge waits", func() bool { return n.opening.waiting.Load() == 1 })
 		leaving.open(address)
 		leaving.send(leaving.hello())
-		s.until("two bridges wait", func() bool { return n.opening.waiting() == 2 })
+		s.until("two bridges wait", func() bool { return n.opening.waiting.Load() == 2 })
 
 		refused.open(address)
 		refused.send(refused.hello())
 		d := refused.next().GetDrain()
-		if after := time.Duration(d.GetReconnectAfterMs()) * time.Millisecond; after < s.opening.time/2 || after > s.opening.time {
+		if after := time.Duration(d.GetReconnectAfterMs()) * time.Millisecond; after < s.opening.timeout/2 || after > s.opening.timeout {
 			t.Errorf("asked to come back after %v", after)
 		}
 		if why, err := refused.end(); why != string(crowded) || status.Code(err) != codes.Unavailable {
@@ -37,8 +37,8 @@ func TestBridgesWaitForTheirTurn(t *testing.T) {
 		}
 
 		s.must(leaving.conn.Close())
-		s.until("the bridge that left waits no more", func() bool { return n.opening.waiting() == 1 })
-		n.opening.leave()
+		s.until("the bridge that left waits no more", func() bool { return n.opening.waiting.Load() == 1 })
+		n.opening.release()
 		if w := first.next().GetWelcome(); w.GetEpoch() == 0 {
 			t.Error("the bridge that waited was not welcomed")
 		}

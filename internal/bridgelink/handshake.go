@@ -14,7 +14,7 @@ import (
 // usualHandshakes bounds the TLS handshakes that are computed at once to half of the cores, so that calls of the API come first
 // when thousands of bridges return.
 func usualHandshakes() limits {
-	return limits{work: max(runtime.GOMAXPROCS(0)/2, 1), wait: 10_000, time: handshakeTime}
+	return limits{active: max(runtime.GOMAXPROCS(0)/2, 1), waiting: 10_000, timeout: handshakeTime}
 }
 
 // handshakeTime is how long a connection has for its handshake, its wait for a turn included.
@@ -23,12 +23,12 @@ const handshakeTime = 20 * time.Second
 // inTurn is TLS whose handshakes take turns.
 type inTurn struct {
 	credentials.TransportCredentials
-	turns *gate
+	turns *limiter
 }
 
 // newInTurn makes handshakes wait for a turn once the client has said all of its first message: a client that is silent or slow
 // keeps no other waiting.
-func newInTurn(config *tls.Config, turns *gate) inTurn {
+func newInTurn(config *tls.Config, turns *limiter) inTurn {
 	config = config.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		return nil, hello.Conn.(*handshake).begin()
@@ -47,12 +47,12 @@ func (c inTurn) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, e
 // What costs most lies between the two.
 type handshake struct {
 	net.Conn
-	turns *gate
+	turns *limiter
 	turn  bool // it has one
 }
 
 func (h *handshake) begin() error {
-	if err := h.turns.enter(context.Background()); err != nil {
+	if err := h.turns.acquire(context.Background()); err != nil {
 		return fmt.Errorf("wait for a turn to shake hands: %w", err)
 	}
 	h.turn = true
@@ -62,7 +62,7 @@ func (h *handshake) begin() error {
 func (h *handshake) end() {
 	if h.turn {
 		h.turn = false
-		h.turns.leave()
+		h.turns.release()
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // shaking is a listener that shakes hands, one at a time.
 type shaking struct {
 	*site
-	turns  *gate
+	turns  *limiter
 	client *tls.Config
 	creds  inTurn
 }
@@ -26,7 +26,7 @@ func newShaking(t *testing.T) *shaking {
 	s.must(err)
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
-	h := &shaking{site: s, turns: newGate(limits{work: 1, wait: 5, time: patience})}
+	h := &shaking{site: s, turns: newLimiter(limits{active: 1, waiting: 5, timeout: patience})}
 	h.client = &tls.Config{
 		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: lock.ServerName, NextProtos: []string{"h2"},
 		Certificates: []tls.Certificate{s.enrol("front").cert},
@@ -100,8 +100,8 @@ func TestHandshakesTakeTurns(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if h.turns.working != 0 || h.turns.waiting() != 0 {
-		t.Errorf("%d work and %d wait at the end", h.turns.working, h.turns.waiting())
+	if !h.turns.isIdle() {
+		t.Error("a handshake that ended keeps its turn")
 	}
 }
 
@@ -124,17 +124,17 @@ func (c *stalling) Write(b []byte) (int, error) {
 
 func TestHandshakeWaitsForItsTurn(t *testing.T) {
 	h := newShaking(t)
-	if err := h.turns.enter(t.Context()); err != nil {
+	if err := h.turns.acquire(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	done := h.begin(h.good)
-	h.until("the handshake waits", func() bool { return h.turns.waiting() == 1 })
+	h.until("the handshake waits", func() bool { return h.turns.waiting.Load() == 1 })
 	select {
 	case err := <-done:
 		t.Errorf("the handshake ended without a turn: %v", err)
 	default:
 	}
-	h.turns.leave()
+	h.turns.release()
 	if err := h.await(done); err != nil {
 		t.Error(err)
 	}

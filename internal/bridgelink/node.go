@@ -24,8 +24,8 @@ type Node struct {
 	doubts   chan string // bridges whose standing has to be looked at
 	ready    func()      // told when Run hears the other nodes; for tests
 	resyncs  resyncer
-	answers  answers // of Run alone
-	opening  *gate   // of sessions that are opened in the database
+	answers  answers  // of Run alone
+	opening  *limiter // of sessions that are opened in the database
 
 	mu       sync.Mutex
 	sessions map[string][]*session // by bridge: the one that counts, those on their way in, those on their way out
@@ -37,7 +37,7 @@ func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
 	return &Node{
 		cfg: cfg, log: cfg.Logger, counters: newCounters(cfg.Metrics), began: time.Now(), sessions: map[string][]*session{},
-		doubts: make(chan string, doubtsMax), ready: func() {}, resyncs: newResyncer(), opening: newGate(cfg.opening),
+		doubts: make(chan string, doubtsMax), ready: func() {}, resyncs: newResyncer(), opening: newLimiter(cfg.opening),
 	}
 }
 
@@ -60,10 +60,10 @@ func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte,
 		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
 		Keys: heldKeys(hello),
 	}
-	if err := n.opening.enter(ctx); err != nil {
+	if err := n.opening.acquire(ctx); err != nil {
 		return nil, err
 	}
-	defer n.opening.leave()
+	defer n.opening.release()
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		open, err = lock.OpenSession(tx, who, shown, greeting)

@@ -328,7 +328,7 @@ func (s *session) farewell(why cause) cause {
 	case why == shuttingDown && s.open != nil:
 		s.sayDrain(s.node.cfg.pace.retry)
 	case why == crowded:
-		s.sayDrain(s.node.cfg.opening.time)
+		s.sayDrain(s.node.cfg.opening.timeout)
 	}
 	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: string(why)}}})
 	timer := time.NewTimer(s.node.cfg.pace.retry)

@@ -85,7 +85,7 @@ func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
 // connection for two hours. Small shared buffers matter with thousands of idle streams.
 func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.Creds(newInTurn(config, newGate(usualHandshakes()))),
+		grpc.Creds(newInTurn(config, newLimiter(usualHandshakes()))),
 		grpc.ConnectionTimeout(handshakeTime),
 		grpc.MaxConcurrentStreams(8),
 		grpc.MaxHeaderListSize(16 << 10),
