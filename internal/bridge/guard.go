@@ -156,7 +156,7 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 	b := g.owner.bridge
 	var a driver.Answer
 	for try := range pauseTries {
-		if try > 0 && !wait(ctx, pauseRetryAfter) {
+		if try > 0 && !sleep(ctx, pauseRetryAfter) {
 			return nil
 		}
 		a = g.call(ctx, 2*g.owner.lifetime, func(ctx context.Context) driver.Answer {
@@ -203,18 +203,6 @@ func (g *guard) keep() error {
 	}
 	g.owner.bridge.out.guarded(address, g.rec)
 	return nil
-}
-
-// wait returns false if ctx ends before.
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (s *store) loadGuard(address string) (rec guardRecord, err error) {

@@ -98,6 +98,7 @@ func plain(err error) string {
 	return why
 }
 
+// sleep returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
