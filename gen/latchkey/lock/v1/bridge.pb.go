@@ -1041,10 +1041,12 @@ func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
 	return nil
 }
 
-// Drain asks the bridge to connect anew, not before and not all at once.
+// Drain asks the bridge to disconnect and to reconnect later: because the node shuts down, or, before Welcome, because too many
+// bridges connect at once. Goodbye follows.
 type Drain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Wait this long, in milliseconds, before connecting anew.
+	// Wait this long, in milliseconds, before reconnecting. The node draws it at random, so that bridges do not return at the same
+	// time; the bridge waits exactly this long, but at most a minute.
 	ReconnectAfterMs uint32 `protobuf:"varint,1,opt,name=reconnect_after_ms,json=reconnectAfterMs,proto3" json:"reconnect_after_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1090,7 +1092,7 @@ func (x *Drain) GetReconnectAfterMs() uint32 {
 // Goodbye ends a session.
 type Goodbye struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// superseded, revoked, outOfOrder, tooSlow or shuttingDown.
+	// superseded, revoked, outOfOrder, shuttingDown or crowded.
 	Cause         string `protobuf:"bytes,1,opt,name=cause,proto3" json:"cause,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
