@@ -139,6 +139,7 @@ func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
 				Codes: map[slot.Evidence]int{"verified": 3}, EmptySlots: 2, Changing: map[slot.Evidence]int{"sent": 1, "": 2}, Results: map[slot.Result]int{slot.Busy: 1}, FailedTries: 4, FailingSince: at},
 			{Address: "back", Model: "M2", LastSeen: at},
 			{Address: "side", Model: "M3", EmptySlots: 1},
+			{Address: "gate", Model: "M5", Online: true, Bolt: "locked", KeypadPausedUntil: at},
 			{Address: "cellar", Model: "M4", LastSeen: at, OfflineCause: slot.BrokerUnreachable},
 		},
 	})
@@ -153,11 +154,12 @@ clock        drifting, not compared with the service's yet
 certificate  until 2026-11-21 11:08:07
 events       12 not yet delivered
 
-LOCK                           MODEL  STATE                                      BATTERY  CLOCK  CODES                                                 FAILED TRIES
-room 101 (0x00158d0001a2b3c4)  M1     online, locked                             90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07
-back                           M2     offline since 2026-11-21 11:08:07          -        -      no code                                               -
-side                           M3     offline, never heard                       -        -      no code, 1 empty                                      -
-cellar                         M4     unknown, no connection to the MQTT broker  -        -      no code                                               -
+LOCK                           MODEL  STATE                                                    BATTERY  CLOCK  CODES                                                 FAILED TRIES
+room 101 (0x00158d0001a2b3c4)  M1     online, locked                                           90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07
+back                           M2     offline since 2026-11-21 11:08:07                        -        -      no code                                               -
+side                           M3     offline, never heard                                     -        -      no code, 1 empty                                      -
+gate                           M5     online, locked, keypad paused until 2026-11-21 11:08:07  -        -      no code                                               -
+cellar                         M4     unknown, no connection to the MQTT broker                -        -      no code                                               -
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Error(diff)

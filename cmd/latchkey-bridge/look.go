@@ -128,6 +128,9 @@ func cells(l bridge.LockHealth) []string {
 	case l.LastSeen.IsZero():
 		state = "offline, never heard"
 	}
+	if !l.KeypadPausedUntil.IsZero() {
+		state += ", keypad paused until " + local(l.KeypadPausedUntil)
+	}
 	if l.BatteryPercent != nil {
 		battery = fmt.Sprintf("%d%%", *l.BatteryPercent)
 	}

@@ -59,12 +59,18 @@ func TestGuessingPausesAKeypad(t *testing.T) {
 		if left := time.Until(s.pausedUntil()); left <= 0 || left > 15*time.Second {
 			t.Errorf("the bridge says that the pause ends in %v", left)
 		}
+		if shown := s.bridge.lockHealth("front", "").KeypadPausedUntil; !shown.Equal(s.pausedUntil()) {
+			t.Errorf("the health of the lock shows a pause until %v, want %v", shown, s.pausedUntil())
+		}
 		if a := s.bridge.owners["front"].lock.Unlock(t.Context()); a.Result != slot.OK {
 			t.Errorf("unlocking a door whose keypad is paused: %s", a.Result)
 		}
 		s.pass(16 * time.Second)
 		if !s.opens("front", rightPIN) {
 			t.Error("the right PIN does not open after the pause")
+		}
+		if shown := s.bridge.lockHealth("front", "").KeypadPausedUntil; !shown.IsZero() {
+			t.Errorf("the health of the lock still shows a pause until %v after its end", shown)
 		}
 		if read := s.guess(40); read != 3 {
 			t.Errorf("the keypad read %d of 40 further wrong PINs", read)

@@ -63,6 +63,8 @@ type LockHealth struct {
 	// FailedTries is how many operations have failed in a row, for reasons that may pass, and FailingSince since when.
 	FailedTries  int       `json:"failedTries,omitempty"`
 	FailingSince time.Time `json:"failingSince,omitzero"`
+	// KeypadPausedUntil is when the current pause of the keypad after wrong PINs ends; zero: it is not paused.
+	KeypadPausedUntil time.Time `json:"keypadPausedUntil,omitzero"`
 }
 
 // maxWaiting is as far as waiting events are counted.
@@ -120,6 +122,9 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 		if r.Observed.Result != "" {
 			h.Results[r.Observed.Result]++
 		}
+	}
+	if until := s.guard.PausedUntil; until.After(b.clock.Now()) {
+		h.KeypadPausedUntil = until
 	}
 	h.FailedTries, h.FailingSince = b.owners[address].trouble.failing()
 	return h

@@ -214,10 +214,10 @@ func (o *outbox) known(address string) (slot.Digest, driver.Status) {
 }
 
 // all is what is known of a lock.
-func (o *outbox) all(address string) ([]slot.Row, driver.Status) {
+func (o *outbox) all(address string) ([]slot.Row, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.rows[address], o.status[address]
+	return o.rows[address], lockStatus{o.status[address], o.guards[address]}
 }
 
 // generation is the generation whose code was in a slot at a time; 0: not known.
