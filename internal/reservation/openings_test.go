@@ -159,4 +159,3 @@ func TestVisitorsOfARoomAreTold(t *testing.T) {
 		same(t, "after a move", []string{"5 otherCodeDenied r1", "6 doorOpenedByStaff r1"}, h.steps(rsv, "otherCodeDenied", "doorOpenedByStaff"))
 	})
 }
-

@@ -1,6 +1,8 @@
 package reservation
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,14 +19,15 @@ import (
 const (
 	// planDoors bounds how many doors one transaction plans: a property may have many gates, and each stay may open them all.
 	planDoors = 300
-	// planRetry is for how long a stay is put off that could not be planned.
+	// planRetry is the wait before the next attempt to plan a stay whose plan failed.
 	planRetry = time.Minute
+	// maxTouched bounds the spaces that one query names. SQLite allows 1,000 levels of an expression.
+	maxTouched = 200
 )
 
-// Replan plans the access of the checked-in stays again that a change of the property's settings, of spaces, mapping, doors or
-// locks touches. It plans the first of them in the transaction of that change and marks the others, which [Keeper.PlanDue]
-// plans in transactions of their own. Days are completed by the hours that the property has now; those of stays that are not
-// checked in: see [Keeper.CompleteDays].
+// Replan replans the access of the checked-in stays that a change of the property's settings, spaces, mapping, doors or locks
+// touches. It plans the first of them in the transaction of that change and marks the others for [Keeper.PlanDue]. It also
+// recomputes their dates from the property's current hours; [Keeper.CompleteDays] does so for stays in other states.
 func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
@@ -40,25 +43,32 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 }
 
 // planSome marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
-// place in the queue. Other due stays of the property wait for [Keeper.PlanDue], so that none of them can fail this change.
+// place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
+// [Keeper.PlanDue] retries each.
 func (k Keeper) planSome(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("mark the stays to plan: %w", err)
 	}
-	_, err := k.planNext(tx, propertyID, []predicate.Reservation{which})
-	return err
+	err := tx.Savepoint(func() error {
+		_, err := k.planNext(tx, propertyID, which)
+		return err
+	})
+	if ended := cmp.Or(tx.Err(), tx.Context().Err()); ended != nil {
+		return errors.Join(ended, err)
+	}
+	return nil
 }
 
-// Due are stays of one property whose access is due to be planned again.
+// Due are stays of one property whose access is due to be planned.
 type Due struct {
 	PropertyID string
 	IDs        []string
 }
 
-// PlanDue plans the next stays that are due, as many as one transaction may plan; without any of them none is due. The mark of
-// a stay is removed in the transaction that plans it, so what a process that is killed did not store is planned by the next. With
-// an error it returns the stays that it could not plan.
+// PlanDue plans the next due stays of one property, as many as one transaction may plan, and returns them; none means that no
+// stay is due. It removes their marks in the same transaction, so a killed process leaves them for the next one. With an error
+// it returns the stays that it could not plan.
 func (k Keeper) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
@@ -66,32 +76,31 @@ func (k Keeper) PlanDue(tx *db.Tx) (Due, error) {
 		return Due{}, nil
 	}
 	if err != nil {
-		return Due{}, fmt.Errorf("look for stays to plan: %w", err)
+		return Due{}, fmt.Errorf("find the stays to plan: %w", err)
 	}
-	ids, err := k.planNext(tx, first.PropertyID, nil)
+	ids, err := k.planNext(tx, first.PropertyID)
 	return Due{PropertyID: first.PropertyID, IDs: ids}, err
 }
 
 // PlanOne plans one stay if it is due.
 func (k Keeper) PlanOne(tx *db.Tx, propertyID, id string) error {
-	_, err := k.planNext(tx, propertyID, []predicate.Reservation{entreservation.ID(id)})
+	_, err := k.planNext(tx, propertyID, entreservation.ID(id))
 	return err
 }
 
-// PutOffPlan has a stay planned later that could not be planned.
+// PutOffPlan marks a stay whose plan failed to be planned later.
 func PutOffPlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
 
 // planNext plans the first stays of a property that are due and match which, as many as one transaction may plan.
-func (k Keeper) planNext(tx *db.Tx, propertyID string, which []predicate.Reservation) ([]string, error) {
+func (k Keeper) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count the gates: %w", err)
 	}
-	due := append(which, entreservation.PropertyID(propertyID), entreservation.PlanDueAtLTE(tx.Now()))
-	rows, err := tx.Reservation.Query().Where(due...).
+	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.PlanDueAtLTE(tx.Now())).Where(which...).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).Limit(max(planDoors/(gates+2), 1)).All(ctx)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -107,7 +116,7 @@ func (k Keeper) planNext(tx *db.Tx, propertyID string, which []predicate.Reserva
 	return ids, k.plan(tx, propertyID, rows)
 }
 
-// plan plans the access of the checked-in ones of some stays again.
+// plan replans the access of the stays that are checked in.
 func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
@@ -125,16 +134,17 @@ func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) erro
 			return err
 		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
-			return fmt.Errorf("plan %s again: %w", row.ID, err)
+			return fmt.Errorf("plan the access of %s: %w", row.ID, err)
 		}
 	}
 	return nil
 }
 
-// touched matches the checked-in stays that name, or have access through, what was touched.
+// touched matches the checked-in stays that name a touched space or have access to one; all checked-in stays if more spaces are
+// touched than a query can name.
 func touched(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
-	if t.All {
+	if t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched {
 		return started, nil
 	}
 	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(t.SpaceIDs...)).
@@ -150,8 +160,8 @@ func touched(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservati
 	return entreservation.And(started, entreservation.Or(named...)), nil
 }
 
-// Affected lists the reservations of a property, arriving or staying, that name one of a partner's spaces: a conflict of the mapping
-// touches them. At most 100 a call.
+// Affected lists up to 100 reservations of a property, arriving or staying, that name one of a partner's spaces. A conflict of the
+// mapping affects them.
 func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),
 		entreservation.Or(entreservation.SpaceKeyIn(externalIDs...), entreservation.PmsParentSpaceIDIn(externalIDs...)),
