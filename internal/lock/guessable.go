@@ -45,20 +45,20 @@ func Guessable(c slot.Capabilities, s Status) bool {
 
 // KeypadPausedUntil is the end of a pause of a lock's keypad; nil: it is not paused.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
-	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > longestPause+ahead {
+	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > LongestPause+ahead {
 		return nil
 	}
 	return s.KeypadPausedUntil
 }
 
-// longestPause is the longest that a bridge pauses a keypad for.
-const longestPause = 5 * time.Minute
+// LongestPause bounds how long a bridge pauses a keypad.
+const LongestPause = 5 * time.Minute
 
 // keypadPaused stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
 // notice names the latest pause.
 func keypadPaused(tx *db.Tx, lk *ent.Lock, h Happened) error {
 	at := h.At(tx.Now())
-	until := at.Add(min(max(h.Until.Sub(h.OccurredAt), 0), longestPause))
+	until := at.Add(min(max(h.Until.Sub(h.OccurredAt), 0), LongestPause))
 	e := inside(lockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
 	if err := setDoor(tx, &e, lk, nil, h, at); err != nil {
 		return err

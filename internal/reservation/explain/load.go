@@ -35,6 +35,7 @@ const (
 	mostPhones = 100
 	mostOfLock = 100       // losses of each, and returns, while the stay had a code on it
 	mostOthers = MostSteps // of what others do at each, while the stay had a code on it
+	mostPauses = 50        // of the keypad of each
 )
 
 // Of explains a reservation.
@@ -303,7 +304,7 @@ func (l *loader) read(e *ent.Event) Happening {
 		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), LockID: text(e, "lockId"),
 		Ours: l.own(e), Key: keyed(e),
 		State: access.State(text(e, "state")), StateBefore: access.State(text(e, "stateBefore")),
-		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"),
+		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"), Pause: pauseOf(e),
 	}
 	h.FormerLock, _ = e.Body["formerLock"].(bool)
 	if e.GrantID != nil && h.Ours {

@@ -1,12 +1,12 @@
 package explain
 
 import (
-	"math"
 	"slices"
 
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqljson"
 
+	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access"
@@ -23,7 +23,14 @@ func (l *loader) locks() error {
 		return err
 	}
 	l.f.More = l.f.More || len(ids) > mostLocks
-	from, to := l.span()
+	first, last := l.span()
+	if first == nil {
+		return nil
+	}
+	during := entevent.IDGTE(first.ID)
+	if last != nil {
+		during = entevent.And(during, entevent.IDLTE(last.ID))
+	}
 	for _, lockID := range ids[:min(len(ids), mostLocks)] {
 		for _, q := range []struct {
 			subject string
@@ -31,13 +38,14 @@ func (l *loader) locks() error {
 			kind    event.Kind
 			where   predicate.Event
 		}{
-			{lockID, mostOfLock, event.LockOffline, entevent.GrantIDIsNil()},
-			{event.Inside(lockID), mostOfLock, event.LockOnline, entevent.GrantIDIsNil()},
-			{lockID, mostOthers, event.DoorDenied, l.byOthers()},
-			{lockID, mostOthers, event.DoorOpened, entevent.And(l.byOthers(), byStaff)},
+			{lockID, mostOfLock, event.LockOffline, entevent.And(during, entevent.GrantIDIsNil())},
+			{event.Inside(lockID), mostOfLock, event.LockOnline, entevent.And(during, entevent.GrantIDIsNil())},
+			{event.Inside(lockID), mostPauses, event.KeypadPaused, pausedBetween(first, last)},
+			{lockID, mostOthers, event.DoorDenied, entevent.And(during, l.byOthers())},
+			{lockID, mostOthers, event.DoorOpened, entevent.And(during, l.byOthers(), byStaff)},
 		} {
 			err := l.latest(q.most, entevent.BySubjectSequence(sql.OrderDesc()),
-				entevent.Subject(q.subject), entevent.Kind(string(q.kind)), q.where, entevent.IDGTE(from), entevent.IDLTE(to))
+				entevent.Subject(q.subject), entevent.Kind(string(q.kind)), q.where)
 			if err != nil {
 				return err
 			}
@@ -66,26 +74,23 @@ func (l *loader) byOthers() predicate.Event {
 // byStaff are openings from afar.
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
-// span is from which to which event the stay had codes.
-func (l *loader) span() (from, to int64) {
-	to = math.MaxInt64
-	last, left := int64(0), l.f.Plan.Window == nil
+// span returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
+func (l *loader) span() (first, last *ent.Event) {
 	for _, e := range l.rows {
 		if !l.own(e) && e.Subject != l.row.ID {
 			continue
 		}
-		if from == 0 || e.ID < from {
-			from = e.ID
+		if first == nil || e.ID < first.ID {
+			first = e
 		}
-		last = max(last, e.ID)
+		if last == nil || e.ID > last.ID {
+			last = e
+		}
 	}
-	switch {
-	case from == 0:
-		return 0, 0
-	case left && l.f.Plan.Status == access.StatusRemoved:
-		to = last
+	if ended := l.f.Plan.Window == nil && l.f.Plan.Status == access.StatusRemoved; !ended {
+		last = nil
 	}
-	return from, to
+	return first, last
 }
 
 // lockIDs are the locks that the stay has or had a code on: those with a slot of one of its grants, and those that its events name,

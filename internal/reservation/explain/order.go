@@ -112,6 +112,11 @@ func (s span) has(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
+// overlaps reports whether a span has an instant in common with the time [from, end).
+func (s span) overlaps(from, end time.Time) bool {
+	return !s.from.IsZero() && s.from.Before(end) && (s.open || !from.After(s.to))
+}
+
 // spans are from when to when a code of the stay was on a lock at a door, as far as it is known from the happenings so far. A plan
 // names no lock: until something is known of the code that it plans, any lock at the door counts.
 type spans map[spot]span
@@ -122,6 +127,11 @@ type spot struct{ lockID, doorID string }
 // has reports whether a code of the stay was where something happened, when it happened.
 func (all spans) has(h Happening) bool {
 	return all[spot{h.LockID, h.DoorID}].has(h.At) || all[spot{"", h.DoorID}].has(h.At)
+}
+
+// overlap reports whether a code of the stay was where something happened, at some time from its beginning until an end.
+func (all spans) overlap(h Happening, end time.Time) bool {
+	return all[spot{h.LockID, h.DoorID}].overlaps(h.At, end) || all[spot{"", h.DoorID}].overlaps(h.At, end)
 }
 
 // learn takes in the next happening in stored order. It reports whether a code of the stay is new at a door.

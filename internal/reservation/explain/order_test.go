@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -203,7 +204,9 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // to be repeated
 	one := func(minute int) Happening {
 		door, late := []string{room, gate}[rng.IntN(2)], minute-rng.IntN(min(minute, 20))
-		switch rng.IntN(7) {
+		switch rng.IntN(8) {
+		case 6:
+			return paused(late, door, time.Minute)
 		case 0:
 			return with(plan(minute, event.AccessUpdated, [][]string{{room}, {gate}, {room, gate}}[rng.IntN(3)]...), func(h *Happening) { h.Waiting = h.Has[:rng.IntN(2)] })
 		case 1, 2:

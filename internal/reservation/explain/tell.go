@@ -65,9 +65,10 @@ type Happening struct {
 	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
 	FormerLock, FormerCode bool
 	Reason                 string
-	Coming                 []string // of a plan: the doors whose lock has a code of the stay, or shall get one
-	Has                    []string // of a plan: the doors that the stay has a right to, and is not leaving
-	Waiting                []string // of a plan: the doors whose lock could not be reached then
+	Coming                 []string      // of a plan: the doors whose lock has a code of the stay, or shall get one
+	Has                    []string      // of a plan: the doors that the stay has a right to, and is not leaving
+	Waiting                []string      // of a plan: the doors whose lock could not be reached then
+	Pause                  time.Duration // of event.KeypadPaused
 
 	proves bool // of an opening: it is the first proof that the lock has the code
 }
@@ -164,6 +165,7 @@ type teller struct {
 	codes  knownCodes
 	spans  spans
 	lost   map[string]bool // doors whose lock is said to be out of reach
+	pauses []Happening     // pauses of keypads that have no step yet
 	mine   []string        // the doors that the stay has, by its last plan, and is not leaving
 }
 
@@ -171,9 +173,18 @@ func newTeller(f Facts) *teller {
 	return &teller{f: f, clocks: newClocks(f.Granted), codes: knownCodes{}, spans: spans{}, lost: map[string]bool{}}
 }
 
-// next are the steps of the next happening.
+// next returns the steps that the next happening adds.
 func (t *teller) next(h Happening) []Step {
 	h.At = t.clocks.correct(h)
+	steps := t.stepsOf(h)
+	if h.Kind == event.KeypadPaused {
+		t.pauses = append(t.pauses, h)
+	}
+	return append(steps, t.pauseSteps()...)
+}
+
+// stepsOf returns the steps of one happening by itself.
+func (t *teller) stepsOf(h Happening) []Step {
 	h.proves = t.codes.learnedByUse(h) && t.f.whole()
 	if t.spans.learn(h) && h.Kind == event.CredentialChanged {
 		t.lost[h.DoorID] = t.lost[h.DoorID] && h.Evidence != slot.Accepted && h.Evidence != slot.Verified
