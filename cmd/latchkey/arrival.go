@@ -44,7 +44,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 		if err != nil {
 			return err
 		}
-		none := "Nobody arrives."
+		none := "No arrivals."
 		if c.Bad {
 			none = "No arrival needs attention."
 		}

@@ -154,7 +154,7 @@ func TestFirstStartLeadsOn(t *testing.T) {
 	s.ok("bridge join-code "+id(bridge), "serves once")
 	s.ok("lock list", "There is no lock yet")
 	s.fails(1, "lock unlock lck_none", "lock")
-	s.ok("arrivals", "Nobody arrives")
+	s.ok("arrivals", "No arrivals")
 	s.fails(1, "arrivals --date tomorrow", "--date", "YYYY-MM-DD")
 	s.fails(1, "reservations explain rsv_none", "no such reservation")
 	s.ok("notice list", "No notice")

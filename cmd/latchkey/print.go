@@ -31,15 +31,14 @@ func (s *session) answer(m proto.Message, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// answers prints several answers of the server as one JSON object, each under its name in data.
-func (s *session) answers(parts map[string]proto.Message) error {
-	data := map[string]json.RawMessage{}
-	for name, m := range parts {
-		raw, err := protoJSON.Marshal(m)
-		if err != nil {
-			return err
+// answers prints values as one JSON object, each under its name in data. Messages are printed as the server names their fields.
+func (s *session) answers(parts map[string]any) error {
+	data := map[string]any{}
+	for name, part := range parts {
+		data[name] = part
+		if m, ok := part.(proto.Message); ok {
+			data[name] = asJSON{m}
 		}
-		data[name] = raw
 	}
 	raw, err := json.MarshalIndent(map[string]any{"data": data}, "", "  ")
 	if err != nil {
@@ -48,6 +47,11 @@ func (s *session) answers(parts map[string]proto.Message) error {
 	_, err = fmt.Fprintln(s.out, string(raw))
 	return err
 }
+
+// asJSON encodes a message as part of a larger JSON value.
+type asJSON struct{ message proto.Message }
+
+func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.message) }
 
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 

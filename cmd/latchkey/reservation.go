@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
@@ -93,7 +91,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 			space := c.Text
 			err := s.resolve(aSpace, &space)
 			if err == nil {
-				return s.showReservations(zone, "Nobody is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
+				return s.showReservations(zone, "No guest is in "+c.Text+" now.", c.Limit, &propertyv1.ListReservationsRequest{SpaceId: space, State: "started"})
 			}
 			if f, ok := fault.Of(err); !ok || f.Reason != fault.SpaceNotFound {
 				return err
@@ -203,7 +201,7 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 		e := answer.GetData()
 		e.Steps = nil
 		if s.JSON {
-			return s.answers(map[string]proto.Message{"reservation": x, "explanation": e})
+			return s.answers(map[string]any{"reservation": x, "explanation": e})
 		}
 		s.facts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", dash(x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
 			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())

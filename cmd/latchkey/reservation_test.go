@@ -64,7 +64,7 @@ func TestReservationsByName(t *testing.T) {
 	has("reservation find B-4", "4714")
 	has("reservation find 'Room 101'", "4711")
 	s.ok("reservation list --limit 1", "There are more: --limit 2")
-	s.ok("reservation find 'Room 102'", "Nobody is in Room 102 now")
+	s.ok("reservation find 'Room 102'", "No guest is in Room 102 now")
 	s.ok("reservation find nobody", "No guest, number or room matches")
 	s.ok("reservation show 4711", "Ada Lovelace", "Room 101", "started", "B-1", "rsv_", "Front door")
 	s.ok("reservation show turing", "No room has been assigned")
@@ -94,13 +94,13 @@ func TestReservationsByName(t *testing.T) {
 	}
 	s.ok("arrivals", "Grace Lovett", "not ready", "R999", "Charles Babbage", "Room 102", "15:00", "latchkey reservation explain")
 	has("arrivals --bad", "4713", "4714")
-	s.ok("arrivals --date 2020-01-01", "Nobody arrives")
+	s.ok("arrivals --date 2020-01-01", "No arrivals")
 }
 
 // Who is in a room now, and who opened its door since yesterday.
 func TestSpaceShow(t *testing.T) {
 	s, w := newWorld(t)
-	s.ok("space show 'Room 101'", "Room 101", "Nobody is checked in here", "Nothing is known to have happened")
+	s.ok("space show 'Room 101'", "Room 101", "No guest is checked in here", "No openings or refused codes are recorded")
 	push(t, w, "B-1", "4711", "Ada", "Lovelace", "started", "R101", 2)
 	deadline := time.Now().Add(time.Minute)
 	for !strings.Contains(s.ok("reservation show 4711"), "verified") {
@@ -126,7 +126,43 @@ func TestSpaceShow(t *testing.T) {
 	if strings.Contains(out, pin) {
 		t.Error("the PIN is shown")
 	}
-	s.ok("space show 'Room 102'", "Nobody is checked in here")
+	s.ok("space show 'Room 102'", "No guest is checked in here")
+
+	shown := showJSON(t, s, "Room 101")
+	if shown.Space.Name != "Room 101" || len(shown.Guests) != 1 || shown.Guests[0].PmsNumber != "4711" || len(shown.Openings) == 0 || *shown.Truncated {
+		t.Fatalf("space show --json: %+v", shown)
+	}
+	if o := shown.Openings[0]; o.PmsNumber != "4711" || o.Step.Kind == "" || o.Step.At.IsZero() {
+		t.Errorf("space show --json: opening %+v", o)
+	}
+	if empty := showJSON(t, s, "Room 102"); empty.Guests == nil || empty.Openings == nil {
+		t.Errorf("space show --json of an empty room has no empty lists: %+v", empty)
+	}
+}
+
+type shownSpace struct {
+	Space    struct{ Name string }
+	Guests   []struct{ PmsNumber string }
+	Openings []struct {
+		PmsNumber string
+		Step      struct {
+			Kind string
+			At   time.Time
+		}
+	}
+	Truncated *bool
+}
+
+func showJSON(t *testing.T, s *shell, room string) shownSpace {
+	t.Helper()
+	var answer struct{ Data shownSpace }
+	if err := json.Unmarshal([]byte(s.ok("space show '"+room+"' --json")), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Data.Truncated == nil {
+		t.Fatalf("space show --json says nothing of truncation: %+v", answer.Data)
+	}
+	return answer.Data
 }
 
 // A room with many stays shows all guests, and says which stays it did not check.
@@ -140,6 +176,9 @@ func TestSpaceShowOfManyStays(t *testing.T) {
 			}
 		}
 		push(t, w, fmt.Sprintf("M-%d", i), fmt.Sprintf("%d", 5000+i), "Ada", "Lovelace", "started", "R101", 2)
+	}
+	if shown := showJSON(t, s, "Room 101"); len(shown.Guests) != mostChecked+1 || !*shown.Truncated {
+		t.Errorf("space show --json: %d guests, truncated %v", len(shown.Guests), *shown.Truncated)
 	}
 	out := s.ok("space show 'Room 101'", limited)
 	for i := range mostChecked + 1 {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ type spaceShow struct {
 }
 
 func (spaceShow) Help() string {
-	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by its guests and by staff from afar, and refused codes. Use of staff codes: latchkey code list. Example:
+	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by its guests and by staff from afar, and refused codes. Use of staff codes: latchkey code list.
+
+With --json: space, guests, openings, and truncated where not all stays were checked. Example:
   latchkey space show 204`
 }
 
@@ -33,9 +36,6 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		if s.JSON {
-			return s.answer(answer, nil)
-		}
 		zone, err := s.zone()
 		if err != nil {
 			return err
@@ -48,15 +48,22 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
+		if s.JSON {
+			guests := make([]asJSON, 0, len(present))
+			for _, x := range present {
+				guests = append(guests, asJSON{x})
+			}
+			return s.answers(map[string]any{"space": answer.GetData(), "guests": guests, "openings": append([]opening{}, steps...), "truncated": more})
+		}
 		s.spaces([]*propertyv1.Space{answer.GetData()})
 		s.say("\nHere now:")
-		s.reservationTable(zone, "Nobody is checked in here.", present)
+		s.reservationTable(zone, "No guest is checked in here.", present)
 		s.say("\nAt the door since yesterday:")
 		var rows [][]string
 		for _, x := range steps {
 			rows = append(rows, []string{shortTime(zone, x.step.GetAt().AsTime()), x.step.GetActor(), x.number, x.step.GetSentence()})
 		}
-		s.table("Nothing is known to have happened.", []string{"when", "who", "number", "what"}, rows)
+		s.table("No openings or refused codes are recorded.", []string{"when", "who", "number", "what"}, rows)
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
 		}
@@ -68,6 +75,10 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 type opening struct {
 	number string
 	step   *partnerv1.ExplainedStep
+}
+
+func (o opening) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
 // openings lists what happened at a door since the beginning of yesterday, as far as the stays there tell, the latest first. It
