@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"latchkey.dev/internal/disk"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -137,11 +138,11 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 	if err := os.Remove(path); err == nil { // the store's lock says that no other bridge uses it
 		b.log.Debug("removed the status socket of a run that was killed")
 	}
-	lis, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	lis, err := disk.ListenSocket(ctx, path)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = lis.Close() })
 		defer stop()
-		err = b.answerHealth(lis, path)
+		err = b.answerHealth(lis)
 	}
 	if err != nil && ctx.Err() == nil {
 		b.log.Warn("status and doctor cannot ask this bridge", "error", err)
@@ -149,11 +150,8 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 }
 
 // answerHealth answers until the listener is closed.
-func (b *Bridge) answerHealth(lis net.Listener, path string) error {
+func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
-	if err := os.Chmod(path, 0o600); err != nil {
-		return err
-	}
 	for {
 		conn, err := lis.Accept()
 		if err != nil {

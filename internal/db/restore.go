@@ -10,12 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"entgo.io/ent/dialect"
 
 	"latchkey.dev/ent/migrate"
+	"latchkey.dev/internal/disk"
 )
 
 // Copy is a copy of an embedded database, opened for reading alone.
@@ -37,8 +37,8 @@ func SQLitePath(databaseURL string) (path string, ok bool) {
 	return path, true
 }
 
-// Stage copies a file that Backup made into a directory, under a name of its own, and opens the copy. The disk has it when Stage
-// returns. Discard removes it.
+// Stage copies a file that Backup made into a directory, under a temporary name, and opens the copy. The copy belongs to the owner
+// of the directory and is synced. Discard removes it.
 func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	from, err := os.Open(file)
 	if err != nil {
@@ -61,7 +61,7 @@ func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	}
 	c := &Copy{path: to.Name(), rename: os.Rename}
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+	if err = errors.Join(err, disk.InheritOwner(to, dir), to.Sync(), to.Close()); err == nil {
 		c.conn, err = sql.Open("sqlite3", "file:"+(&url.URL{Path: c.path}).EscapedPath()+"?mode=ro&immutable=1")
 	}
 	if err != nil {
@@ -149,9 +149,6 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 		return "", err
 	}
 	c.conn = nil
-	if err := ownAs(c.path, filepath.Dir(path)); err != nil {
-		return "", err
-	}
 	merged, err := mergeLog(ctx, path)
 	if err != nil {
 		return "", err
@@ -160,7 +157,7 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 		return "", err
 	}
 	if !merged && former != "" {
-		if err := errors.Join(os.Remove(path), syncDirectory(filepath.Dir(path))); err != nil {
+		if err := errors.Join(os.Remove(path), disk.SyncDir(filepath.Dir(path))); err != nil {
 			return "", err
 		}
 	}
@@ -176,7 +173,7 @@ func (c *Copy) Install(ctx context.Context, path string, now time.Time) (former 
 		}
 		return "", err
 	}
-	return former, syncDirectory(filepath.Dir(path))
+	return former, disk.SyncDir(filepath.Dir(path))
 }
 
 // keepFormer gives a database and its log a second name, which it returns; empty: there is no database.
@@ -191,7 +188,7 @@ func keepFormer(path, name string) (former string, err error) {
 			return "", fmt.Errorf("keep the former database, for which the file system needs hard links: %w", err)
 		}
 	}
-	return name, syncDirectory(filepath.Dir(path))
+	return name, disk.SyncDir(filepath.Dir(path))
 }
 
 // mergeLog moves the log of a database into its file, and reports whether the file alone is now the whole database. A log
@@ -209,19 +206,4 @@ func mergeLog(ctx context.Context, path string) (merged bool, err error) {
 		return true, nil
 	}
 	return err == nil && st.Size() == 0, err
-}
-
-// ownAs gives a file the owner of another, where root does the work of a server of another user.
-func ownAs(path, like string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	st, err := os.Stat(like)
-	if err != nil {
-		return err
-	}
-	if owner, ok := st.Sys().(*syscall.Stat_t); ok {
-		return os.Chown(path, int(owner.Uid), int(owner.Gid))
-	}
-	return nil
 }

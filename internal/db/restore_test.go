@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,4 +130,50 @@ func TestCopyOfAnUnreleasedVersion(t *testing.T) {
 	if err := staged.Discard(); err != nil {
 		t.Error(err)
 	}
+}
+
+// The owner of the directory replaces the copy with a link to a file of root, before root installs the copy.
+func TestRestoreByRootChangesNoFileBehindALink(t *testing.T) {
+	dir := t.TempDir()
+	owner := os.Geteuid()
+	if owner == 0 {
+		owner = 4711
+		if err := os.Chown(dir, owner, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, backup := backupOf(t, t.TempDir())
+	victim := filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	staged, err := db.Stage(t.Context(), backup, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, ".restore-*"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("staged copies: %v, %v", names, err)
+	}
+	if got := ownerOf(t, names[0]); got != owner {
+		t.Errorf("the copy belongs to user %d, want %d", got, owner)
+	}
+	if err := errors.Join(os.Remove(names[0]), os.Symlink(victim, names[0])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := staged.Install(t.Context(), filepath.Join(dir, "latchkey.db"), time.Now()); err != nil {
+		t.Logf("the install fails: %v", err)
+	}
+	if got := ownerOf(t, victim); got != os.Geteuid() {
+		t.Errorf("the file behind the link now belongs to user %d", got)
+	}
+}
+
+func ownerOf(t *testing.T, path string) int {
+	t.Helper()
+	st, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(st.Sys().(*syscall.Stat_t).Uid)
 }

@@ -14,6 +14,8 @@ import (
 	"entgo.io/ent/dialect"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/mattn/go-sqlite3"
+
+	"latchkey.dev/internal/disk"
 )
 
 const (
@@ -157,16 +159,7 @@ func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	if err := os.Link(f.Name(), path); err != nil { // unlike a rename, a link never replaces an existing file
 		return fmt.Errorf("backup: give the complete copy its name, for which the file system needs hard links: %w", err)
 	}
-	return syncDirectory(filepath.Dir(path))
-}
-
-// syncDirectory syncs the names in a directory to disk.
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("backup: %w", err)
-	}
-	if err := errors.Join(dir.Sync(), dir.Close()); err != nil {
+	if err := disk.SyncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	return nil

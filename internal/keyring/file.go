@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
+
+	"latchkey.dev/internal/disk"
 )
 
 // LoadFile reads the key file. It refuses a file that other users can read.
@@ -51,7 +52,7 @@ func CreateFile(path, dataDir string) (KEKs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return KEKs{k}, errors.Join(writeKeys(f, KEKs{k}), syncDir(filepath.Dir(path)))
+	return KEKs{k}, errors.Join(writeKeys(f, KEKs{k}), disk.SyncDir(filepath.Dir(path)))
 }
 
 // replaceFile replaces the content of the key file atomically, so that a crash leaves the old or the new content. It keeps
@@ -61,19 +62,13 @@ func replaceFile(path string, keys KEKs) error {
 	if err != nil {
 		return err
 	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // created with mode 0600
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // after the rename there is nothing to remove
-	if owner, ok := st.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
-		if err := f.Chown(int(owner.Uid), int(owner.Gid)); err != nil {
-			return errors.Join(err, f.Close())
-		}
+	if err := disk.OwnAs(f, path); err != nil {
+		return errors.Join(err, f.Close())
 	}
 	if err := writeKeys(f, keys); err != nil {
 		return err
@@ -81,7 +76,7 @@ func replaceFile(path string, keys KEKs) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return disk.SyncDir(filepath.Dir(path))
 }
 
 func writeKeys(f *os.File, keys KEKs) error {
@@ -97,14 +92,6 @@ func writeKeys(f *os.File, keys KEKs) error {
 	}
 	_, err := f.WriteString(b.String())
 	return errors.Join(err, f.Sync(), f.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // isBelow reports whether path is below dir. It resolves symbolic links as far as the paths exist.

@@ -13,7 +13,7 @@ import (
 const module = "latchkey.dev/"
 
 // ground may be imported by everybody and imports the ground alone.
-var ground = []string{"config", "db", "bus", "jobs", "telemetry", "fault", "id", "actor", "clock", "keyring", "money", "text", "connlimit"}
+var ground = []string{"config", "db", "bus", "jobs", "telemetry", "fault", "id", "actor", "clock", "keyring", "money", "text", "connlimit", "disk"}
 
 // domain in the one direction imports may go: each may import those after it. staff stands beside partner.
 var domain = []string{"checkin", "guest", "reservation", "phone", "access", "lock", "space", "partner", "staff", "event"}

@@ -14,6 +14,7 @@ import (
 
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/connlimit"
+	"latchkey.dev/internal/disk"
 )
 
 // listeners are the addresses a server answers at. They are open before anything is served, so that port 0 is known.
@@ -64,8 +65,8 @@ func (s *Server) boundConnections() {
 	}
 }
 
-// listenSocket opens the operators' socket, for the user of this process alone. A file that a killed server left is
-// taken away; one that a living server answers at is not.
+// listenSocket opens the operators' socket, which only the user of this process can connect to. It removes the file that a killed
+// server left. If a running server answers there, that is an error.
 func listenSocket(path string) (net.Listener, error) {
 	var d net.Dialer
 	if conn, err := d.DialContext(context.Background(), "unix", path); err == nil {
@@ -75,12 +76,9 @@ func listenSocket(path string) (net.Listener, error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("operators' socket: %w", err)
 	}
-	l, err := net.Listen("unix", path)
+	l, err := disk.ListenSocket(context.Background(), path)
 	if err != nil {
 		return nil, fmt.Errorf("operators' socket: %w", err)
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("operators' socket: %w", err), l.Close())
 	}
 	return l, nil
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"latchkey.dev/internal/disk"
 )
 
 // Own locks an embedded database for this process, until release or the end of the process. A server holds the lock while it
@@ -25,33 +27,41 @@ func Own(databaseURL string) (release func() error, err error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	// The user of the directory must not point root to another file.
-	f, err := os.OpenFile(path+".lock", os.O_RDONLY|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := openLock(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock the database: %w", err)
 	}
-	if err := own(f, path); err != nil {
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = fmt.Errorf("the database %s is in use by another Latchkey process: stop that first", path)
+	} else if err != nil {
+		err = fmt.Errorf("lock the database with %s: %w", f.Name(), err)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f.Close, nil
 }
 
-func own(lock *os.File, database string) error {
+// openLock opens or creates the lock file of a database, for the owner of the database. Only a file that it created gets another owner: the owner of the directory may have
+// put a link to a file of root in its place.
+func openLock(database string) (*os.File, error) {
+	path := database + ".lock"
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
 	like := database
 	if _, err := os.Stat(database); errors.Is(err, os.ErrNotExist) {
 		like = filepath.Dir(database)
 	}
-	if err := ownAs(lock, like); err != nil {
-		return fmt.Errorf("lock the database: %w", err)
+	if err := disk.InheritOwner(f, like); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return fmt.Errorf("the database %s is in use by another Latchkey process: stop that first", database)
-	}
-	if err != nil {
-		return fmt.Errorf("lock the database with %s: %w", lock.Name(), err)
-	}
-	return nil
+	return f, nil
 }
 
 // makeDirectory creates a directory and its missing parents. Each new directory gets the owner of its parent.
@@ -73,20 +83,5 @@ func makeDirectory(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(ownAs(dir, parent), dir.Close())
-}
-
-// ownAs gives what root created the owner of another file: the user of the server must be able to open it.
-func ownAs(f *os.File, like string) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	st, err := os.Stat(like)
-	if err != nil {
-		return err
-	}
-	if owner, ok := st.Sys().(*syscall.Stat_t); ok {
-		return f.Chown(int(owner.Uid), int(owner.Gid))
-	}
-	return nil
+	return errors.Join(disk.InheritOwner(dir, parent), dir.Close())
 }

@@ -56,3 +56,32 @@ func TestOwnFollowsNoLinkInPlaceOfTheLock(t *testing.T) {
 		t.Error("the lock is a link, and was followed")
 	}
 }
+
+// With hard links to files of other users, which a system may allow, the owner of the directory could have root give a file away.
+func TestOwnGivesNoExistingFileAway(t *testing.T) {
+	dir := t.TempDir()
+	if os.Geteuid() == 0 {
+		if err := os.Chown(dir, 4711, 4711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	database, victim := filepath.Join(dir, "latchkey.db"), filepath.Join(t.TempDir(), "victim")
+	if err := os.WriteFile(victim, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Link(victim, database+".lock"); err != nil {
+		t.Fatal(err)
+	}
+	release, err := server.Own("sqlite:" + database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	st, err := os.Stat(victim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := st.Sys().(*syscall.Stat_t).Uid; int(got) != os.Geteuid() {
+		t.Errorf("the file behind the link now belongs to user %d", got)
+	}
+}
