@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/agent"
 )
 
 func software() string { return "latchkey-bridge/" + version }
@@ -26,7 +26,7 @@ func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if e.JoinCode == "" {
 		return errNoJoinCode
 	}
-	id, err := bridge.Enroll(ctx, bridge.Enrolment{
+	id, err := agent.Enroll(ctx, agent.Enrolment{
 		Dir: c.Dir, Address: e.Server, JoinCode: e.JoinCode, Software: software(), Plaintext: e.Plaintext, Connect: e.Connect,
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	}
 	for {
 		err := r.once(ctx, c, log)
-		if !errors.Is(err, bridge.ErrLocksChanged) {
+		if !errors.Is(err, agent.ErrLocksChanged) {
 			return err
 		}
 		log.Info("restarting", "reason", err)
@@ -76,7 +76,7 @@ func (r *run) once(ctx context.Context, c *commands, log *slog.Logger) (err erro
 	if err != nil {
 		return join(err, drv.Close())
 	}
-	b, err := bridge.Open(bridge.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local, Settings: settings})
+	b, err := agent.Open(agent.Config{Dir: c.Dir, Driver: drv, Log: log, Software: software(), Local: local, Settings: settings})
 	if err != nil {
 		return join(err, drv.Close())
 	}

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/text"
 )
@@ -25,19 +25,19 @@ var errUnwell = errors.New("not all is well; see what each line says to do")
 
 // Run looks at everything a bridge needs, and says what to do about what is not well.
 func (d *doctor) Run(ctx context.Context, c *commands) error {
-	found := bridge.Examine(ctx, c.Dir)
-	if h, err := bridge.AskHealth(ctx, c.Dir); err == nil {
+	found := agent.Examine(ctx, c.Dir)
+	if h, err := agent.AskHealth(ctx, c.Dir); err == nil {
 		for _, l := range h.Locks {
 			found = append(found, examineLock(l))
 		}
-	} else if errors.Is(err, bridge.ErrNotRunning) {
-		found = append(found, d.stopped(ctx, func() ([]byte, error) { return bridge.LastSettings(c.Dir) })...)
+	} else if errors.Is(err, agent.ErrNotRunning) {
+		found = append(found, d.stopped(ctx, func() ([]byte, error) { return agent.LastSettings(c.Dir) })...)
 	}
 	return tell(text.Terminal(os.Stdout), found)
 }
 
 // tell lists what was found, and below what is not well what to do about it.
-func tell(w io.Writer, found []bridge.Finding) (err error) {
+func tell(w io.Writer, found []agent.Finding) (err error) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range found {
 		mark := "ok"
@@ -53,10 +53,10 @@ func tell(w io.Writer, found []bridge.Finding) (err error) {
 }
 
 // stopped asks the driver itself, with the settings that were given or that the bridge last ran with.
-func (d *doctor) stopped(ctx context.Context, last func() ([]byte, error)) []bridge.Finding {
+func (d *doctor) stopped(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.settings(last)
 	if f != nil {
-		return []bridge.Finding{*f}
+		return []agent.Finding{*f}
 	}
 	return h.locks(ctx)
 }
@@ -65,11 +65,11 @@ const giveDriver = "start the bridge, which stores its settings, or give doctor 
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
 // settings returns what to look at the hardware with, or why that is not known.
-func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *bridge.Finding) {
+func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
 	}
-	f := &bridge.Finding{What: "driver", Advice: giveDriver}
+	f := &agent.Finding{What: "driver", Advice: giveDriver}
 	raw, err := stored()
 	switch {
 	case err != nil:
@@ -97,28 +97,28 @@ func (d *doctor) settings(stored func() ([]byte, error)) (*hardware, *bridge.Fin
 }
 
 // locks asks the driver for its locks, and each how it does.
-func (h *hardware) locks(ctx context.Context) []bridge.Finding {
-	f := bridge.Finding{What: "driver " + h.Driver}
+func (h *hardware) locks(ctx context.Context) []agent.Finding {
+	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
 		f.Well, f.Seen = true, "simulated locks, no real ones: give --driver and its settings as for run to look at real locks"
-		return []bridge.Finding{f}
+		return []agent.Finding{f}
 	}
 	drv, err := h.MQTT.open(slog.New(slog.DiscardHandler))
 	if err != nil {
 		f.Seen, f.Advice = err.Error(), "see latchkey-bridge run --help"
-		return []bridge.Finding{f}
+		return []agent.Finding{f}
 	}
 	defer func() { _ = drv.Close() }()
 	locks, err := drv.Locks(ctx)
 	if err != nil {
 		f.Seen, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
-		return []bridge.Finding{f}
+		return []agent.Finding{f}
 	}
 	f.Well, f.Seen = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
 	if !f.Well {
 		f.Advice = "pair a lock with Zigbee2MQTT; if one is there, its log says why the bridge leaves it out"
 	}
-	out := []bridge.Finding{f}
+	out := []agent.Finding{f}
 	for _, l := range locks {
 		out = append(out, readLock(ctx, l))
 	}
@@ -126,12 +126,12 @@ func (h *hardware) locks(ctx context.Context) []bridge.Finding {
 }
 
 // readLock asks one lock how it does.
-func readLock(ctx context.Context, l driver.Lock) bridge.Finding {
+func readLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
-		return bridge.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
+		return agent.Finding{What: "lock " + l.Address(), Seen: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
 	}
-	return examineLock(bridge.LockHealth{
+	return examineLock(agent.LockHealth{
 		Address: l.Address(), Name: s.Name, Model: l.Model(), Bolt: s.Bolt, Online: s.Online, OfflineCause: s.OfflineCause,
 		LastSeen: s.LastSeenAt, BatteryPercent: s.BatteryPercent,
 	})
@@ -140,8 +140,8 @@ func readLock(ctx context.Context, l driver.Lock) bridge.Finding {
 const weakBattery = 20 // percent
 
 // examineLock judges how a lock does.
-func examineLock(l bridge.LockHealth) bridge.Finding {
-	f := bridge.Finding{What: "lock " + title(l), Well: true, Seen: l.Model + ", online"}
+func examineLock(l agent.LockHealth) agent.Finding {
+	f := agent.Finding{What: "lock " + title(l), Well: true, Seen: l.Model + ", online"}
 	switch {
 	case unreachable[l.OfflineCause] != "" && !l.Online:
 		f.Well, f.Seen, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver"
-	"latchkey.dev/internal/bridge/driver/sim"
-	"latchkey.dev/internal/bridge/driver/zigbee2mqtt"
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
 )
 
 // hardware says what talks to the locks; run and doctor share it.

@@ -13,8 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
 
-	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver/zigbee2mqtt/z2mtest"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -75,7 +75,7 @@ func TestSettingsOfTheBrokerThatCannotBe(t *testing.T) {
 func TestTheDoctorLooksAtRealLocks(t *testing.T) {
 	broker := z2mtest.StartBroker(t)
 	z2mtest.Start(t, broker, "zigbee2mqtt", z2mtest.Lock{Address: "0x00158d0000000001", Name: "front", Users: 21})
-	look := func(m mqtt) []bridge.Finding {
+	look := func(m mqtt) []agent.Finding {
 		d := doctor{hardware{Driver: "zigbee2mqtt", MQTT: m}}
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
@@ -116,7 +116,7 @@ func TestWhatIsSaidOfLocks(t *testing.T) {
 		{false, time.Time{}, nil, "", "", "press a key"},
 		{true, now, &full, "jammed", "", "free the bolt"},
 	} {
-		f := examineLock(bridge.LockHealth{
+		f := examineLock(agent.LockHealth{
 			Address: "front", Model: "M1", Bolt: tt.bolt, Online: tt.online, OfflineCause: tt.cause, LastSeen: tt.seen, BatteryPercent: tt.battery,
 		})
 		if f.Well != (tt.advice == "") || !strings.Contains(f.Advice, tt.advice) {
@@ -130,11 +130,11 @@ func TestStatusSaysAllThatAnOwnerWants(t *testing.T) {
 	behind := -3 * time.Second
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
-	err := describe(&text, bridge.Health{
+	err := describe(&text, agent.Health{
 		BridgeID: "brg_1", PropertyID: "prp_1", Software: "latchkey-bridge/1.2", Service: "bridges.example.com:7090", Trouble: "the name is not known",
 		Started: at, CertificateUntil: at, ClockQuality: "drifting", EventsWaiting: 12, Ready: true,
-		Connection: &bridge.ConnectionHealth{Peer: "MQTT broker 127.0.0.1:1883", Since: at},
-		Locks: []bridge.LockHealth{
+		Connection: &agent.ConnectionHealth{Peer: "MQTT broker 127.0.0.1:1883", Since: at},
+		Locks: []agent.LockHealth{
 			{Address: "0x00158d0001a2b3c4", Name: "room 101", Model: "M1", Online: true, Bolt: "locked", BatteryPercent: &full, ClockOffset: &behind,
 				Codes: map[slot.Evidence]int{"verified": 3}, EmptySlots: 2, Changing: map[slot.Evidence]int{"sent": 1, "": 2}, Results: map[slot.Result]int{slot.Busy: 1}, FailedTries: 4, FailingSince: at},
 			{Address: "back", Model: "M2", LastSeen: at},
@@ -169,7 +169,7 @@ cellar                         M4     unknown, no connection to the MQTT broker 
 func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
-	if err := describe(&text, bridge.Health{Started: at, Connection: &bridge.ConnectionHealth{
+	if err := describe(&text, agent.Health{Started: at, Connection: &agent.ConnectionHealth{
 		Cause: slot.BrokerUnreachable, Detail: "no connection to the MQTT broker 127.0.0.1:1883: connection refused", Since: at,
 	}}); err != nil {
 		t.Fatal(err)

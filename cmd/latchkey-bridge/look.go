@@ -13,7 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/agent"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/text"
 )
@@ -24,9 +24,9 @@ type status struct {
 
 // Run asks the running bridge, or reads the store when none runs.
 func (s *status) Run(ctx context.Context, c *commands) error {
-	h, err := bridge.AskHealth(ctx, c.Dir)
+	h, err := agent.AskHealth(ctx, c.Dir)
 	switch {
-	case errors.Is(err, bridge.ErrNotRunning):
+	case errors.Is(err, agent.ErrNotRunning):
 		return s.stopped(c)
 	case err != nil:
 		return err
@@ -37,7 +37,7 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 }
 
 func (s *status) stopped(c *commands) error {
-	id, connect, until, err := bridge.Enrolled(c.Dir)
+	id, connect, until, err := agent.Enrolled(c.Dir)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *status) stopped(c *commands) error {
 func local(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // describe says for people how a bridge and its locks do.
-func describe(w io.Writer, h bridge.Health) error {
+func describe(w io.Writer, h agent.Health) error {
 	running := "since " + local(h.Started)
 	if !h.Ready {
 		running += ", waiting for its locks"
@@ -92,7 +92,7 @@ func describe(w io.Writer, h bridge.Health) error {
 }
 
 // connection says how the driver's connection is; empty: it needs none.
-func connection(c *bridge.ConnectionHealth) string {
+func connection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
 		return ""
@@ -102,14 +102,14 @@ func connection(c *bridge.ConnectionHealth) string {
 	return c.Detail + ", since " + local(c.Since)
 }
 
-// unreachable says in a few words why no lock of a driver can be reached, by bridge.LockHealth's OfflineCause.
+// unreachable says in a few words why no lock of a driver can be reached, by agent.LockHealth's OfflineCause.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
 
 // title is what people call a lock, with its address.
-func title(l bridge.LockHealth) string {
+func title(l agent.LockHealth) string {
 	if l.Name == "" || l.Name == l.Address {
 		return l.Address
 	}
@@ -117,7 +117,7 @@ func title(l bridge.LockHealth) string {
 }
 
 // cells are a lock's line in the table.
-func cells(l bridge.LockHealth) []string {
+func cells(l agent.LockHealth) []string {
 	const none = "-"
 	state, battery, clock, failed := "offline since "+local(l.LastSeen), none, none, none
 	switch {
@@ -144,7 +144,7 @@ func cells(l bridge.LockHealth) []string {
 }
 
 // codes says how many codes a lock holds, how many slots are empty, and what is not settled yet.
-func codes(l bridge.LockHealth) string {
+func codes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {
 		held += n

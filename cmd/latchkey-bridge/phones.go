@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/url"
 
-	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/agent"
 )
 
 // phones says whether and how phones on the property's own network reach the bridge.
@@ -19,7 +19,7 @@ type phones struct {
 }
 
 // open listens; nil: phones are not served.
-func (p *phones) open() (*bridge.Local, error) {
+func (p *phones) open() (*agent.Local, error) {
 	if p.Listen == "" {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (p *phones) open() (*bridge.Local, error) {
 		pair, err := tls.LoadX509KeyPair(p.Cert, p.Key)
 		return &pair, err
 	}}
-	return &bridge.Local{Listener: tls.NewListener(l, config), Origin: p.Origin}, nil
+	return &agent.Local{Listener: tls.NewListener(l, config), Origin: p.Origin}, nil
 }
 
 func checkOrigin(origin string) error {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver"
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/sandbox"
 )

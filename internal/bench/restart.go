@@ -230,7 +230,7 @@ type returning struct {
 	all    sync.WaitGroup
 }
 
-// The waits between two attempts are those of internal/bridge: drawn from zero to a bound that doubles.
+// The waits between two attempts are those of internal/agent: drawn from zero to a bound that doubles.
 const (
 	firstWait = 250 * time.Millisecond
 	mostWait  = 10 * time.Second

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
 

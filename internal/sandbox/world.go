@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/server"
 )
@@ -40,7 +40,7 @@ type World struct {
 	public  *grpc.ClientConn
 
 	mu       sync.Mutex
-	agent    *bridge.Bridge
+	agent    *agent.Bridge
 	stops    []func()
 	running  sync.WaitGroup
 	failures chan error
@@ -66,7 +66,7 @@ type Config struct {
 	// Driver, when set, wraps the driver of the virtual locks.
 	Driver func(driver.Driver) driver.Driver
 	// Phones, when set, is where the bridge serves phones itself.
-	Phones *bridge.Local
+	Phones *agent.Local
 }
 
 // Lockout is a profile of locks that can be read, tell what their keypad does, and have a lockout after wrong PINs.
@@ -182,7 +182,7 @@ func (w *World) openHouse(c Config, addresses []string) (err error) {
 // runBridge enrols a bridge under a join code and runs it.
 func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	dir := filepath.Join(c.Dir, "bridge")
-	e := bridge.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true}
+	e := agent.Enrolment{Dir: dir, Address: w.Server.GRPCAddr(), JoinCode: code, Software: "latchkey-bridge demo", Plaintext: true}
 	if c.Link != nil {
 		between, err := c.Link(w.Server.BridgeAddr())
 		if err != nil {
@@ -190,14 +190,14 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 		}
 		e.Connect = between
 	}
-	if _, err := bridge.Enroll(ctx, e); err != nil {
+	if _, err := agent.Enroll(ctx, e); err != nil {
 		return fmt.Errorf("enrol the bridge: %w", err)
 	}
 	d := w.House.Driver()
 	if c.Driver != nil {
 		d = c.Driver(d)
 	}
-	b, err := bridge.New(ctx, bridge.Config{
+	b, err := agent.New(ctx, agent.Config{
 		Dir: dir, Driver: d, Log: w.log, Software: "latchkey-bridge demo", Retry: c.Retry, Local: c.Phones,
 	})
 	if err != nil {

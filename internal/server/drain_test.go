@@ -16,8 +16,8 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/server"
 )
 
@@ -65,15 +65,15 @@ func (h *house) add(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	e := bridge.Enrolment{Dir: dir, Address: h.GRPCAddr(), JoinCode: made.GetJoinCode(), Software: "test", Plaintext: true}
-	if _, err := bridge.Enroll(t.Context(), e); err != nil {
+	e := agent.Enrolment{Dir: dir, Address: h.GRPCAddr(), JoinCode: made.GetJoinCode(), Software: "test", Plaintext: true}
+	if _, err := agent.Enroll(t.Context(), e); err != nil {
 		t.Fatal(err)
 	}
 	locks, err := sim.NewHouse(sim.Config{Locks: []sim.Spec{{Address: name, Profile: sim.ZWave, Battery: 90}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := bridge.New(t.Context(), bridge.Config{Dir: dir, Driver: locks.Driver(), Log: slog.New(slog.DiscardHandler), Software: "test"})
+	b, err := agent.New(t.Context(), agent.Config{Dir: dir, Driver: locks.Driver(), Log: slog.New(slog.DiscardHandler), Software: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

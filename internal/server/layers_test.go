@@ -23,8 +23,8 @@ var edge = []string{"api", "web", "bridgelink", "pms", "worker"}
 
 // only says who may import something.
 var only = map[string][]string{
-	"latchkey.dev/gen/":         {"internal/api/", "internal/bridgelink", "internal/pms", "internal/web", "internal/bridge", "internal/sandbox", "internal/e2e", "internal/bench", "internal/server", "cmd/", "gen/"},
-	"google.golang.org/grpc":    {"internal/api/", "internal/bridgelink", "internal/bridge", "internal/server", "internal/telemetry", "internal/e2e", "internal/sandbox", "internal/bench", "cmd/", "gen/"},
+	"latchkey.dev/gen/":         {"internal/api/", "internal/bridgelink", "internal/pms", "internal/web", "internal/agent", "internal/sandbox", "internal/e2e", "internal/bench", "internal/server", "cmd/", "gen/"},
+	"google.golang.org/grpc":    {"internal/api/", "internal/bridgelink", "internal/agent", "internal/server", "internal/telemetry", "internal/e2e", "internal/sandbox", "internal/bench", "cmd/", "gen/"},
 	"latchkey.dev/ent":          {"internal/db", "internal/server", "internal/worker", "internal/api/", "internal/bridgelink", "internal/tools", "ent"},
 	"latchkey.dev/internal/e2e": {"internal/e2e/"},
 }
@@ -114,12 +114,12 @@ func TestOnly(t *testing.T) {
 func TestPure(t *testing.T) {
 	for _, p := range packages(t) {
 		pure := p.ImportPath == "internal/lock/slot" || p.ImportPath == "internal/smartkey" || p.ImportPath == "internal/access/pin"
-		bridge := p.ImportPath == "internal/bridge" || strings.HasPrefix(p.ImportPath, "internal/bridge/") || p.ImportPath == "cmd/latchkey-bridge"
+		agent := p.ImportPath == "internal/agent" || strings.HasPrefix(p.ImportPath, "internal/agent/") || p.ImportPath == "cmd/latchkey-bridge"
 		for _, i := range p.Imports {
 			if pure && strings.HasPrefix(i, module) {
 				t.Errorf("%s is pure and imports %s", p.ImportPath, i)
 			}
-			if bridge && (strings.HasPrefix(i, module+"ent") || i == module+"internal/db" || i == module+"internal/lock" || strings.HasPrefix(i, module+"internal/server")) {
+			if agent && (strings.HasPrefix(i, module+"ent") || i == module+"internal/db" || i == module+"internal/lock" || strings.HasPrefix(i, module+"internal/server")) {
 				t.Errorf("%s runs on site and imports %s", p.ImportPath, i)
 			}
 		}

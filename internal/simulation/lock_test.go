@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
 

@@ -15,8 +15,8 @@ import (
 
 	"google.golang.org/grpc"
 
-	agent "latchkey.dev/internal/bridge"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "play this world alone")

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
 

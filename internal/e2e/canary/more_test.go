@@ -6,7 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/e2e/e2etest"
 
 	"google.golang.org/protobuf/proto"

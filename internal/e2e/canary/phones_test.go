@@ -14,13 +14,13 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/agent"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/smartkey"
 )
 
 // nearby is the bridge's own interface for phones, over TLS.
-func (f *flows) nearby() *bridge.Local {
+func (f *flows) nearby() *agent.Local {
 	f.t.Helper()
 	certificate := httptest.NewTLSServer(nil) // for its certificate and for a client that knows it
 	f.t.Cleanup(certificate.Close)
@@ -29,7 +29,7 @@ func (f *flows) nearby() *bridge.Local {
 		f.t.Fatal(err)
 	}
 	f.door, f.at = certificate.Client(), "https://"+l.Addr().String()+"/smartkey/v1/"
-	return &bridge.Local{Listener: tls.NewListener(l, &tls.Config{Certificates: certificate.TLS.Certificates})}
+	return &agent.Local{Listener: tls.NewListener(l, &tls.Config{Certificates: certificate.TLS.Certificates})}
 }
 
 // learnDocument remembers a signed document, and its signature by itself: a part of it is as bad as all of it.

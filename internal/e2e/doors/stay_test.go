@@ -7,7 +7,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/db/dbtest"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"

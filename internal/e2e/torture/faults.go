@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"
 )

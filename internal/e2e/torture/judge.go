@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 )
 
 // claim is what the service says of a holder's PIN at one door, or for codes at one lock.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 )
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

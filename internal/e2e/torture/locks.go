@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"latchkey.dev/internal/bridge/driver"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
 

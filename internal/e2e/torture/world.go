@@ -16,7 +16,7 @@ import (
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/bridge/driver/sim"
+	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/e2e/program"
 	"latchkey.dev/internal/lock/slot"

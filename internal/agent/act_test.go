@@ -1,0 +1,113 @@
+package agent
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func (s *site) act(id, address string, within time.Duration) actRecord {
+	s.t.Helper()
+	return s.bridge.actor.once(s.t.Context(), act{id: id, address: address, operation: "unlock", deadline: time.Now().Add(within)})
+}
+
+func TestAnActIsCarriedOutOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		for range 3 {
+			if rec := s.act("act_1", "front", time.Second); rec.Outcome != actDone || rec.Result != "ok" {
+				t.Errorf("%+v", rec)
+			}
+		}
+		s.kill()
+		s.start()
+		if rec := s.act("act_1", "front", time.Second); rec.Outcome != actDone {
+			t.Errorf("after a restart: %+v", rec)
+		}
+		if n := s.house.Unlocks("front"); n != 1 {
+			t.Errorf("opened %d times, want once", n)
+		}
+	})
+}
+
+func TestAnActWhoseEndIsLostIsUnknownAndNotRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		if _, _, err := s.bridge.store.beginAct("act_1", time.Now()); err != nil { // and then the power went
+			t.Fatal(err)
+		}
+		s.kill()
+		s.start()
+		if rec := s.act("act_1", "front", time.Second); rec.Outcome != actUnknown {
+			t.Errorf("%+v", rec)
+		}
+		if n := s.house.Unlocks("front"); n != 0 {
+			t.Errorf("opened %d times", n)
+		}
+	})
+}
+
+func TestAnActIsNotCarriedOutAfterItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock, Latency: time.Second})
+		s.pass(10 * time.Second)
+		s.want("front", 1, stay("345678", 0, time.Hour)) // takes the radio for a second
+		synctest.Wait()
+		if rec := s.act("act_1", "front", 500*time.Millisecond); rec.Outcome != actExpired {
+			t.Errorf("behind another operation: %+v", rec)
+		}
+		if rec := s.act("act_2", "front", 0); rec.Outcome != actExpired {
+			t.Errorf("with no time left: %+v", rec)
+		}
+		s.pass(time.Second)
+		if rec := s.act("act_3", "front", 500*time.Millisecond); rec.Outcome != actUnknown || rec.Result != string(slot.Timeout) {
+			t.Errorf("with an answer too late: %+v", rec)
+		}
+		if n := s.house.Unlocks("front"); n != 0 {
+			t.Errorf("opened %d times", n)
+		}
+		if rec := s.act("act_4", "front", 5*time.Second); rec.Outcome != actDone {
+			t.Errorf("with time enough: %+v", rec)
+		}
+	})
+}
+
+func TestActsThatCannotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		if rec := s.act("act_1", "nowhere", time.Second); rec.Outcome != actFailed || rec.Result != string(slot.Unsupported) {
+			t.Errorf("unknown lock: %+v", rec)
+		}
+		s.house.SetJammed("front", true)
+		if rec := s.act("act_2", "front", time.Second); rec.Outcome != actFailed || rec.Result != string(slot.Jammed) {
+			t.Errorf("jammed: %+v", rec)
+		}
+	})
+}
+
+// What an event or a refused opening says of a bolt is the lock's status at once, and what a look says of it later, too.
+func TestAJammedBoltIsKnownBeforeTheNextLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		bolt := func(what, want string) {
+			t.Helper()
+			synctest.Wait()
+			if _, st := s.bridge.out.known("front"); st.Bolt != want {
+				t.Errorf("%s: the bolt is said to be %s, want %s", what, st.Bolt, want)
+			}
+		}
+		s.house.SetJammed("front", true)
+		bolt("an event", "jammed")
+		_, st := s.bridge.out.known("front")
+		st.Bolt = "locked"
+		s.bridge.out.look("front", st, false) // as if the event had been lost
+		s.act("act_1", "front", time.Second)
+		bolt("a refused opening", "jammed")
+		s.house.SetJammed("front", false)
+		s.pass(2 * statusEvery)
+		bolt("a look once it moves", "locked")
+	})
+}

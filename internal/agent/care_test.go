@@ -1,0 +1,240 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// A lock that keeps windows by its own clock opens in the window by the true one, whatever its clock
+// says, and when its clock is set or drifts during the stay.
+func TestAWrongClockOpensNothingOutsideTheWindow(t *testing.T) {
+	for _, profile := range []string{sim.Matter, sim.Nuki, sim.TTLock} {
+		for _, drift := range []time.Duration{0, 40 * time.Second, -10 * time.Minute, 3 * time.Hour, -26 * time.Hour} {
+			t.Run(fmt.Sprint(profile, drift), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := newSite(t, sim.Spec{Address: "front", Profile: profile, Drift: drift})
+					s.pass(10 * time.Second)
+					from := time.Now().Truncate(time.Minute).Add(20 * time.Hour)
+					to := from.Add(10 * time.Hour)
+					s.want("front", 1, stay("345678", time.Until(from), time.Until(to)))
+					step := sim.Profiles()[profile].Capabilities.Granularity
+					slack := clockSlack + step + 10*time.Second
+					look := func(at time.Time) {
+						s.pass(time.Until(at))
+						now, opens := time.Now(), s.opens("front", "345678")
+						if opens && (now.Before(from) || !now.Before(to)) {
+							t.Fatalf("opens %v after the start, %v before the end", now.Sub(from), to.Sub(now))
+						}
+						if !opens && now.After(from.Add(slack)) && now.Before(to.Add(-slack)) {
+							t.Fatalf("does not open %v after the start, %v before the end", now.Sub(from), to.Sub(now))
+						}
+					}
+					for _, near := range []time.Duration{-3 * time.Hour, -10 * time.Minute, -time.Minute, -time.Second, slack + time.Second, time.Hour} {
+						look(from.Add(near))
+					}
+					s.house.SetDrift("front", drift+7*time.Minute) // somebody sets it
+					s.pass(2 * time.Minute)                        // and it is seen
+					s.kill()
+					s.start()
+					for _, near := range []time.Duration{-5 * time.Hour, -10 * time.Minute, -slack - time.Second, 0, time.Second, 8 * time.Minute, 3 * time.Hour} {
+						look(to.Add(near))
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestASlotIsReadWhenTheLockComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		s.want("front", 1, stay("345678", 0, 100*time.Hour))
+		s.pass(2 * time.Minute)
+		s.house.SetOffline("front", true)
+		s.pass(2 * time.Minute)
+		if err := s.house.Reset("front", false); err != nil { // taken apart for its batteries
+			t.Fatal(err)
+		}
+		s.house.SetOffline("front", false)
+		s.pass(2 * time.Minute)
+		if !s.opens("front", "345678") {
+			t.Error("a lock that lost its codes while it was away did not get them again")
+		}
+	})
+}
+
+func TestSlotsAreReadOnceASessionBeginsAndNotAgainForEachFlap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		s.want("front", 1, stay("345678", 0, 100*time.Hour))
+		s.pass(2 * time.Hour)
+		s.kill()
+		c := &reads{Driver: s.house.Driver()}
+		s.drv = c
+		s.start()
+		s.pass(time.Minute)
+		for range 20 {
+			signal(s.bridge.owners["front"].met)
+			s.pass(time.Minute)
+		}
+		if n := c.n.Load(); n != 1 {
+			t.Errorf("read %d times, want once", n)
+		}
+		s.pass(time.Hour)
+		signal(s.bridge.owners["front"].met)
+		s.pass(time.Minute)
+		if n := c.n.Load(); n != 2 {
+			t.Errorf("read %d times within two hours, want twice", n)
+		}
+	})
+}
+
+// reads counts readings of slot 1, and may leave all unanswered. The slots without a code of ours are searched besides.
+type reads struct {
+	driver.Driver
+	n    atomic.Int32
+	deaf atomic.Bool
+}
+
+func (d *reads) Locks(ctx context.Context) ([]driver.Lock, error) {
+	locks, err := d.Driver.Locks(ctx)
+	for i := range locks {
+		locks[i] = readLock{locks[i], d}
+	}
+	return locks, err
+}
+
+type readLock struct {
+	driver.Lock
+	of *reads
+}
+
+func (l readLock) Read(ctx context.Context, n uint32) (driver.Content, driver.Answer) {
+	if n == 1 {
+		l.of.n.Add(1)
+	}
+	if l.of.deaf.Load() {
+		return driver.Content{}, driver.Answer{Result: slot.Timeout}
+	}
+	return l.Lock.Read(ctx, n)
+}
+
+func TestALockThatShowsNothingIsLeftInPeace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
+		s.pass(time.Minute)
+		s.kill()
+		c := &reads{Driver: s.house.Driver()}
+		c.deaf.Store(true)
+		s.drv = c
+		s.start()
+		s.pass(100 * time.Hour)
+		if n := c.n.Load(); n > 40 {
+			t.Errorf("asked %d times in 100 hours", n)
+		}
+		c.deaf.Store(false)
+		s.house.SetOffline("front", true)
+		s.pass(2 * time.Minute)
+		s.house.SetOffline("front", false)
+		n := c.n.Load()
+		s.pass(2 * time.Minute)
+		if c.n.Load() == n {
+			t.Error("a lock that came back is not asked")
+		}
+	})
+}
+
+func TestALockThatConfirmsNothingIsLeftInPeace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.pass(10 * time.Second)
+		for range 1000 {
+			if err := s.house.Inject("front", sim.Fault{Kind: sim.Unsure}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.want("front", 1, stay("345678", 0, 1000*time.Hour))
+		s.pass(24 * time.Hour)
+		if n := s.house.Writes("front"); n > 70 {
+			t.Errorf("%d writes in a day to a lock that confirms none", n)
+		}
+		if o := s.observed("front", 1); o.Evidence != slot.Unconfirmed || o.Result != slot.NotConfirmed {
+			t.Errorf("observed %+v", o)
+		}
+	})
+}
+
+func TestALowBatteryIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave, Battery: 60})
+		for _, percent := range []uint32{40, 20, 19, 15} {
+			s.house.SetBattery("front", percent)
+			s.pass(2 * time.Minute)
+		}
+		s.house.SetBattery("front", 100)
+		s.pass(2 * time.Minute)
+		if got := s.journal(); len(got) != 1 || got[0].Kind != driver.BatteryLow {
+			t.Errorf("journal %+v", got)
+		}
+	})
+}
+
+func TestALockThatTellsOfAResetIsReadWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		for n := range uint32(3) {
+			s.want("front", n+1, stay(slot.PIN(fmt.Sprintf("34567%d", n)), 0, 100*time.Hour))
+		}
+		s.pass(time.Minute)
+		if err := s.house.Reset("front", true); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(10 * time.Second)
+		for n := range 3 {
+			if !s.opens("front", slot.PIN(fmt.Sprintf("34567%d", n))) {
+				t.Errorf("code %d was not set again", n)
+			}
+		}
+		tampered := 0
+		for _, e := range s.journal() {
+			if e.Kind == driver.Tampered {
+				tampered++
+			}
+		}
+		if tampered != 4 { // the reset, and each slot that it changed
+			t.Errorf("%d events of tampering: %+v", tampered, s.journal())
+		}
+	})
+}
+
+// pairing signals that there is another lock.
+type pairing struct {
+	driver.Driver
+	changes chan struct{}
+}
+
+func (d pairing) Changes() <-chan struct{} { return d.changes }
+
+func TestAnotherLockEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		s.kill()
+		changes := make(chan struct{}, 1)
+		s.drv = pairing{s.house.Driver(), changes}
+		s.start()
+		changes <- struct{}{}
+		if err := <-s.done; err != ErrLocksChanged {
+			t.Errorf("ended with %v", err)
+		}
+		s.done <- nil
+	})
+}

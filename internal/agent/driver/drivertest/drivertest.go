@@ -1,0 +1,311 @@
+// Package drivertest says what every driver has to keep, whatever its locks can do. A driver's own
+// test runs it against each kind of lock it knows.
+package drivertest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Bench is a lock to try, empty and in reach, with somebody at its keypad.
+type Bench struct {
+	Lock driver.Lock
+	// Type types a PIN at the lock and tells whether it opened; nil: nobody can.
+	Type func(slot.PIN) bool
+	// NoLockout says that the lock has no lockout, which its driver learns only by asking it.
+	NoLockout bool
+	// Pass lets time pass for the lock; nil: the test cannot.
+	Pass func(time.Duration)
+}
+
+const wait = 20 * time.Second
+
+// Run tries a lock. Make gives a fresh bench each time.
+func Run(t *testing.T, make func(t *testing.T) Bench) {
+	t.Helper()
+	for name, try := range map[string]func(*testing.T, Bench){
+		"a code that was set is there and opens":      setAndRead,
+		"a code that was cleared is gone":             clear,
+		"clearing an empty slot succeeds":             clearEmpty,
+		"setting again is setting once":               setAgain,
+		"replacing a code ends the old one":           replace,
+		"a leading zero survives":                     leadingZero,
+		"what the lock does not take is not set":      invalid,
+		"the same code in two slots":                  duplicate,
+		"a native window is kept":                     window,
+		"a call ends with its context":                canceled,
+		"an ended context opens nothing":              lateUnlock,
+		"wrong PINs lock the keypad for a while":      lockout,
+		"a paused keypad opens again by itself":       keypadPause,
+		"address, radio and capabilities are settled": settled,
+	} {
+		t.Run(name, func(t *testing.T) { try(t, make(t)) })
+	}
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// pin is a code that the lock takes; others of the same n differ.
+func (b Bench) pin(n int) slot.PIN {
+	c := b.Lock.Capabilities()
+	digits := "3579468135794681"[n : n+max(c.PINMin, min(6, c.PINMax))]
+	return slot.PIN(digits)
+}
+
+func (b Bench) set(t *testing.T, number uint32, pin slot.PIN, replace bool) driver.Answer {
+	t.Helper()
+	s := driver.Setting{Slot: number, PIN: pin, Replace: replace}
+	if b.Lock.Capabilities().Schedule == slot.ScheduleWindow {
+		s.NotBefore, s.NotAfter = time.Now().Add(-time.Hour).Truncate(time.Hour), time.Now().Add(2*time.Hour).Truncate(time.Hour)
+	}
+	return b.Lock.Set(within(t), s)
+}
+
+func (b Bench) mustSet(t *testing.T, number uint32, pin slot.PIN, replace bool) {
+	t.Helper()
+	if a := b.set(t, number, pin, replace); a.Result != slot.OK {
+		t.Fatalf("set: %s %s", a.Result, a.Rule)
+	}
+}
+
+// holds checks a slot as far as the lock shows it, and its keypad.
+func (b Bench) holds(t *testing.T, number uint32, pin slot.PIN, present bool) {
+	t.Helper()
+	c := b.Lock.Capabilities()
+	if c.ReadBack {
+		got, a := b.Lock.Read(within(t), number)
+		if a.Result != slot.OK || got.Present != present {
+			t.Errorf("read slot %d: present %v %s, want %v", number, got.Present, a.Result, present)
+		}
+		if shown := c.Readable == slot.ReadableClear; (got.PIN != "") != (shown && present) || (shown && present && got.PIN != pin) {
+			t.Errorf("read slot %d: another PIN than was set, or one from a lock that shows none", number)
+		}
+	} else if _, a := b.Lock.Read(within(t), number); a.Result != slot.Unsupported {
+		t.Errorf("a lock without read-back answers a reading with %s", a.Result)
+	}
+	if b.Type != nil && b.Type(pin) != present {
+		t.Errorf("the keypad opens: %v, want %v", !present, present)
+	}
+}
+
+func setAndRead(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.pin(0), false)
+	b.holds(t, 1, b.pin(0), true)
+}
+
+func clear(t *testing.T, b Bench) {
+	b.mustSet(t, 2, b.pin(0), false)
+	if a := b.Lock.Clear(within(t), 2); a.Result != slot.OK {
+		t.Fatal(a.Result)
+	}
+	b.holds(t, 2, b.pin(0), false)
+}
+
+func clearEmpty(t *testing.T, b Bench) {
+	if a := b.Lock.Clear(within(t), 3); a.Result != slot.OK {
+		t.Error(a.Result)
+	}
+}
+
+func setAgain(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.pin(0), false)
+	b.mustSet(t, 1, b.pin(0), true)
+	b.holds(t, 1, b.pin(0), true)
+}
+
+func replace(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.pin(0), false)
+	b.mustSet(t, 1, b.pin(1), true)
+	b.holds(t, 1, b.pin(1), true)
+	if b.Type != nil && b.Type(b.pin(0)) {
+		t.Error("the old code still opens")
+	}
+}
+
+func leadingZero(t *testing.T, b Bench) {
+	pin := "0" + b.pin(0)[1:]
+	if b.Lock.Capabilities().CheckPIN(pin) != "" {
+		return // a lock without a zero has none to lose
+	}
+	b.mustSet(t, 1, pin, false)
+	b.holds(t, 1, pin, true)
+	if b.Type != nil && b.Type(pin[1:]) {
+		t.Error("opens without its zero")
+	}
+}
+
+func invalid(t *testing.T, b Bench) {
+	c := b.Lock.Capabilities()
+	long := slot.PIN(strings.Repeat("3", c.PINMax+1))
+	for _, pin := range []slot.PIN{"", "3", long, b.pin(0)[1:] + "x"} {
+		a := b.set(t, 1, pin, false)
+		if a.Result != slot.InvalidFormat && a.Result != slot.NotConfirmed {
+			t.Errorf("a PIN of %d characters is answered with %s", len(pin), a.Result)
+		}
+		if a.Result == slot.InvalidFormat && a.Rule == "" {
+			t.Error("invalidFormat without its rule")
+		}
+	}
+	if a := b.set(t, uint32(c.Slots)+1, b.pin(0), false); a.Result == slot.OK {
+		t.Error("a slot beyond the last was set")
+	}
+}
+
+func duplicate(t *testing.T, b Bench) {
+	b.mustSet(t, 1, b.pin(0), false)
+	switch a := b.set(t, 2, b.pin(0), false); a.Result {
+	case slot.Duplicate:
+		b.holds(t, 1, b.pin(0), true)
+	case slot.OK, slot.NotConfirmed:
+	default:
+		t.Errorf("answered with %s", a.Result)
+	}
+}
+
+func window(t *testing.T, b Bench) {
+	if b.Lock.Capabilities().Schedule != slot.ScheduleWindow || b.Type == nil {
+		return
+	}
+	hour := time.Now().Truncate(time.Hour)
+	for i, w := range []struct {
+		from, to time.Duration
+		opens    bool
+	}{{-2 * time.Hour, 3 * time.Hour, true}, {2 * time.Hour, 3 * time.Hour, false}, {-3 * time.Hour, -2 * time.Hour, false}} {
+		a := b.Lock.Set(within(t), driver.Setting{Slot: 1, PIN: b.pin(0), NotBefore: hour.Add(w.from), NotAfter: hour.Add(w.to), Replace: i > 0})
+		if a.Result != slot.OK {
+			t.Fatal(a.Result)
+		}
+		if b.Type(b.pin(0)) != w.opens {
+			t.Errorf("window from %v to %v from now opens: %v, want %v", w.from, w.to, !w.opens, w.opens)
+		}
+	}
+}
+
+func canceled(t *testing.T, b Bench) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, a := range map[string]driver.Answer{
+		"set":    b.Lock.Set(ctx, driver.Setting{Slot: 1, PIN: b.pin(0)}),
+		"clear":  b.Lock.Clear(ctx, 1),
+		"unlock": b.Lock.Unlock(ctx),
+	} {
+		if a.Result == slot.OK || a.Result.Final() {
+			t.Errorf("%s under an ended context is answered with %s", name, a.Result)
+		}
+	}
+}
+
+func lateUnlock(t *testing.T, b Bench) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if a := b.Lock.Unlock(ctx); a.Result == slot.OK {
+		t.Error("opened after its deadline")
+	}
+}
+
+// lockout sets the lock's own lockout and lets wrong PINs reach it.
+func lockout(t *testing.T, b Bench) {
+	want := slot.WantedLockout
+	got, a := b.Lock.SetLockout(within(t), want)
+	if b.Lock.Capabilities().Lockout != slot.LockoutSettable {
+		if a.Result != slot.Unsupported || got != (slot.Lockout{}) {
+			t.Errorf("a lock whose lockout cannot be set answers with %s %+v", a.Result, got)
+		}
+		return
+	}
+	if b.NoLockout {
+		if a.Result != slot.Unsupported || got != (slot.Lockout{}) {
+			t.Errorf("a lock that turns out to have no lockout answers with %s %+v", a.Result, got)
+		}
+		return
+	}
+	if a.Result != slot.OK || !got.Effective() {
+		t.Fatalf("%s, and the lock shows %+v", a.Result, got)
+	}
+	if again, a := b.Lock.SetLockout(within(t), want); a.Result != slot.OK || again != got {
+		t.Errorf("set again: %s, and the lock shows %+v", a.Result, again)
+	}
+	if b.Type == nil {
+		return
+	}
+	b.mustSet(t, 1, b.pin(0), false)
+	for range got.Attempts {
+		if b.Type(b.pin(1)) {
+			t.Fatal("a wrong PIN opens")
+		}
+	}
+	b.closedFor(t, got.Pause)
+}
+
+// keypadPause has the keypad paused, and leaves the rest to the lock.
+func keypadPause(t *testing.T, b Bench) {
+	const pause = time.Minute
+	a := b.Lock.PauseKeypad(within(t), pause)
+	if !b.Lock.Capabilities().KeypadPause {
+		if a.Result != slot.Unsupported {
+			t.Errorf("a lock whose keypad cannot be paused answers with %s", a.Result)
+		}
+		return
+	}
+	if a.Result != slot.OK {
+		t.Fatal(a.Result)
+	}
+	if b.Type == nil {
+		return
+	}
+	b.mustSet(t, 1, b.pin(0), false)
+	b.closedFor(t, pause)
+}
+
+// closedFor checks that the keypad refuses the PIN in slot 1 for so long and no longer, and that the door opens otherwise.
+func (b Bench) closedFor(t *testing.T, d time.Duration) {
+	t.Helper()
+	if b.Type(b.pin(0)) {
+		t.Error("the right PIN opens a keypad that is closed")
+	}
+	if a := b.Lock.Unlock(within(t)); b.Lock.Capabilities().RemoteUnlock && a.Result != slot.OK {
+		t.Errorf("unlocking while the keypad is closed: %s", a.Result)
+	}
+	if b.Pass == nil {
+		return
+	}
+	b.Pass(d - time.Second)
+	if b.Type(b.pin(0)) {
+		t.Error("the keypad opens before its time")
+	}
+	b.Pass(2 * time.Second)
+	if !b.Type(b.pin(0)) {
+		t.Error("the right PIN does not open after the pause")
+	}
+}
+
+func settled(t *testing.T, b Bench) {
+	c := b.Lock.Capabilities()
+	if b.Lock.Address() == "" || b.Lock.Radio() == "" || b.Lock.Model() == "" {
+		t.Error("a lock without address, radio or model")
+	}
+	if c.Slots < 1 || c.PINMin < 1 || c.PINMax < c.PINMin || c.OpLifetime <= 0 {
+		t.Errorf("capabilities %+v", c)
+	}
+	if c.ReadBack == (c.Readable == slot.ReadableNone) {
+		t.Errorf("read-back %v and readable %s", c.ReadBack, c.Readable)
+	}
+	switch c.Lockout {
+	case "", slot.LockoutNone, slot.LockoutFixed, slot.LockoutSettable:
+	default:
+		t.Errorf("lockout %q", c.Lockout)
+	}
+	if st, err := b.Lock.Status(within(t)); err != nil || st.Bolt == "" {
+		t.Errorf("status %+v %v", st, err)
+	}
+}

@@ -1,0 +1,152 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Dial is a driver of locks that another process serves at a base URL with [Serve].
+func Dial(base string) driver.Driver {
+	ctx, cancel := context.WithCancel(context.Background())
+	d := &dialed{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	d.running.Go(func() { d.follow(ctx) })
+	return d
+}
+
+type dialed struct {
+	base    string
+	client  *http.Client
+	events  chan driver.Event
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+}
+
+func (d *dialed) Locks(ctx context.Context) ([]driver.Lock, error) {
+	var list []description
+	if err := d.call(ctx, http.MethodGet, "/locks", nil, &list); err != nil {
+		return nil, fmt.Errorf("list the simulated locks: %w", err)
+	}
+	var out []driver.Lock
+	for _, l := range list {
+		out = append(out, remoteLock{d, l})
+	}
+	return out, nil
+}
+
+func (d *dialed) Events() <-chan driver.Event { return d.events }
+
+func (d *dialed) Close() error {
+	d.cancel()
+	d.running.Wait()
+	d.client.CloseIdleConnections()
+	return nil
+}
+
+// follow passes events on until ctx ends.
+func (d *dialed) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		var events []driver.Event
+		if err := d.call(ctx, http.MethodGet, "/events", nil, &events); err != nil {
+			pause(ctx, time.Second)
+		}
+		for _, e := range events {
+			select {
+			case d.events <- e:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+func (d *dialed) call(ctx context.Context, method, path string, in, out any) error {
+	var content io.Reader
+	if in != nil {
+		raw, err := json.Marshal(in)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, d.base+path, content)
+	if err != nil {
+		return err
+	}
+	res, err := d.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s", path, res.Status)
+	}
+	return json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(out)
+}
+
+// remoteLock is a lock in another process.
+type remoteLock struct {
+	driver *dialed
+	description
+}
+
+func (l remoteLock) Address() string                 { return l.description.Address }
+func (l remoteLock) Radio() string                   { return l.description.Radio }
+func (l remoteLock) Model() string                   { return l.description.Model }
+func (l remoteLock) Capabilities() slot.Capabilities { return l.description.Capabilities }
+
+func (l remoteLock) do(ctx context.Context, call string, in request) (out response) {
+	var set bool
+	if in.Deadline, set = ctx.Deadline(); !set {
+		in.Deadline = time.Now().Add(l.Capabilities().Lifetime())
+	}
+	err := l.driver.call(ctx, http.MethodPost, "/locks/"+url.PathEscape(l.Address())+"/"+call, in, &out)
+	if err != nil {
+		return response{Answer: driver.Answer{Result: slot.Timeout}, Error: err.Error()}
+	}
+	return out
+}
+
+func (l remoteLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
+	return l.do(ctx, "set", request{Setting: s, PIN: string(s.PIN)}).Answer
+}
+
+func (l remoteLock) Clear(ctx context.Context, number uint32) driver.Answer {
+	return l.do(ctx, "clear", request{Number: number}).Answer
+}
+
+func (l remoteLock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
+	out := l.do(ctx, "read", request{Number: number})
+	out.Content.PIN = slot.PIN(out.PIN)
+	return out.Content, out.Answer
+}
+
+func (l remoteLock) Unlock(ctx context.Context) driver.Answer {
+	return l.do(ctx, "unlock", request{}).Answer
+}
+
+func (l remoteLock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
+	out := l.do(ctx, "setLockout", request{Lockout: want})
+	return out.Lockout, out.Answer
+}
+
+func (l remoteLock) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
+	return l.do(ctx, "pauseKeypad", request{Pause: d}).Answer
+}
+
+func (l remoteLock) Status(ctx context.Context) (driver.Status, error) {
+	out := l.do(ctx, "status", request{})
+	if out.Error != "" {
+		return driver.Status{}, errors.New(out.Error)
+	}
+	return out.Status, nil
+}

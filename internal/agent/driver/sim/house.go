@@ -1,0 +1,254 @@
+// Package sim is a house of virtual locks: protocol-true in what they can do and how they answer,
+// with keypads to press, faults to script, and a seed that replays. The house outlives the bridges
+// that drive it, as real locks do.
+package sim
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// Spec is one lock to build.
+type Spec struct {
+	Address string
+	Profile string // a name of Profiles
+	Radio   string // locks of one radio take turns; empty: a radio of its own
+	Latency time.Duration
+	Battery uint32        // percent; 0: full
+	Drift   time.Duration // the lock's clock minus the real one
+	// Slots, when not 0, replaces the profile's number of slots.
+	Slots int
+	// Capacity, when not 0, is how many codes the lock has room for, in whichever slots.
+	Capacity int
+	// Lifetime, when not 0, replaces the profile's operation lifetime.
+	Lifetime time.Duration
+	// Patient locks take any number of wrong PINs: they have no lockout, and their keypad cannot be paused.
+	Patient bool
+}
+
+// Config is a house to build.
+type Config struct {
+	Locks []Spec
+	Seed  uint64
+	Odds  Odds
+	// Memory is a file that the locks' slots are kept in; empty: they last as long as the house.
+	Memory string
+	Clock  clock.Clock // nil: the machine's
+}
+
+// Odds are chances between 0 and 1, drawn per operation from the seed.
+type Odds struct {
+	Lost    float64 // never reaches the lock; no answer
+	LostAck float64 // takes effect; no answer
+	Late    float64 // no answer; takes effect later, within the lifetime
+	Busy    float64
+	Offline float64
+}
+
+// maxEvents bounds what a house keeps for a bridge that is away; the oldest go first, as in a
+// lock's own log.
+const maxEvents = 1024
+
+// House holds the locks.
+type House struct {
+	mu     sync.Mutex
+	clock  clock.Clock
+	rng    *rand.Rand
+	odds   Odds
+	locks  map[string]*lock
+	memory string
+	events chan driver.Event
+	late   map[*time.Timer]struct{}
+	closed bool
+}
+
+// NewHouse builds a house; what Memory remembers is in its locks.
+func NewHouse(c Config) (*House, error) {
+	if c.Clock == nil {
+		c.Clock = clock.System
+	}
+	h := &House{
+		clock: c.Clock, rng: rand.New(rand.NewPCG(c.Seed, c.Seed^0x9e3779b97f4a7c15)), odds: c.Odds,
+		locks: map[string]*lock{}, memory: c.Memory,
+		events: make(chan driver.Event, maxEvents), late: map[*time.Timer]struct{}{},
+	}
+	profiles := Profiles()
+	for _, s := range c.Locks {
+		p, ok := profiles[s.Profile]
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("lock %q: no profile %q", s.Address, s.Profile)
+		case s.Address == "" || h.locks[s.Address] != nil:
+			return nil, fmt.Errorf("lock %q: want an address that no other lock has", s.Address)
+		}
+		h.locks[s.Address] = newLock(h, s, p)
+	}
+	return h, h.recall()
+}
+
+// Driver is a view of the house for a bridge. Closing it leaves the house as it is.
+func (h *House) Driver() driver.Driver { return view{h} }
+
+// Close stops what would still have happened late.
+func (h *House) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	for t := range h.late {
+		t.Stop()
+	}
+	clear(h.late)
+	return nil
+}
+
+// Addresses are the locks' addresses, sorted.
+func (h *House) Addresses() []string {
+	out := make([]string, 0, len(h.locks))
+	for a := range h.locks {
+		out = append(out, a)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Press is how a keypad answered.
+type Press struct {
+	Opened bool   `json:"opened"`
+	Reason string `json:"reason,omitempty"` // why not: wrongPin, outsideWindow, jammed, noPower, keypadPaused
+	Slot   uint32 `json:"-"`
+}
+
+// Press types a PIN at a lock's keypad, which opens or not and tells the bridge.
+func (h *House) Press(address string, pin slot.PIN) (Press, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, ok := h.locks[address]
+	if !ok {
+		return Press{}, fmt.Errorf("no lock %q in this house", address)
+	}
+	p := l.press(pin)
+	if p.Reason == keypadPaused { // a keypad that reads no PIN tells of none
+		return p, nil
+	}
+	e := driver.Event{Address: address, Kind: driver.Denied, Slot: p.Slot, Reason: p.Reason, At: h.clock.Now()}
+	if p.Opened {
+		e.Kind = driver.Opened
+	}
+	h.tell(e)
+	return p, nil
+}
+
+// Occupant is what a slot of a lock really holds.
+type Occupant struct {
+	Slot      uint32
+	PIN       slot.PIN
+	NotBefore time.Time
+	NotAfter  time.Time
+}
+
+// Slots are the occupied slots of a lock, by number.
+func (h *House) Slots(address string) []Occupant {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, ok := h.locks[address]
+	if !ok {
+		return nil
+	}
+	out := make([]Occupant, 0, len(l.slots))
+	for n, c := range l.slots {
+		out = append(out, Occupant{n, c.pin, c.notBefore, c.notAfter})
+	}
+	slices.SortFunc(out, func(a, b Occupant) int { return cmp.Compare(a.Slot, b.Slot) })
+	return out
+}
+
+// Writes counts the operations that reached a lock and changed or confirmed a slot.
+func (h *House) Writes(address string) (n int) {
+	_ = h.at(address, func(l *lock) { n = l.writes })
+	return n
+}
+
+// tell needs h.mu.
+func (h *House) tell(e driver.Event) {
+	for {
+		select {
+		case h.events <- e:
+			return
+		default:
+		}
+		select {
+		case <-h.events:
+		default:
+		}
+	}
+}
+
+// remembered is a cell in the memory file.
+type remembered struct {
+	Address   string    `json:"address"`
+	Slot      uint32    `json:"slot"`
+	PIN       string    `json:"pin"`
+	NotBefore time.Time `json:"notBefore,omitzero"`
+	NotAfter  time.Time `json:"notAfter,omitzero"`
+}
+
+func (h *House) recall() error {
+	if h.memory == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(h.memory)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the simulated locks' memory: %w", err)
+	}
+	var cells []remembered
+	if err := json.Unmarshal(raw, &cells); err != nil {
+		return fmt.Errorf("the simulated locks' memory %s: %w", h.memory, err)
+	}
+	for _, c := range cells {
+		if l := h.locks[c.Address]; l != nil {
+			l.slots[c.Slot] = cell{slot.PIN(c.PIN), c.NotBefore, c.NotAfter}
+		}
+	}
+	return nil
+}
+
+// remember needs h.mu. The file stands in for flash in the locks: a failure to write it is one of
+// the simulation, not of a lock, so it panics no one and is retried at the next change.
+func (h *House) remember() {
+	if h.memory == "" {
+		return
+	}
+	cells := []remembered{}
+	for a, l := range h.locks {
+		for n, c := range l.slots {
+			cells = append(cells, remembered{a, n, string(c.pin), c.notBefore, c.notAfter})
+		}
+	}
+	slices.SortFunc(cells, func(a, b remembered) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Slot, b.Slot))
+	})
+	raw, err := json.Marshal(cells)
+	if err != nil {
+		return
+	}
+	next := filepath.Clean(h.memory) + ".next"
+	if os.WriteFile(next, raw, 0o600) == nil {
+		_ = os.Rename(next, h.memory)
+	}
+}

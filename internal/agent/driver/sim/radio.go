@@ -1,0 +1,191 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// FaultKind is something that goes wrong with one operation.
+type FaultKind string
+
+// The faults.
+const (
+	Lost           FaultKind = "lost"    // never reaches the lock; no answer
+	LostAck        FaultKind = "lostAck" // takes effect; no answer
+	Late           FaultKind = "late"    // no answer; takes effect After later
+	Offline        FaultKind = "offline"
+	Busy           FaultKind = "busy"
+	Duplicate      FaultKind = "duplicate"
+	Occupied       FaultKind = "occupied"
+	Full           FaultKind = "slotsFull"
+	Lied           FaultKind = "lied" // takes effect; the answer is duplicate, as of a lock that met its own code
+	Jammed         FaultKind = "jammed"
+	LowPower       FaultKind = "lowPower"
+	ClockUntrusted FaultKind = "clockUntrusted"
+	Unsure         FaultKind = "unconfirmed" // takes effect; the answer is that nobody knows
+	Hang           FaultKind = "hang"        // takes effect; the call returns only at its deadline
+)
+
+// Fault happens to the next operation of a lock, once.
+type Fault struct {
+	Kind  FaultKind
+	After time.Duration // with Late, cut to the lock's lifetime; with Busy, when to try again
+}
+
+// Inject scripts faults for the next operations (not readings) of a lock, in order.
+func (h *House) Inject(address string, faults ...Fault) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l, ok := h.locks[address]
+	if !ok {
+		return fmt.Errorf("no lock %q in this house", address)
+	}
+	l.script = append(l.script, faults...)
+	return nil
+}
+
+// Unlocks counts how often a lock was opened from afar.
+func (h *House) Unlocks(address string) (n int) {
+	_ = h.at(address, func(l *lock) { n = l.unlocks })
+	return n
+}
+
+// SetOdds changes the chances of faults for the operations to come.
+func (h *House) SetOdds(o Odds) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.odds = o
+}
+
+// write is call for what changes a slot.
+func (l *lock) write(ctx context.Context, effect func() driver.Answer) driver.Answer {
+	return l.call(ctx, true, func() driver.Answer {
+		l.writes++
+		return effect()
+	})
+}
+
+// call carries an operation over the air: it takes the lock's latency, and meets the next fault.
+func (l *lock) call(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
+	if !pause(ctx, l.spec.Latency) {
+		return driver.Answer{Result: slot.Timeout}
+	}
+	h := l.house
+	h.mu.Lock()
+	if !l.reachable() {
+		h.mu.Unlock()
+		return driver.Answer{Result: slot.LockOffline}
+	}
+	var f Fault
+	if faulty {
+		f = l.nextFault()
+	}
+	a, hang := l.meet(f, effect)
+	h.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+	}
+	return a
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	if d <= 0 {
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// nextFault needs the house's mutex.
+func (l *lock) nextFault() Fault {
+	if len(l.script) > 0 {
+		f := l.script[0]
+		l.script = l.script[1:]
+		return f
+	}
+	odds, draw := l.house.odds, l.house.rng.Float64()
+	for _, c := range []struct {
+		kind FaultKind
+		odds float64
+	}{{Lost, odds.Lost}, {LostAck, odds.LostAck}, {Late, odds.Late}, {Busy, odds.Busy}, {Offline, odds.Offline}} {
+		if draw < c.odds {
+			return Fault{Kind: c.kind, After: time.Duration(l.house.rng.Int64N(int64(l.caps.Lifetime())))}
+		}
+		draw -= c.odds
+	}
+	return Fault{}
+}
+
+// meet lets an operation take effect as its fault wants. Needs the house's mutex.
+func (l *lock) meet(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
+	switch f.Kind {
+	case Lost:
+		return driver.Answer{Result: slot.Timeout}, false
+	case LostAck:
+		effect()
+		return driver.Answer{Result: slot.Timeout}, false
+	case Unsure:
+		effect()
+		return driver.Answer{Result: slot.NotConfirmed}, false
+	case Hang:
+		effect()
+		return driver.Answer{Result: slot.Timeout}, true
+	case Late:
+		l.house.later(min(f.After, l.caps.Lifetime()-l.spec.Latency-lateMargin), effect)
+		return driver.Answer{Result: slot.Timeout}, false
+	case Offline:
+		return driver.Answer{Result: slot.LockOffline}, false
+	case Busy:
+		return driver.Answer{Result: slot.Busy, RetryAfter: f.After}, false
+	case Duplicate:
+		return driver.Answer{Result: slot.Duplicate}, false
+	case Lied:
+		effect()
+		return driver.Answer{Result: slot.Duplicate}, false
+	case Occupied:
+		return driver.Answer{Result: slot.Occupied}, false
+	case Full:
+		return driver.Answer{Result: slot.SlotsFull}, false
+	case Jammed:
+		return driver.Answer{Result: slot.Jammed}, false
+	case LowPower:
+		return driver.Answer{Result: slot.LowPower}, false
+	case ClockUntrusted:
+		return driver.Answer{Result: slot.ClockUntrusted}, false
+	}
+	return effect(), false
+}
+
+// lateMargin keeps what lands late within the lifetime although timers fire after their time.
+const lateMargin = 50 * time.Millisecond
+
+// later needs h.mu.
+func (h *House) later(after time.Duration, effect func() driver.Answer) {
+	if h.closed {
+		return
+	}
+	began := time.Now()
+	var t *time.Timer
+	t = time.AfterFunc(max(after, 0), func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.late, t)
+		if !h.closed && time.Since(began) <= after+lateMargin { // past its lifetime it is lost
+			effect()
+		}
+	})
+	h.late[t] = struct{}{}
+}

@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// The wire between a bridge and locks that another process simulates: JSON over HTTP. A slot.PIN hides itself wherever it is
+// written, so PINs travel as plain strings.
+type (
+	description struct {
+		Address, Radio, Model string
+		Capabilities          slot.Capabilities
+	}
+	request struct {
+		Deadline time.Time
+		Number   uint32
+		Setting  driver.Setting
+		PIN      string // of Setting
+		Lockout  slot.Lockout
+		Pause    time.Duration
+	}
+	response struct {
+		Answer  driver.Answer
+		Content driver.Content
+		PIN     string // of Content
+		Status  driver.Status
+		Lockout slot.Lockout
+		Error   string
+	}
+)
+
+const (
+	maxMessage = 1 << 16         // bytes
+	longPoll   = 5 * time.Second // how long a request for events waits
+)
+
+// Serve offers a driver's locks to [Dial] in another process: the locks outlive the bridge, as real ones do, and an operation
+// that a bridge began goes on after the bridge was killed. It is for tests, on loopback: it has no authentication.
+func Serve(d driver.Driver) (http.Handler, error) {
+	locks, err := d.Locks(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	byAddress := map[string]driver.Lock{}
+	list := make([]description, 0, len(locks))
+	for _, l := range locks {
+		byAddress[l.Address()] = l
+		list = append(list, description{l.Address(), l.Radio(), l.Model(), l.Capabilities()})
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /locks", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, list) })
+	mux.HandleFunc("POST /locks/{address}/{call}", func(w http.ResponseWriter, r *http.Request) {
+		var in request
+		l, known := byAddress[r.PathValue("address")]
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMessage)).Decode(&in); err != nil || !known {
+			http.Error(w, "unknown lock or unreadable request", http.StatusBadRequest)
+			return
+		}
+		// The radio does not notice that the bridge was killed.
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(r.Context()), in.Deadline)
+		defer cancel()
+		out, known := perform(ctx, l, r.PathValue("call"), in)
+		if !known {
+			http.NotFound(w, r)
+			return
+		}
+		writeJSON(w, out)
+	})
+	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case e := <-d.Events():
+			writeJSON(w, []driver.Event{e})
+		case <-time.After(longPoll):
+			writeJSON(w, []driver.Event{})
+		case <-r.Context().Done():
+		}
+	})
+	return mux, nil
+}
+
+func perform(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
+	switch call {
+	case "set":
+		in.Setting.PIN = slot.PIN(in.PIN)
+		out.Answer = l.Set(ctx, in.Setting)
+	case "clear":
+		out.Answer = l.Clear(ctx, in.Number)
+	case "read":
+		out.Content, out.Answer = l.Read(ctx, in.Number)
+		out.PIN = string(out.Content.PIN)
+	case "unlock":
+		out.Answer = l.Unlock(ctx)
+	case "setLockout":
+		out.Lockout, out.Answer = l.SetLockout(ctx, in.Lockout)
+	case "pauseKeypad":
+		out.Answer = l.PauseKeypad(ctx, in.Pause)
+	case "status":
+		var err error
+		if out.Status, err = l.Status(ctx); err != nil {
+			out.Error = err.Error()
+		}
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v)
+}

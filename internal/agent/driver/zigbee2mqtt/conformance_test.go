@@ -1,0 +1,40 @@
+package zigbee2mqtt
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"latchkey.dev/internal/agent/driver/drivertest"
+	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestConformance(t *testing.T) {
+	broker := z2mtest.StartBroker(t)
+	var n atomic.Int32
+	for name, l := range map[string]z2mtest.Lock{
+		"tells and shows":                 {Acks: true, ExposePIN: true},
+		"tells and shows only occupancy":  {Acks: true},
+		"tells by actions":                {Programs: true, Unreadable: true},
+		"tells and cannot be read":        {Acks: true, Unreadable: true},
+		"is silent and shows":             {ExposePIN: true},
+		"is silent, shows only occupancy": {},
+		"is retained":                     {Acks: true, Retain: true},
+		"has a lockout":                   {Acks: true, Lockout: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			drivertest.Run(t, func(t *testing.T) drivertest.Bench {
+				l := l
+				l.Address, l.Name, l.Users = front, "ground floor/front", 21
+				p := usualPace
+				if !l.Acks && !l.Programs {
+					p = hasty(100 * time.Millisecond)
+				}
+				r := rigAt(t, broker, base(int(n.Add(1))), p, l)
+				return drivertest.Bench{Lock: r.lock(front), NoLockout: !l.Lockout, Type: func(pin slot.PIN) bool { return r.z2m.Type(front, string(pin)) }}
+			})
+		})
+	}
+}

@@ -1,0 +1,175 @@
+package zigbee2mqtt
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/zigbee2mqtt/z2mtest"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	front    = "0x00158d0000000001"
+	back     = "0x00158d0000000002"
+	patience = 20 * time.Second
+)
+
+// redialing comes back to a broker at once.
+func redialing() pace {
+	p := usualPace
+	p.first, p.most = 20*time.Millisecond, 50*time.Millisecond
+	return p
+}
+
+// hasty waits for what a lock says no longer than a test should, where it says nothing.
+func hasty(answer time.Duration) pace {
+	p := redialing()
+	p.answer, p.read, p.acquaint = answer, 3*time.Second, time.Second
+	return p
+}
+
+// logged keeps what is logged, for the PINs that must not be in it.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) has(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), what)
+}
+
+type rig struct {
+	t      *testing.T
+	broker *z2mtest.Broker
+	z2m    *z2mtest.Z2M
+	driver *Driver
+	log    *logged
+}
+
+// newRig connects a driver to a Zigbee2MQTT with locks.
+func newRig(t *testing.T, p pace, locks ...z2mtest.Lock) *rig {
+	t.Helper()
+	return rigAt(t, z2mtest.StartBroker(t), "zigbee2mqtt", p, locks...)
+}
+
+func rigAt(t *testing.T, broker *z2mtest.Broker, base string, p pace, locks ...z2mtest.Lock) *rig {
+	t.Helper()
+	r := &rig{t: t, broker: broker, z2m: z2mtest.Start(t, broker, base, locks...), log: &logged{}}
+	r.driver = r.drive(Config{URL: "mqtt://" + broker.Addr, Base: base}, p)
+	return r
+}
+
+func (r *rig) drive(c Config, p pace) *Driver {
+	r.t.Helper()
+	if r.log == nil {
+		r.log = &logged{}
+	}
+	c.Log = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	d, err := start(c, p)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			r.t.Error(err)
+		}
+	})
+	return d
+}
+
+func (r *rig) lock(address string) *lock {
+	r.t.Helper()
+	locks, err := r.driver.Locks(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, l := range locks {
+		if l.Address() == address {
+			own := l.(*lock)
+			r.until("the lock's topics are subscribed", func() bool { return r.heard(own) })
+			return own
+		}
+	}
+	r.t.Fatalf("no lock %s", address)
+	return nil
+}
+
+// heard has a lock report something, until the driver hears it.
+func (r *rig) heard(l *lock) bool {
+	r.z2m.Report(l.address, map[string]any{})
+	r.driver.mu.Lock()
+	defer r.driver.mu.Unlock()
+	return !l.seen.IsZero()
+}
+
+// until waits for a condition that other processes bring about.
+func (r *rig) until(what string, is func() bool) {
+	r.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(patience); !is(); {
+		select {
+		case <-tick.C:
+		case <-end:
+			r.t.Fatalf("waited in vain: %s; log:\n%s", what, r.log.text.String())
+		}
+	}
+}
+
+// event is the next event but those of kinds to pass over.
+func (r *rig) event() driver.Event {
+	r.t.Helper()
+	select {
+	case e := <-r.driver.Events():
+		e.At = time.Time{}
+		return e
+	case <-time.After(patience):
+		r.t.Fatal("no event")
+	}
+	return driver.Event{}
+}
+
+func (r *rig) within() context.Context {
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	r.t.Cleanup(cancel)
+	return ctx
+}
+
+func (r *rig) set(l *lock, number uint32, pin slot.PIN, replace bool) driver.Answer {
+	r.t.Helper()
+	return l.Set(r.within(), driver.Setting{Slot: number, PIN: pin, Replace: replace})
+}
+
+func (r *rig) online(l *lock) bool {
+	r.t.Helper()
+	s, err := l.Status(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s.Online
+}
+
+func base(n int) string { return fmt.Sprintf("site/zigbee %d", n) }
+
+func contextFor(t *testing.T, d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), d)
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/smartkey"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+const enrollWait = 30 * time.Second
+
+// Enrolment says how to make this machine a property's bridge.
+type Enrolment struct {
+	Dir      string
+	Address  string // host:port of the service's public gRPC listener
+	JoinCode string
+	Software string
+	// Plaintext speaks without TLS, which is refused to any address but loopback.
+	Plaintext bool
+	// Connect, when set, replaces the address of the bridges' listener that the service names.
+	Connect     string
+	DialOptions []grpc.DialOption
+}
+
+// Enroll exchanges a join code for an identity and stores it. Both private keys are made here and
+// stay here. It returns the service's id of the bridge.
+func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
+	print, err := fingerprintOf(e.JoinCode)
+	if err != nil {
+		return "", err
+	}
+	st, err := openStore(e.Dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	key, request, err := newRequest()
+	if err != nil {
+		return "", err
+	}
+	private, public, err := pinseal.GenerateKey()
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, enrollWait)
+	defer cancel()
+	answer, err := e.exchange(ctx, &lockv1.EnrollRequest{
+		JoinCode: strings.TrimSpace(e.JoinCode), CertificateRequest: request, HpkePublicKey: public, Software: e.Software,
+	})
+	if err != nil {
+		return "", err
+	}
+	if err := verify(answer, print, &key.PublicKey); err != nil {
+		return "", err
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return "", err
+	}
+	id := identity{
+		BridgeID: answer.GetBridgeId(), PropertyID: answer.GetPropertyId(), Certificate: answer.GetCertificate(), Key: raw,
+		CA: answer.GetCaCertificate(), SealKey: private, ConnectAddress: answer.GetConnectAddress(), ServerName: answer.GetServerName(),
+		Site: answer.GetSmartkeySite(), KeySet: answer.GetSmartkeyKeySet(), List: answer.GetSmartkeyStatusList(),
+	}
+	if e.Connect != "" {
+		id.ConnectAddress = e.Connect
+	}
+	return id.BridgeID, st.enrolled(id)
+}
+
+// Enrolled tells the service's id of the bridge that a directory belongs to, and when its
+// certificate ends.
+func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
+	if err := checkStored(dir); err != nil {
+		return "", "", time.Time{}, err
+	}
+	st, err := openStore(dir)
+	if err != nil {
+		return "", "", time.Time{}, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	id, err := st.identity()
+	if err != nil {
+		return "", "", time.Time{}, err
+	}
+	leaf, err := x509.ParseCertificate(id.Certificate)
+	if err != nil {
+		return "", "", time.Time{}, fmt.Errorf("the stored certificate: %w", err)
+	}
+	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
+}
+
+func (e Enrolment) exchange(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
+	creds := credentials.NewTLS(nil)
+	if e.Plaintext {
+		if !loopback(e.Address) {
+			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and travels under TLS only", e.Address)
+		}
+		creds = insecure.NewCredentials()
+	}
+	conn, err := grpc.NewClient(e.Address, append([]grpc.DialOption{grpc.WithTransportCredentials(creds)}, e.DialOptions...)...)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s: %w", e.Address, err)
+	}
+	defer func() { _ = conn.Close() }()
+	answer, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, r)
+	if err != nil {
+		why := plain(err)
+		if strings.Contains(why, "first record does not look like a TLS handshake") {
+			why = "the service speaks no TLS there; if it runs on this machine, --plaintext allows that"
+		}
+		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
+			why = "that answers as an HTTP listener; enrol at the service's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+		}
+		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
+	}
+	return answer, nil
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// fingerprintOf is the CA fingerprint that a join code carries behind its secret.
+func fingerprintOf(code string) (out [32]byte, err error) {
+	_, print, ok := strings.Cut(strings.TrimSpace(code), ".")
+	raw, err := base64.RawURLEncoding.DecodeString(print)
+	if !ok || err != nil || len(raw) != len(out) {
+		return out, errors.New("this is no complete join code: copy all of it, from lkj_ to the last character. Staff make one with: latchkey bridge join-code")
+	}
+	return [32]byte(raw), nil
+}
+
+// newRequest makes a certificate key and a request signed by it. The service alone decides whom the
+// certificate names.
+func newRequest() (*ecdsa.PrivateKey, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	return key, der, err
+}
+
+// verify believes an enrolment only if its CA is the one that staff's join code names and has
+// signed our key.
+func verify(a *lockv1.EnrollResponse, print [32]byte, public *ecdsa.PublicKey) error {
+	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], print[:]) {
+		return errors.New("the service's CA is not the one that the join code names: somebody may stand between; nothing was stored")
+	}
+	ca, err := x509.ParseCertificate(a.GetCaCertificate())
+	if err != nil {
+		return fmt.Errorf("the service's CA certificate: %w", err)
+	}
+	if err := signedFor(a.GetCertificate(), ca, public); err != nil {
+		return err
+	}
+	if set := a.GetSmartkeyKeySet(); set != nil {
+		if _, err := smartkey.PinKeySet(set, a.GetPropertyId()); err != nil {
+			return fmt.Errorf("the issuer keys that the service named: %w", err)
+		}
+	}
+	if a.GetBridgeId() == "" || a.GetConnectAddress() == "" || a.GetServerName() == "" {
+		return errors.New("the service's answer names no bridge, address or server name")
+	}
+	return nil
+}
+
+func signedFor(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		return fmt.Errorf("the certificate that the service made: %w", err)
+	}
+	if err := cert.CheckSignatureFrom(ca); err != nil {
+		return fmt.Errorf("the certificate that the service made: %w", err)
+	}
+	if !public.Equal(cert.PublicKey) {
+		return errors.New("the certificate that the service made is for another key")
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"strings"
+	"testing"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+func TestEnrollBelievesOnlyTheCAOfTheJoinCode(t *testing.T) {
+	stranger, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		spoil func(s *service, e *Enrolment)
+		want  string
+	}{
+		{"all well", func(*service, *Enrolment) {}, ""},
+		{"another CA", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) { r.CaCertificate = append(r.CaCertificate, 0) }
+		}, "somebody may stand between"},
+		{"a certificate for another key", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) {
+				r.Certificate = s.certify(&x509.Certificate{}, stranger.Public()).Raw
+			}
+		}, "another key"},
+		{"nowhere to connect", func(s *service, _ *Enrolment) {
+			s.spoil = func(r *lockv1.EnrollResponse) { r.ConnectAddress = "" }
+		}, "names no bridge"},
+		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "no complete join code"},
+		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
+		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "under TLS only"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newService(t)
+			e := Enrolment{Dir: t.TempDir(), Address: s.public, JoinCode: s.joinCode(), Plaintext: true}
+			tt.spoil(s, &e)
+			id, err := Enroll(t.Context(), e)
+			if tt.want == "" {
+				if err != nil || id != "brg_1" {
+					t.Fatalf("%q %v", id, err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v, want one about %q", err, tt.want)
+			}
+			if _, err := tempStore(t, e.Dir).identity(); !errors.Is(err, errNotEnrolled) {
+				t.Errorf("an identity was stored: %v", err)
+			}
+		})
+	}
+}

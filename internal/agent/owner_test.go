@@ -1,0 +1,348 @@
+package agent
+
+import (
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+func stay(pin slot.PIN, from, to time.Duration) slot.Desired {
+	now := time.Now().UTC()
+	return slot.Desired{Intent: slot.Present, PIN: pin, NotBefore: now.Add(from), NotAfter: now.Add(to)}
+}
+
+var gone = slot.Desired{Intent: slot.Absent}
+
+func TestAPINOpensFromItsArrivalToItsRemoval(t *testing.T) {
+	for profile := range sim.Profiles() {
+		t.Run(profile, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, sim.Spec{Address: "front", Profile: profile})
+				s.want("front", 3, stay("345678", 0, time.Hour))
+				s.pass(10 * time.Second)
+				if !s.opens("front", "345678") || s.opens("front", "999999") {
+					t.Fatal("the PIN does not open, or another does")
+				}
+				o := s.observed("front", 3)
+				want := slot.Accepted
+				if sim.Profiles()[profile].Capabilities.ReadBack {
+					want = slot.Verified
+				}
+				if !o.Present || o.Evidence != want {
+					t.Errorf("observed %+v, want %s", o, want)
+				}
+				s.want("front", 3, gone)
+				s.pass(time.Second)
+				if s.opens("front", "345678") {
+					t.Error("opens after its removal")
+				}
+				wrong := "wrongPin"
+				if diff := cmp.Diff([]occurrence{
+					{Sequence: 1, Address: "front", Kind: "opened", Slot: 3, Generation: 1, Quality: "drifting"},
+					{Sequence: 2, Address: "front", Kind: "denied", Reason: wrong, Quality: "drifting"},
+					{Sequence: 3, Address: "front", Kind: "denied", Reason: wrong, Quality: "drifting"},
+				}, s.journal()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+func TestTheBridgeKeepsWindowsWhileTheServiceIsAway(t *testing.T) {
+	for _, profile := range []string{sim.ZWave, sim.Zigbee2MQTT, sim.TTLock, sim.Matter} {
+		t.Run(profile, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, sim.Spec{Address: "front", Profile: profile})
+				s.want("front", 1, stay("345678", 100*time.Hour, 120*time.Hour))
+				s.pass(100*time.Hour - time.Second)
+				if s.opens("front", "345678") {
+					t.Error("opens before its window")
+				}
+				s.kill()
+				s.start()
+				s.pass(10 * time.Second)
+				if !s.opens("front", "345678") {
+					t.Error("does not open in its window")
+				}
+				s.pass(20*time.Hour - 11*time.Second)
+				if !s.opens("front", "345678") {
+					t.Error("does not open up to the end of its window")
+				}
+				s.pass(3 * time.Second)
+				if s.opens("front", "345678") || len(s.house.Slots("front")) != 0 {
+					t.Error("is there after its window")
+				}
+			})
+		})
+	}
+}
+
+func TestAnOperationThatLandsLateBringsNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.pass(10 * time.Second)
+		if err := s.house.Inject("front", sim.Fault{Kind: sim.Late, After: 1900 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+		s.want("front", 1, stay("345678", 0, time.Hour))
+		synctest.Wait()
+		s.kill() // with the code in the air
+		s.start()
+		s.want("front", 1, gone)
+		for range 60 {
+			s.pass(time.Second)
+			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Settled() && len(s.house.Slots("front")) != 0 {
+				t.Fatal("reported as removed while it is there")
+			}
+		}
+		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Settled() || len(s.house.Slots("front")) != 0 {
+			t.Errorf("after a minute: observed %+v, %d codes on the lock", o, len(s.house.Slots("front")))
+		}
+	})
+}
+
+// Faults, power cuts and changes of mind at random; then peace. In the end every lock holds exactly
+// what is desired, and what was reported as settled was true whenever it was looked at.
+func TestLocksConvergeWhateverHappens(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { converge(t, seed) })
+		})
+	}
+}
+
+func converge(t *testing.T, seed uint64) {
+	profiles := []string{sim.ZWave, sim.Matter, sim.Zigbee2MQTT, sim.TTLock}
+	profile := profiles[seed%4]
+	rng := rand.New(rand.NewPCG(seed, 7))
+	s := newSite(t, sim.Spec{Address: "front", Profile: profile, Latency: 100 * time.Millisecond})
+	s.house.SetOdds(sim.Odds{Lost: 0.1, LostAck: 0.1, Late: 0.15, Busy: 0.1, Offline: 0.1})
+	want := map[uint32]slot.PIN{}
+	for i := range 80 {
+		n := 1 + rng.Uint32N(4)
+		switch {
+		case rng.IntN(10) == 0:
+			s.kill()
+			s.start()
+		case rng.IntN(3) == 0:
+			s.want("front", n, gone)
+			delete(want, n)
+		default:
+			pin := slot.PIN(fmt.Sprintf("%d%05d", n, 10_000+i))
+			s.want("front", n, stay(pin, 0, 1000*time.Hour))
+			want[n] = pin
+		}
+		s.pass(time.Duration(rng.Int64N(int64(6 * time.Second))))
+		s.truthful("front", want)
+	}
+	s.house.SetOdds(sim.Odds{})
+	s.pass(15 * time.Minute)
+	s.truthful("front", want)
+	got := map[uint32]slot.PIN{}
+	for _, c := range s.house.Slots("front") {
+		got[c.Slot] = c.PIN
+	}
+	if !cmp.Equal(want, got) {
+		t.Errorf("slots wanted %d, on the lock %d, or other codes in them", len(want), len(got))
+	}
+	for n := range s.gen {
+		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.Settled() {
+			t.Errorf("slot %d generation %d: observed %+v", n, s.gen[n], o)
+		}
+	}
+}
+
+// truthful compares what is reported as settled with the lock.
+func (s *site) truthful(address string, want map[uint32]slot.PIN) {
+	s.t.Helper()
+	synctest.Wait()
+	in := map[uint32]slot.PIN{}
+	for _, c := range s.house.Slots(address) {
+		in[c.Slot] = c.PIN
+	}
+	for n, gen := range s.gen {
+		o := s.observed(address, n)
+		if o.Generation == gen && o.Evidence.Settled() && in[n] != want[n] {
+			s.t.Fatalf("slot %d generation %d is reported as settled and is not", n, gen)
+		}
+	}
+}
+
+func TestLocksOfOneRadioTakeTurns(t *testing.T) {
+	for radios, most := range map[int]int{1: 1, 4: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			var specs []sim.Spec
+			for i := range 4 {
+				specs = append(specs, sim.Spec{Address: fmt.Sprint(i), Profile: sim.TTLock, Latency: 400 * time.Millisecond, Radio: fmt.Sprint("radio ", i%radios)})
+			}
+			s := newSite(t, specs...)
+			s.kill()
+			c := &crowd{Driver: s.house.Driver()}
+			s.drv = c
+			s.start()
+			s.pass(10 * time.Second)
+			for i := range 4 {
+				s.want(fmt.Sprint(i), 1, stay("345678", 0, time.Hour))
+			}
+			s.pass(10 * time.Second)
+			if c.most != most {
+				t.Errorf("%d radios: %d calls at once, want %d", radios, c.most, most)
+			}
+			for i := range 4 {
+				if !s.opens(fmt.Sprint(i), "345678") {
+					t.Errorf("lock %d did not get its code", i)
+				}
+			}
+		})
+	}
+}
+
+func TestADriftedSlotIsSetAgainAndTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		s.want("front", 1, stay("345678", 0, 100*time.Hour))
+		s.pass(10 * time.Second)
+		if err := s.house.Program("front", 1, ""); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(time.Second)
+		if !s.opens("front", "345678") {
+			t.Error("was not set again")
+		}
+		got := s.journal()
+		if len(got) != 2 || got[0].Kind != "tampered" || got[0].Slot != 1 {
+			t.Errorf("journal: %+v", got)
+		}
+	})
+}
+
+// A lock that cannot be read reports that somebody changed a code, or was reset: what it holds is not known, and set again.
+func TestACodeThatWasChangedAtABlindLockIsSetAgain(t *testing.T) {
+	for name, change := range map[string]func(h *sim.House) error{
+		"one slot": func(h *sim.House) error { return h.Program("front", 1, "") },
+		"a reset":  func(h *sim.House) error { return h.Reset("front", true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock, Latency: time.Second})
+				s.want("front", 1, stay("345678", 0, 100*time.Hour))
+				s.pass(20 * time.Second)
+				before := len(s.journal())
+				if err := change(s.house); err != nil {
+					t.Fatal(err)
+				}
+				s.pass(time.Second / 2)
+				if o := s.observed("front", 1); o.Evidence != slot.Unconfirmed {
+					t.Errorf("after the change: %+v", o)
+				}
+				s.pass(20 * time.Second)
+				if o := s.observed("front", 1); o.Evidence != slot.Accepted || !s.opens("front", "345678") {
+					t.Errorf("later: %+v, opens %v", o, s.opens("front", "345678"))
+				}
+				told := s.journal()[before:]
+				if !slices.ContainsFunc(told, func(o occurrence) bool { return o.Kind == "tampered" && o.Slot == 1 && o.Reason == "slotChanged" }) {
+					t.Errorf("journal: %+v", told)
+				}
+			})
+		})
+	}
+}
+
+// That a lock is in reach again says nothing about its codes: they are not set again each time.
+func TestALockThatIsInReachAgainKeepsItsCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.want("front", 1, stay("345678", 0, 100*time.Hour))
+		s.pass(20 * time.Second)
+		writes := s.house.Writes("front")
+		signal(s.bridge.owners["front"].doubted)
+		signal(s.bridge.owners["front"].met)
+		s.pass(time.Minute)
+		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.house.Writes("front") != writes {
+			t.Errorf("%+v, %d writes more", o, s.house.Writes("front")-writes)
+		}
+	})
+}
+
+func TestSomebodyElsesCodeIsLeftAlone(t *testing.T) {
+	for _, profile := range []string{sim.ZWave, sim.Matter} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSite(t, sim.Spec{Address: "front", Profile: profile})
+			if err := s.house.Program("front", 1, "777777"); err != nil {
+				t.Fatal(err)
+			}
+			s.want("front", 1, stay("345678", 0, time.Hour))
+			s.pass(time.Minute)
+			if o := s.observed("front", 1); o.Evidence != slot.Failed || o.Result != slot.Occupied {
+				t.Errorf("%s: observed %+v", profile, o)
+			}
+			s.want("front", 1, gone)
+			s.pass(time.Minute)
+			if !s.opens("front", "777777") {
+				t.Errorf("%s: the code is gone", profile)
+			}
+		})
+	}
+}
+
+func TestADuplicateIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.want("front", 1, stay("345678", 0, time.Hour))
+		s.want("front", 2, stay("345678", 0, time.Hour))
+		s.pass(time.Minute)
+		writes := s.house.Writes("front")
+		s.pass(time.Hour / 2)
+		if o := s.observed("front", 2); o.Evidence != slot.Failed || o.Result != slot.Duplicate {
+			t.Errorf("observed %+v", o)
+		}
+		if n := s.house.Writes("front"); n != writes {
+			t.Errorf("%d more writes of a refused code", n-writes)
+		}
+	})
+}
+
+// An owner that was held up until its call had to be over, by a slow disk say, finds the answer that came in time.
+func TestAnAnswerThatWaitedCountsForMoreThanTheTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.TTLock})
+		s.pass(time.Minute)
+		s.kill()
+		b, err := New(t.Context(), Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = b.Close() }()
+		o := b.owners["front"]
+		o.timer = time.NewTimer(never)
+		advance := func(ev slot.Event) {
+			t.Helper()
+			if err := o.advance(t.Context(), []slot.Event{ev}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		advance(slot.Event{Kind: slot.Booted})
+		s.pass(time.Minute)
+		d := stay("345678", 0, time.Hour)
+		d.Generation = 1
+		advance(slot.Event{Kind: slot.Wanted, Slot: 1, Desired: d})
+		if o.state.Op.Kind != slot.OpSet {
+			t.Fatalf("under way: %+v", o.state.Op)
+		}
+		s.pass(time.Until(o.state.Op.Until) + time.Second) // the owner does not come to it
+		advance(slot.Event{Kind: slot.Ticked})
+		if row, _ := o.state.Slot(1); row.Observed.Evidence != slot.Accepted || !row.Observed.Present {
+			t.Errorf("the lock said yes in time; observed %+v", row.Observed)
+		}
+	})
+}

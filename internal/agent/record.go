@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"time"
+
+	"latchkey.dev/internal/lock/slot"
+)
+
+// The stored forms name PINs as plain strings on purpose: slot.PIN refuses to be written, and these
+// are only ever written sealed.
+
+type storedLock struct {
+	Op    storedOp  `json:"op,omitzero"`
+	Seq   uint64    `json:"seq,omitempty"`
+	Fence time.Time `json:"fence,omitzero"`
+	// Clock is by how much the lock's clock was ahead when its windows were set.
+	Clock time.Duration `json:"clock,omitempty"`
+}
+
+type storedOp struct {
+	Kind       slot.OpKind `json:"kind,omitempty"`
+	Seq        uint64      `json:"seq,omitempty"`
+	Slot       uint32      `json:"slot,omitempty"`
+	Generation uint64      `json:"generation,omitempty"`
+	PIN        string      `json:"pin,omitempty"`
+	NotBefore  time.Time   `json:"notBefore,omitzero"`
+	NotAfter   time.Time   `json:"notAfter,omitzero"`
+	Replace    bool        `json:"replace,omitempty"`
+	Until      time.Time   `json:"until,omitzero"`
+}
+
+func storeOp(o slot.Op) storedOp {
+	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.Until}
+}
+
+func (o storedOp) op() slot.Op {
+	return slot.Op{Kind: o.Kind, Seq: o.Seq, Slot: o.Slot, Generation: o.Generation, PIN: slot.PIN(o.PIN),
+		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, Until: o.Until}
+}
+
+type storedSlot struct {
+	Number   uint32        `json:"number"`
+	Desired  storedDesired `json:"desired"`
+	Held     storedHeld    `json:"held,omitzero"`
+	Observed slot.Observed `json:"observed,omitzero"`
+	Refused  slot.Result   `json:"refused,omitempty"`
+	Rule     string        `json:"rule,omitempty"`
+	Code     slot.Result   `json:"code,omitempty"`
+	Attempts uint8         `json:"attempts,omitempty"`
+	RetryAt  time.Time     `json:"retryAt,omitzero"`
+	ReadAt   time.Time     `json:"readAt,omitzero"`
+	Cured    bool          `json:"cured,omitempty"`
+	Passed   uint8         `json:"passed,omitempty"`
+	Spent    string        `json:"spent,omitempty"`
+	Looked   bool          `json:"looked,omitempty"`
+	Altered  bool          `json:"altered,omitempty"`
+	Alters   uint8         `json:"alters,omitempty"`
+	Oldest   uint64        `json:"oldest,omitempty"`
+}
+
+type storedDesired struct {
+	Generation uint64      `json:"generation"`
+	Intent     slot.Intent `json:"intent"`
+	PIN        string      `json:"pin,omitempty"`
+	NotBefore  time.Time   `json:"notBefore,omitzero"`
+	NotAfter   time.Time   `json:"notAfter,omitzero"`
+	Claimed    bool        `json:"claimed,omitempty"`
+	Later      []byte      `json:"later,omitempty"` // slot.Windows
+	Once       string      `json:"once,omitempty"`
+}
+
+type storedHeld struct {
+	Is        slot.Holding  `json:"is,omitempty"`
+	PIN       string        `json:"pin,omitempty"`
+	NotBefore time.Time     `json:"notBefore,omitzero"`
+	NotAfter  time.Time     `json:"notAfter,omitzero"`
+	Evidence  slot.Evidence `json:"evidence,omitempty"`
+}
+
+func storeSlot(s slot.Slot) storedSlot {
+	d, h := s.Desired, s.Held
+	return storedSlot{
+		Number:   s.Number,
+		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.Claimed, []byte(d.Later), d.Once},
+		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
+		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
+		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
+	}
+}
+
+func (s storedSlot) slot() slot.Slot {
+	d, h := s.Desired, s.Held
+	return slot.Slot{
+		Number: s.Number,
+		Desired: slot.Desired{Generation: d.Generation, Intent: d.Intent, PIN: slot.PIN(d.PIN),
+			NotBefore: d.NotBefore, NotAfter: d.NotAfter, Claimed: d.Claimed, Later: slot.Windows(d.Later), Once: d.Once},
+		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
+		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
+		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
+	}
+}

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+const renewWait = 30 * time.Second
+
+// renewAt is when two thirds of the certificate's life are over.
+func (s *session) renewAt() time.Time {
+	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
+}
+
+// renewBeside renews once per session. A failure waits for the next session; a third of the
+// certificate's life and ninety days are left for it.
+func (s *session) renewBeside(ctx context.Context) {
+	if s.renew {
+		return
+	}
+	s.renew = true
+	s.beside.Go(func() {
+		if err := s.bridge.renew(ctx, s.conn); err != nil {
+			s.bridge.log.Warn("the certificate was not renewed", "ends", s.leaf.NotAfter, "error", err)
+		}
+	})
+}
+
+// renew asks for the next certificate, for a new key, and stores both.
+func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
+	ctx, cancel := context.WithTimeout(ctx, renewWait)
+	defer cancel()
+	key, request, err := newRequest()
+	if err != nil {
+		return err
+	}
+	answer, err := lockv1.NewBridgeServiceClient(conn).RenewCertificate(ctx, &lockv1.RenewCertificateRequest{CertificateRequest: request})
+	if err != nil {
+		return err
+	}
+	id := b.identity()
+	ca, err := x509.ParseCertificate(id.CA)
+	if err != nil {
+		return fmt.Errorf("the stored CA certificate: %w", err)
+	}
+	if err := signedFor(answer.GetCertificate(), ca, &key.PublicKey); err != nil {
+		return err
+	}
+	if id.Key, err = x509.MarshalPKCS8PrivateKey(key); err != nil {
+		return err
+	}
+	id.Certificate = answer.GetCertificate()
+	if err := b.store.renewed(id); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.id = id
+	b.log.Info("certificate renewed")
+	return nil
+}

@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"go.etcd.io/bbolt"
+)
+
+var settingsKey = []byte("settings")
+
+// saveSettings stores the driver's settings unless they are stored already, or nil.
+func (s *store) saveSettings(settings []byte) error {
+	if settings == nil {
+		return nil
+	}
+	stored, err := s.settings()
+	if err == nil && bytes.Equal(stored, settings) {
+		return nil
+	}
+	return s.db.Update(func(tx *bbolt.Tx) error { return s.put(tx, metaBucket, settingsKey, json.RawMessage(settings)) })
+}
+
+// settings returns nil when none were stored.
+func (s *store) settings() (settings json.RawMessage, err error) {
+	err = s.db.View(func(tx *bbolt.Tx) error {
+		sealed := tx.Bucket(metaBucket).Get(settingsKey)
+		if sealed == nil {
+			return nil
+		}
+		return s.open(metaBucket, settingsKey, sealed, &settings)
+	})
+	return settings, err
+}
+
+// LastSettings returns the Config.Settings that a bridge last ran with on a directory; nil: it never ran.
+func LastSettings(dir string) (settings []byte, err error) {
+	if err := checkStored(dir); err != nil {
+		return nil, err
+	}
+	st, err := openStore(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	return st.settings()
+}

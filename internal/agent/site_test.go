@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// site is a bridge at work without a service, in a house that outlives it. Everything runs in a
+// synctest bubble: time passes when the test waits.
+type site struct {
+	t      *testing.T
+	dir    string
+	house  *sim.House
+	drv    driver.Driver
+	bridge *Bridge
+	cancel context.CancelFunc
+	done   chan error
+	gen    map[uint32]uint64
+}
+
+func newSite(t *testing.T, specs ...sim.Spec) *site {
+	t.Helper()
+	house, err := sim.NewHouse(sim.Config{Locks: specs, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, dir: t.TempDir(), house: house, drv: house.Driver(), gen: map[uint32]uint64{}}
+	st, err := openStore(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.enrolled(identity{BridgeID: "brg_1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.start()
+	t.Cleanup(func() { s.kill(); _ = house.Close() })
+	return s
+}
+
+func (s *site) start() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	b, err := New(ctx, Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	b.store.db.NoSync = true // the disk is tried in kill_test.go
+	s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
+	go func() { s.done <- b.work(ctx) }()
+}
+
+// kill stops the bridge as a power cut would: an answer that was on its way is lost.
+func (s *site) kill() {
+	s.t.Helper()
+	if s.bridge == nil {
+		return
+	}
+	s.cancel()
+	if err := <-s.done; err != nil {
+		s.t.Error(err)
+	}
+	if err := s.bridge.Close(); err != nil {
+		s.t.Error(err)
+	}
+	s.bridge = nil
+}
+
+func (s *site) want(address string, number uint32, d slot.Desired) {
+	s.gen[number]++
+	d.Generation = s.gen[number]
+	s.bridge.owners[address].offer(s.t.Context(), []slot.Event{{Kind: slot.Wanted, Slot: number, Desired: d}})
+}
+
+func (s *site) pass(d time.Duration) {
+	time.Sleep(d) // the bubble's clock
+	synctest.Wait()
+}
+
+func (s *site) opens(address string, pin slot.PIN) bool {
+	s.t.Helper()
+	p, err := s.house.Press(address, pin)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return p.Opened
+}
+
+// journal is what was journaled, without times.
+func (s *site) journal() []occurrence {
+	s.t.Helper()
+	synctest.Wait()
+	events, err := s.bridge.store.pending(0, 1000)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range events {
+		events[i].At = time.Time{}
+	}
+	return events
+}
+
+func (s *site) observed(address string, number uint32) slot.Observed {
+	s.t.Helper()
+	synctest.Wait()
+	s.bridge.out.mu.Lock()
+	defer s.bridge.out.mu.Unlock()
+	for _, r := range s.bridge.out.rows[address] {
+		if r.Slot == number {
+			return r.Observed
+		}
+	}
+	return slot.Observed{}
+}
+
+// crowd counts the calls that are under way at once.
+type crowd struct {
+	driver.Driver
+	mu        sync.Mutex
+	now, most int
+}
+
+func (c *crowd) Locks(ctx context.Context) ([]driver.Lock, error) {
+	locks, err := c.Driver.Locks(ctx)
+	for i := range locks {
+		locks[i] = counted{locks[i], c}
+	}
+	return locks, err
+}
+
+func (c *crowd) enter() func() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now++
+	c.most = max(c.most, c.now)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.now--
+	}
+}
+
+type counted struct {
+	driver.Lock
+	crowd *crowd
+}
+
+func (l counted) Set(ctx context.Context, s driver.Setting) driver.Answer {
+	defer l.crowd.enter()()
+	return l.Lock.Set(ctx, s)
+}
+
+func (l counted) Clear(ctx context.Context, n uint32) driver.Answer {
+	defer l.crowd.enter()()
+	return l.Lock.Clear(ctx, n)
+}
+
+func (l counted) Read(ctx context.Context, n uint32) (driver.Content, driver.Answer) {
+	defer l.crowd.enter()()
+	return l.Lock.Read(ctx, n)
+}
+
+func (l counted) Unlock(ctx context.Context) driver.Answer {
+	defer l.crowd.enter()()
+	return l.Lock.Unlock(ctx)
+}

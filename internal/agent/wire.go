@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/lock/slot"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+)
+
+func stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+func instant(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
+}
+
+func capabilitiesOf(c slot.Capabilities) *lockv1.LockCapabilities {
+	kinds := make([]string, len(c.Kinds))
+	for i, k := range c.Kinds {
+		kinds[i] = string(k)
+	}
+	return &lockv1.LockCapabilities{
+		PinMinLength: uint32(c.PINMin), PinMaxLength: uint32(c.PINMax), PinAlphabet: c.Alphabet,
+		PinForbiddenPrefixes: c.ForbiddenPrefixes, PinForbiddenPatterns: c.ForbiddenPatterns,
+		SlotsTotal: uint32(c.Slots), PinReadable: string(c.Readable), ReadBack: c.ReadBack,
+		NativeSchedule: string(c.Schedule), ScheduleGranularitySeconds: uint32(c.Granularity / time.Second),
+		ScheduleTimeBase: string(c.TimeBase), OneTimeCodes: c.OneTime, RemoteUnlock: c.RemoteUnlock,
+		DoorSensor: c.DoorSensor, EventLog: c.EventLog, CredentialKinds: kinds,
+		OperationLifetimeMs: uint32(c.Lifetime() / time.Millisecond),
+		Lockout:             string(c.Lockout), KeypadPause: c.KeypadPause,
+	}
+}
+
+func statusOf(s lockStatus) *lockv1.LockStatus {
+	out := &lockv1.LockStatus{
+		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: stamp(s.BatteryObservedAt),
+		Online: s.Online, Rssi: s.RSSI, LastSeenAt: stamp(s.LastSeenAt), ClockObservedAt: stamp(s.ClockObservedAt),
+		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
+		LockoutAttempts: uint32(s.guard.Lockout.Attempts), //nolint:gosec // a driver read it from one byte
+		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: stamp(s.guard.PausedUntil),
+	}
+	if s.ClockOffset != nil {
+		ms := s.ClockOffset.Milliseconds()
+		out.ClockOffsetMs = &ms
+	}
+	return out
+}
+
+func observedOf(number uint32, o slot.Observed) *lockv1.ObservedSlot {
+	result := o.Result
+	if result == "" {
+		result = slot.OK
+	}
+	return &lockv1.ObservedSlot{
+		Slot: number, Generation: o.Generation, Present: o.Present, Evidence: string(o.Evidence),
+		Result: string(result), Rule: o.Rule, ObservedAt: stamp(o.At),
+		Window: uint32(o.Window), Used: o.Used, Cleared: o.Cleared,
+	}
+}
+
+// othersOf says of slots without a code of ours which hold one of somebody else's.
+func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
+	m := &lockv1.UnmanagedSlots{Address: address}
+	for _, n := range slices.Sorted(maps.Keys(slots)) {
+		if slots[n] {
+			m.Occupied = append(m.Occupied, n)
+		} else {
+			m.Empty = append(m.Empty, n)
+		}
+	}
+	return m
+}
+
+// desiredOf opens a desired slot. A PIN that does not open is left empty: the lock's rules refuse
+// it, and the service hears so.
+func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
+	out := slot.Desired{
+		Generation: d.GetGeneration(), Intent: slot.Absent, Claimed: d.GetClaimed(),
+		NotBefore: instant(d.GetNotBefore()), NotAfter: instant(d.GetNotAfter()),
+	}
+	if !d.GetPresent() {
+		return out, nil
+	}
+	out.Intent, out.Once = slot.Present, d.GetOnce()
+	var later []slot.Window
+	for _, w := range d.GetLater() {
+		later = append(later, slot.Window{From: instant(w.GetNotBefore()), To: instant(w.GetNotAfter())})
+	}
+	out.Later = slot.Pack(later...)
+	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
+	pin, err := pins.Open(at, d.GetSealedPin())
+	out.PIN = slot.PIN(pin)
+	return out, err
+}
+
+func eventOf(o occurrence) *lockv1.Event {
+	return &lockv1.Event{
+		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
+		Reason: o.Reason, OccurredAt: stamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: stamp(o.Until),
+	}
+}
+
+func actReportOf(rec actRecord) *lockv1.ActReport {
+	return &lockv1.ActReport{
+		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: stamp(rec.At),
+		SmartkeyReason: rec.Reason, SmartkeyTokenId: rec.Token, SmartkeyListNumber: rec.List,
+	}
+}
+
+// actOf is an order to open, ended by the earliest of its deadlines and ours.
+func (b *Bridge) actOf(a *lockv1.Act) act {
+	now := time.Now()
+	out := act{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
+	sooner := func(t time.Time) {
+		if t.Before(out.deadline) {
+			out.deadline = t
+		}
+	}
+	if ms := a.GetDeadlineMs(); ms > 0 {
+		sooner(now.Add(time.Duration(ms) * time.Millisecond))
+	}
+	if theirs := instant(a.GetDeadline()); !theirs.IsZero() {
+		sooner(now.Add(b.ours(theirs).Sub(b.clock.Now())))
+	}
+	return out
+}
+
+func (b *Bridge) hello() *lockv1.Hello {
+	h := &lockv1.Hello{
+		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: stamp(b.clock.Now()), Capabilities: []string{smartKeys},
+	}
+	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Holds()
+	for _, l := range b.locks {
+		digest, status := b.out.stateOf(l.Address())
+		h.Locks = append(h.Locks, &lockv1.LockHello{
+			Address: l.Address(), Digest: digest[:], Model: l.Model(),
+			Capabilities: capabilitiesOf(l.Capabilities()), Status: statusOf(status),
+		})
+	}
+	return h
+}
