@@ -108,6 +108,10 @@ torture: ## Real programs under faults, every door judged by its keypad: SECONDS
 	LATCHKEY_TORTURE_SECONDS=$(SECONDS) LATCHKEY_TORTURE_SEED=$(SEED) LATCHKEY_TORTURE_ENGINE=$(ENGINE) \
 		go test -count=1 -v -timeout 4h -run TestTorture ./internal/e2e/torture
 
+.PHONY: mutate
+mutate: ## Leave out each check of the SmartKey verifier: which mutants do the published vectors not notice?
+	nice go run ./internal/smartkey/mutation
+
 .PHONY: fuzz
 fuzz: ## Every fuzz target for FUZZTIME=30s
 	scripts/fuzz $(FUZZTIME)

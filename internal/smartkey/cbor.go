@@ -80,8 +80,19 @@ func decodeExact[T any](b []byte) (T, bool) {
 	if err := wire.dec.Unmarshal(b, &v); err != nil {
 		return v, false
 	}
-	again, err := wire.enc.Marshal(v)
-	return v, err == nil && bytes.Equal(b, again)
+	return v, bytes.Equal(b, mustEncode(v))
+}
+
+// decodeMessage reads an unsigned message of at most limit bytes.
+func decodeMessage[T any](b []byte, limit int) (T, error) {
+	if len(b) > limit {
+		return *new(T), refuse(Malformed, "larger than allowed")
+	}
+	message, ok := decodeExact[T](b)
+	if !ok {
+		return message, refuse(Malformed, "not the message in deterministic encoding")
+	}
+	return message, nil
 }
 
 // isName reports whether s is an identifier: 1 to 64 visible ASCII characters.

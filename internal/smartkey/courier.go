@@ -19,11 +19,11 @@ func (g Greeting) Encode() []byte { return mustEncode(g) }
 
 // DecodeGreeting reads what Encode writes.
 func DecodeGreeting(raw []byte) (Greeting, error) {
-	if len(raw) > maxGreetingSize {
-		return Greeting{}, refuse(Malformed, "larger than allowed")
+	g, err := decodeMessage[Greeting](raw, maxGreetingSize)
+	if err != nil {
+		return Greeting{}, err
 	}
-	g, ok := decodeExact[Greeting](raw)
-	if !ok || !isName(g.Bridge) || len(g.Nonce) < minNonce || len(g.Nonce) > maxNonce || !inRange(g.KeySetVersion, g.ListNumber) {
+	if !isName(g.Bridge) || len(g.Nonce) < minNonce || len(g.Nonce) > maxNonce || !inRange(g.KeySetVersion, g.ListNumber) {
 		return Greeting{}, refuse(Malformed, "not a greeting")
 	}
 	return g, nil
@@ -48,12 +48,9 @@ func (p Presentation) Encode() ([]byte, error) {
 
 // DecodePresentation reads what Encode writes.
 func DecodePresentation(raw []byte) (Presentation, error) {
-	if len(raw) > MaxPresentationSize {
-		return Presentation{}, refuse(Malformed, "larger than allowed")
-	}
-	p, ok := decodeExact[Presentation](raw)
-	if !ok {
-		return Presentation{}, refuse(Malformed, "not a presentation in deterministic encoding")
+	p, err := decodeMessage[Presentation](raw, MaxPresentationSize)
+	if err != nil {
+		return Presentation{}, err
 	}
 	return p, p.check()
 }
@@ -73,19 +70,13 @@ func (p Presentation) check() error {
 	return nil
 }
 
-// Freshen applies the newer key sets and the newer list of a presentation. It ignores documents that are not newer or not in
-// order, so that an untrusted phone cannot change anything.
+// Freshen applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that
+// Advance and AdvanceList refuse, so that an untrusted phone cannot change anything.
 func (t Trust) Freshen(p Presentation) Trust {
 	for _, raw := range p.KeySets {
-		if next, err := t.Keys.Advance(raw); err == nil {
-			t.Keys = next
-		}
+		t.Keys, _ = t.Keys.Advance(raw)
 	}
-	if len(p.List) > 0 {
-		if next, err := t.Keys.AdvanceList(t.List, p.List); err == nil {
-			t.List = next
-		}
-	}
+	t.List, _ = t.Keys.AdvanceList(t.List, p.List)
 	return t
 }
 
@@ -111,11 +102,11 @@ func (a Answer) Encode() []byte {
 
 // DecodeAnswer reads what Encode writes. It keeps unknown reasons: everything except "ok" is a refusal.
 func DecodeAnswer(raw []byte) (Answer, error) {
-	if len(raw) > maxAnswerSize {
-		return Answer{}, refuse(Malformed, "larger than allowed")
+	a, err := decodeMessage[Answer](raw, maxAnswerSize)
+	if err != nil {
+		return Answer{}, err
 	}
-	a, ok := decodeExact[Answer](raw)
-	if !ok || !isName(string(a.Reason)) || len(a.Detail) > maxDetail {
+	if !isName(string(a.Reason)) || len(a.Detail) > maxDetail {
 		return Answer{}, refuse(Malformed, "not an answer")
 	}
 	return a, nil

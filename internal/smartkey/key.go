@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 // KeyID is the first eight bytes of a key's thumbprint (RFC 9679).
@@ -23,10 +24,10 @@ type PublicKey struct{ point [65]byte }
 
 // coseKey is a COSE_Key (RFC 9052, section 7) with just what its thumbprint covers.
 type coseKey struct {
-	Type  int    `cbor:"1,keyasint"`
-	Curve int    `cbor:"-1,keyasint"`
-	X     []byte `cbor:"-2,keyasint"`
-	Y     []byte `cbor:"-3,keyasint"`
+	Type  int      `cbor:"1,keyasint"`
+	Curve int      `cbor:"-1,keyasint"`
+	X     [32]byte `cbor:"-2,keyasint"`
+	Y     [32]byte `cbor:"-3,keyasint"`
 }
 
 // Values of a COSE_Key.
@@ -60,10 +61,10 @@ func PublicKeyOf(pub crypto.PublicKey) (PublicKey, error) {
 }
 
 func (k coseKey) public() (PublicKey, error) {
-	if k.Type != keyTypeEC2 || k.Curve != curveP256 || len(k.X) != 32 || len(k.Y) != 32 {
-		return PublicKey{}, refuse(Malformed, "a COSE_Key must be EC2 on P-256 with both coordinates")
+	if k.Type != keyTypeEC2 || k.Curve != curveP256 {
+		return PublicKey{}, refuse(Malformed, "a COSE_Key must be EC2 on P-256")
 	}
-	key, err := NewPublicKey(append(append([]byte{4}, k.X...), k.Y...))
+	key, err := NewPublicKey(slices.Concat([]byte{4}, k.X[:], k.Y[:]))
 	if err != nil {
 		return PublicKey{}, refuse(Malformed, "the key is no point of P-256")
 	}
@@ -71,7 +72,7 @@ func (k coseKey) public() (PublicKey, error) {
 }
 
 func (k PublicKey) cose() coseKey {
-	return coseKey{Type: keyTypeEC2, Curve: curveP256, X: k.point[1:33], Y: k.point[33:]}
+	return coseKey{Type: keyTypeEC2, Curve: curveP256, X: [32]byte(k.point[1:33]), Y: [32]byte(k.point[33:])}
 }
 
 // Encode returns the key as a COSE_Key, 75 bytes.

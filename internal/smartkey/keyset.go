@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -134,7 +135,7 @@ func (c keySetClaims) check() (KeySet, error) {
 		if err != nil {
 			return KeySet{}, err
 		}
-		if !inRange(entry.NotBefore, entry.NotAfter) || entry.NotBefore >= entry.NotAfter {
+		if !inRange(entry.NotAfter) || entry.NotBefore >= entry.NotAfter {
 			return KeySet{}, refuse(Malformed, "an issuer key ends after it begins")
 		}
 		if _, twice := set.find(key.KeyID()); twice {
@@ -177,14 +178,13 @@ func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 // issued checks that the document was signed by a key of the set that was
 // allowed to sign from one time up to another.
 func (s KeySet) issued(doc signed, from, until time.Time) error {
-	key, ok := s.find(doc.KeyID)
-	if !ok {
-		return refuse(UnknownIssuer, "the key id is none of the pinned set")
+	signer := slices.IndexFunc(s.keys, func(k IssuerKey) bool {
+		return k.Key.KeyID() == doc.KeyID && !from.Before(k.NotBefore) && !until.After(k.NotAfter)
+	})
+	if signer < 0 {
+		return refuse(UnknownIssuer, "no key of the pinned set has this key id and served at that time")
 	}
-	if from.Before(key.NotBefore) || until.After(key.NotAfter) {
-		return refuse(UnknownIssuer, "the issuer key did not serve at that time")
-	}
-	return doc.verify(key.Key)
+	return doc.verify(s.keys[signer].Key)
 }
 
 // seconds is t as a NumericDate, rounded down; a time before 1970 becomes a number that no check accepts.

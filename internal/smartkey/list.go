@@ -13,7 +13,6 @@ import (
 // List is a verified status list: which tokens are revoked, and the lowest generation that each door accepts. The zero value
 // is no list.
 type List struct {
-	property string
 	uri      string
 	number   uint64
 	issuedAt time.Time
@@ -141,18 +140,15 @@ func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
 
 // vouches reports whether the key set still contains the list's signer.
 func (s KeySet) vouches(l List) bool {
-	if l.number == 0 {
-		return false
-	}
 	_, ok := s.find(l.signer)
 	return ok
 }
 
 func (c listClaims) check() (List, error) {
 	switch {
-	case !isName(c.Issuer) || !isURI(c.Subject):
-		return List{}, refuse(Malformed, "a status list names its property and its URI")
-	case c.Number == 0 || !inRange(c.Number, c.IssuedAt, c.Expires) || c.IssuedAt >= c.Expires:
+	case !isURI(c.Subject):
+		return List{}, refuse(Malformed, "a status list names its URI")
+	case c.Number == 0 || !inRange(c.Number, c.Expires) || c.IssuedAt >= c.Expires:
 		return List{}, refuse(Malformed, "a status list has a number from 1 and ends after its issue")
 	case c.Status.Bits != 1:
 		return List{}, refuse(Malformed, "a status list has one bit per index")
@@ -169,7 +165,7 @@ func (c listClaims) check() (List, error) {
 		return List{}, err
 	}
 	return List{
-		property: c.Issuer, uri: c.Subject, number: c.Number,
+		uri: c.Subject, number: c.Number,
 		issuedAt: at(c.IssuedAt), expires: at(c.Expires), bits: bits, floors: c.Floors,
 	}, nil
 }

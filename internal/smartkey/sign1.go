@@ -148,19 +148,17 @@ func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 	return out, nil
 }
 
-// es256Verifier is ES256 that refuses the high s, which anyone could make from the low one.
+// es256Verifier is ES256 that refuses the high s, which anyone could make from the low one. ecdsa.Verify refuses r and s that
+// are not from 1 to the group's order, and readSign1 a signature of another size.
 type es256Verifier struct{ key *ecdsa.PublicKey }
 
 func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
 func (v es256Verifier) Verify(content, signature []byte) error {
-	if len(signature) != signatureSize {
-		return cose.ErrVerification
-	}
 	r := new(big.Int).SetBytes(signature[:signatureSize/2])
 	s := new(big.Int).SetBytes(signature[signatureSize/2:])
 	digest := sha256.Sum256(content)
-	if !isScalar(r) || !isScalar(s) || isHigh(s) || !ecdsa.Verify(v.key, digest[:], r, s) {
+	if isHigh(s) || !ecdsa.Verify(v.key, digest[:], r, s) {
 		return cose.ErrVerification
 	}
 	return nil

@@ -112,6 +112,14 @@ func ReasonOf(err error) Reason {
 	}
 }
 
+func detailOf(err error) string {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal.Detail
+	}
+	return ""
+}
+
 // Operation is what a bearer wants to do at a door.
 type Operation uint
 

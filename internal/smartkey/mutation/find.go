@@ -1,0 +1,243 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// entries are the functions that a verifier calls. Checks of functions that these reach are in scope, so signing and minting are
+// not. The COSE library calls es256Verifier.Verify.
+var entries = []string{
+	"Verify", "KeySet.Advance", "KeySet.AdvanceList", "PinKeySet", "VerifyPossession", "DecodeGreeting", "DecodePresentation",
+	"DecodeAnswer", "Trust.Freshen", "es256Verifier.Verify",
+}
+
+// textOnly are functions that make only the text of an error.
+var textOnly = []string{"detailOf"}
+
+// mutant is one change of one check: when it is active, replacement counts in place of the source between start and end.
+type mutant struct {
+	number, line, start, end            int
+	file, function, source, replacement string
+	survived                            bool
+}
+
+func (m mutant) key() string { return m.function + ": " + m.source + " -> " + m.replacement }
+
+// rewrite replaces each mutated expression of a file by a call that selects between it and its replacement.
+func rewrite(path, source string, mutants []*mutant) string {
+	type edit struct {
+		at, size, number int
+		text             string
+	}
+	var edits []edit
+	for _, m := range mutants {
+		if m.file == path {
+			size := m.end - m.start
+			edits = append(edits, edit{m.start, -size, m.number, fmt.Sprintf("mutant(%d, ", m.number)}, edit{m.end, size, -m.number, ", " + m.replacement + ")"})
+		}
+	}
+	// At one offset an outer expression opens first and ends last.
+	slices.SortFunc(edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.size-b.size, a.number-b.number) })
+	var out strings.Builder
+	last := 0
+	for _, e := range edits {
+		out.WriteString(source[last:e.at] + e.text)
+		last = e.at
+	}
+	return out.String() + source[last:]
+}
+
+// emptyImporter yields empty packages: references within the package resolve without its dependencies.
+type emptyImporter struct{}
+
+func (emptyImporter) Import(path string) (*types.Package, error) {
+	p := types.NewPackage(path, filepath.Base(path))
+	p.MarkComplete()
+	return p, nil
+}
+
+type finder struct {
+	set      *token.FileSet
+	files    map[string]string
+	mutants  []*mutant
+	function string // where the walk is
+}
+
+// findMutants returns the package's source files and all mutants of the functions that the entries reach.
+func findMutants(dir string) (map[string]string, []*mutant, error) {
+	f := &finder{set: token.NewFileSet(), files: map[string]string{}}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, nil, err
+	}
+	var parsed []*ast.File
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return nil, nil, err
+		}
+		file, err := parser.ParseFile(f.set, path, source, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, nil, err
+		}
+		f.files[path] = string(source)
+		parsed = append(parsed, file)
+	}
+	info := types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	_, _ = (&types.Config{Importer: emptyImporter{}, Error: func(error) {}}).Check(dir, f.set, parsed, &info)
+	reached, err := reach(parsed, info)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, fn := range reached {
+		f.function = nameOf(fn)
+		f.walk(fn.Body, fn.Type.Results)
+	}
+	return f.files, f.mutants, nil
+}
+
+// reach returns the functions that the entries call directly or through others, in the order of the source.
+func reach(parsed []*ast.File, info types.Info) ([]*ast.FuncDecl, error) {
+	byObject, queue, found := map[types.Object]*ast.FuncDecl{}, []*ast.FuncDecl(nil), map[*ast.FuncDecl]bool{}
+	for _, file := range parsed {
+		for _, d := range file.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok {
+				byObject[info.Defs[fn.Name]] = fn
+				if slices.Contains(entries, nameOf(fn)) {
+					queue = append(queue, fn)
+				}
+			}
+		}
+	}
+	if len(queue) != len(entries) {
+		return nil, fmt.Errorf("%d of %d entries are functions of the package: mend the list", len(queue), len(entries))
+	}
+	for ; len(queue) > 0; queue = queue[1:] {
+		if found[queue[0]] || slices.Contains(textOnly, nameOf(queue[0])) {
+			continue
+		}
+		found[queue[0]] = true
+		ast.Inspect(queue[0].Body, func(n ast.Node) bool {
+			if ident, ok := n.(*ast.Ident); ok && byObject[info.Uses[ident]] != nil {
+				queue = append(queue, byObject[info.Uses[ident]])
+			}
+			return true
+		})
+	}
+	return slices.SortedFunc(maps.Keys(found), func(a, b *ast.FuncDecl) int { return int(a.Pos() - b.Pos()) }), nil
+}
+
+// walk finds the conditions of if and switch, the results of predicates, the numbers given to inRange and the durations added to
+// times. A condition that only leads to a panic is no check.
+func (f *finder) walk(body ast.Node, results *ast.FieldList) {
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			f.walk(n.Body, n.Type.Results)
+			return false
+		case *ast.IfStmt:
+			if !strings.HasPrefix(f.text(n.Body.List[0]), "panic(") {
+				f.condition(n.Cond, "false")
+			}
+		case *ast.SwitchStmt:
+			for _, clause := range n.Body.List {
+				for _, e := range clause.(*ast.CaseClause).List {
+					if n.Tag == nil {
+						f.condition(e, "false")
+					}
+				}
+			}
+		case *ast.ReturnStmt:
+			for i, e := range n.Results {
+				if text := f.text(e); isBool(results, i) && text != "true" && text != "false" {
+					f.condition(e, "true", "false")
+				}
+			}
+		case *ast.CallExpr:
+			name := f.text(n.Fun)
+			for _, argument := range n.Args {
+				if name == "inRange" || strings.HasSuffix(name, ".Add") {
+					f.add(argument, "0")
+				}
+			}
+		}
+		return true
+	})
+}
+
+// condition leaves out each operand of a condition, so that the others decide alone, and moves the edge of each comparison.
+func (f *finder) condition(e ast.Expr, neutral ...string) {
+	switch e := e.(type) {
+	case *ast.ParenExpr:
+		f.condition(e.X, neutral...)
+		return
+	case *ast.BinaryExpr:
+		if value := map[token.Token]string{token.LOR: "false", token.LAND: "true"}[e.Op]; value != "" {
+			f.condition(e.X, value)
+			f.condition(e.Y, value)
+			return
+		}
+		if moved := map[token.Token]string{token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">"}[e.Op]; moved != "" {
+			f.add(e, f.text(e.X)+" "+moved+" "+f.text(e.Y))
+		}
+	}
+	for _, value := range neutral {
+		f.add(e, value)
+	}
+	// "a before b" becomes "a not after b".
+	moved, _ := strings.CutPrefix("!"+f.text(e), "!!")
+	for was, is := range map[string]string{".Before(": ".After(", ".After(": ".Before("} {
+		if strings.Count(moved, was) == 1 {
+			moved = strings.Replace(moved, was, is, 1)
+			f.add(e, moved)
+			break
+		}
+	}
+}
+
+func (f *finder) add(e ast.Expr, replacement string) {
+	start, end := f.set.Position(e.Pos()), f.set.Position(e.End())
+	f.mutants = append(f.mutants, &mutant{
+		number: len(f.mutants) + 1, file: start.Filename, line: start.Line, start: start.Offset, end: end.Offset,
+		function: f.function, source: f.text(e), replacement: replacement,
+	})
+}
+
+func (f *finder) text(n ast.Node) string {
+	start, end := f.set.Position(n.Pos()), f.set.Position(n.End())
+	return f.files[start.Filename][start.Offset:end.Offset]
+}
+
+// nameOf is a function's name with its receiver's type, if it has one.
+func nameOf(fn *ast.FuncDecl) string {
+	if fn.Recv == nil {
+		return fn.Name.Name
+	}
+	return strings.TrimPrefix(types.ExprString(fn.Recv.List[0].Type), "*") + "." + fn.Name.Name
+}
+
+// isBool reports whether result i of a function is a bool.
+func isBool(results *ast.FieldList, i int) bool {
+	var flat []string
+	if results != nil {
+		for _, field := range results.List {
+			for range max(1, len(field.Names)) {
+				flat = append(flat, types.ExprString(field.Type))
+			}
+		}
+	}
+	return i < len(flat) && flat[i] == "bool"
+}
