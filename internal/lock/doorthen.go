@@ -32,15 +32,15 @@ func move(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	return moved, err
 }
 
-// doorAt is the door that a lock was on at a time; empty: none.
+// doorAt returns the door that a lock was on at a time; empty if it was on none, or if the door is not known any more.
 func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 	if lk.DoorSince == nil || !at.Before(*lk.DoorSince) {
 		return value(lk.DoorID), nil
 	}
 	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.PropertyID), entevent.Subject(event.Inside(lk.ID)),
 		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())
-	if ent.IsNotFound(err) { // it is no longer kept
-		return value(lk.DoorID), nil
+	if ent.IsNotFound(err) { // the record of the move was deleted with other old events
+		return "", nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("look for the door that lock %s was on: %w", lk.ID, err)

@@ -110,9 +110,9 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*en
 
 func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
 	if kind == event.KeypadPaused {
-		return nil, keypadPaused(tx, lk, h)
+		return nil, recordKeypadPause(tx, lk, h)
 	}
-	row, err := slotAt(tx, lk, h)
+	row, err := typedSlot(tx, lk, h)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -214,6 +215,74 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 		})
 		if got := s.events("lock.keypadPaused")[0].Body["doorId"]; got != "spc_1" {
 			t.Errorf("a keypad pause on the first: %v", got)
+		}
+	})
+}
+
+// The record of a move is deleted with other old events: the door of before it is unknown then.
+func TestTheDoorOfBeforeAForgottenMoveIsUnknown(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		for _, door := range []string{"spc_1", "spc_2"} {
+			s.change(func(tx *db.Tx) error {
+				return tx.Space.Create().SetID(door).SetPropertyID(s.house).SetName(door).SetType("Room").SetIsPrivate(true).Exec(tx.Context())
+			})
+		}
+		lk := s.door()
+		for _, door := range []string{"spc_1", "", "spc_2"} {
+			s.clock.Advance(time.Hour)
+			s.change(func(tx *db.Tx) error {
+				_, err := lock.AssignDoor(tx, s.house, lk.ID, door)
+				return err
+			})
+		}
+		s.clock.Advance(time.Hour)
+		s.change(func(tx *db.Tx) error {
+			if err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(lk.ID), Kind: event.LockOnline}); err != nil {
+				return err
+			}
+			_, err := event.Forget(tx, tx.Now(), 0, 1000)
+			return err
+		})
+		s.change(func(tx *db.Tx) error {
+			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{
+				{Sequence: 1, Address: "front", Kind: "opened", OccurredAt: start.Add(90 * time.Minute), ClockQuality: "synchronized"},
+				{Sequence: 2, Address: "front", Kind: "opened", OccurredAt: start.Add(210 * time.Minute), ClockQuality: "synchronized"},
+			})
+			return err
+		})
+		opened := s.events("door.opened")
+		if door, ok := opened[0].Body["doorId"]; ok {
+			t.Errorf("the opening before the move is recorded at %v, want no door", door)
+		}
+		if got := opened[1].Body["doorId"]; got != "spc_2" {
+			t.Errorf("the opening after the move is recorded at %v, want spc_2", got)
+		}
+	})
+}
+
+// A late report finds its grant among many later ones.
+func TestAnOpeningOfAGrantManyGrantsAgo(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.caps.Slots = 1
+		lk := s.door()
+		row := s.mustPut(lk, "gra_now", "123456")
+		s.change(func(tx *db.Tx) error {
+			for n := range 100 {
+				err := event.Append(tx, event.Event{PropertyID: s.house, Subject: event.Inside(row.ID), Kind: event.SlotReassigned,
+					Body: map[string]any{"lockId": lk.ID, "doorId": "spc_1", "grantId": fmt.Sprintf("gra_%d", n), "since": 10 * n, "until": 10*n + 5}})
+				if err != nil {
+					return err
+				}
+			}
+			return tx.Slot.UpdateOneID(row.ID).SetSince(2000).SetGeneration(2000).Exec(tx.Context())
+		})
+		for n, tt := range []struct {
+			generation int64
+			want       any
+		}{{2000, "gra_now"}, {990, "gra_99"}, {505, "gra_50"}, {506, nil}, {3, "gra_0"}, {1500, nil}} {
+			if _, grant := s.opens(int64(1+n), row, "front", tt.generation); grant != tt.want {
+				t.Errorf("generation %d: of %v, want %v", tt.generation, grant, tt.want)
+			}
 		}
 	})
 }

@@ -2,6 +2,9 @@ package lock
 
 import (
 	"fmt"
+	"math"
+
+	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
 	entevent "latchkey.dev/ent/event"
@@ -10,15 +13,15 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// tenure is a run of generations in which one grant had a slot.
+// tenure is the range of generations, both ends included, in which one grant had a slot.
 type tenure struct {
 	GrantID, DoorID string
 	Since, Until    int64
 }
 
-// recordTenure stores which grant had a slot until now, when the slot is given to another: a bridge may report openings of
-// the earlier grant later. The record is kept as long as other events. Only its body names the earlier grant: the access of
-// that grant does not change.
+// recordTenure stores the grant that had a slot until now when the slot is given to another: a bridge may report openings of the
+// former grant later. The record is kept as long as other events. Only its body names the former grant, because the access of that
+// grant does not change.
 func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 	if was.GrantID == "" || was.GrantID == row.GrantID {
 		return nil
@@ -29,37 +32,48 @@ func recordTenure(tx *db.Tx, was, row *ent.Slot) error {
 	})
 }
 
-// tenures are the earlier tenures of a slot that are still kept.
-func tenures(tx *db.Tx, row *ent.Slot) ([]tenure, error) {
-	events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.Inside(row.ID)),
-		entevent.Kind(string(event.SlotReassigned))).All(tx.Context())
-	if err != nil {
-		return nil, fmt.Errorf("load the earlier grants of slot %s: %w", row.ID, err)
-	}
-	var out []tenure
-	for _, e := range events {
-		grant, _ := e.Body["grantId"].(string)
-		door, _ := e.Body["doorId"].(string)
-		since, _ := e.Body["since"].(float64)
-		until, _ := e.Body["until"].(float64)
-		out = append(out, tenure{grant, door, int64(since), int64(until)})
-	}
-	return out, nil
-}
+// formerTenurePage is how many former tenures are loaded at once. Late reports mostly concern the latest.
+const formerTenurePage = 20
 
-// tenureAt is the tenure that a generation belongs to. No tenure: the generation was never drawn, or is no longer kept.
-func tenureAt(generation int64, now tenure, earlier []tenure) (tenure, bool) {
-	for _, t := range append([]tenure{now}, earlier...) {
-		if t.GrantID != "" && t.Since <= generation && generation <= t.Until {
-			return t, true
+// formerTenure finds the recorded tenure of a slot that includes a generation. It returns false if there is none: the slot never
+// had the generation, or the record was deleted with other old events.
+func formerTenure(tx *db.Tx, row *ent.Slot, generation int64) (tenure, bool, error) {
+	for before := int64(math.MaxInt64); ; {
+		events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.Inside(row.ID)),
+			entevent.Kind(string(event.SlotReassigned)), entevent.SubjectSequenceLT(before)).
+			Order(entevent.BySubjectSequence(sql.OrderDesc())).Limit(formerTenurePage).All(tx.Context())
+		if err != nil {
+			return tenure{}, false, fmt.Errorf("load the former grants of slot %s: %w", row.ID, err)
+		}
+		for _, e := range events {
+			if t := tenureOf(e); t.Since <= generation {
+				return t, t.includes(generation), nil
+			}
+			before = e.SubjectSequence
+		}
+		if len(events) < formerTenurePage {
+			return tenure{}, false, nil
 		}
 	}
-	return tenure{}, false
 }
 
-// slotAt is the slot whose code was typed, as its grant had it at that generation. The slot of an earlier grant has no id: it
-// holds the code of another by now. Nil: not known.
-func slotAt(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
+// tenureOf reads the record of a tenure.
+func tenureOf(e *ent.Event) tenure {
+	grant, _ := e.Body["grantId"].(string)
+	door, _ := e.Body["doorId"].(string)
+	since, _ := e.Body["since"].(float64)
+	until, _ := e.Body["until"].(float64)
+	return tenure{grant, door, int64(since), int64(until)}
+}
+
+// includes reports whether a generation belongs to a tenure.
+func (t tenure) includes(generation int64) bool {
+	return t.GrantID != "" && t.Since <= generation && generation <= t.Until
+}
+
+// typedSlot returns the slot whose code was typed, with the grant that had the slot at the reported generation. The slot of a
+// former grant has no id, because the row holds the code of another grant now. It returns nil if the slot is not known.
+func typedSlot(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
 	if h.Slot == 0 || h.Generation == 0 {
 		return nil, nil
 	}
@@ -70,17 +84,12 @@ func slotAt(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load slot %d of lock %s: %w", h.Slot, lk.ID, err)
 	}
-	now := tenure{row.GrantID, row.DoorID, row.Since, row.Generation}
-	if t, ok := tenureAt(h.Generation, now, nil); ok && t == now {
+	if (tenure{row.GrantID, row.DoorID, row.Since, row.Generation}).includes(h.Generation) {
 		return row, nil
 	}
-	earlier, err := tenures(tx, row)
-	if err != nil {
+	t, found, err := formerTenure(tx, row, h.Generation)
+	if err != nil || !found {
 		return nil, err
-	}
-	t, ok := tenureAt(h.Generation, now, earlier)
-	if !ok {
-		return nil, nil
 	}
 	return &ent.Slot{PropertyID: row.PropertyID, LockID: row.LockID, Number: row.Number, GrantID: t.GrantID, DoorID: t.DoorID,
 		Since: t.Since, Generation: t.Until}, nil

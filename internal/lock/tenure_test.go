@@ -2,18 +2,15 @@ package lock
 
 import "testing"
 
-func TestTenureAt(t *testing.T) {
-	now := tenure{GrantID: "gra_now", Since: 20, Until: 25}
-	earlier := []tenure{{GrantID: "gra_first", Since: 1, Until: 4}, {GrantID: "gra_second", Since: 9, Until: 19}}
-	for generation, want := range map[int64]string{
-		0: "", 1: "gra_first", 4: "gra_first", 5: "", 8: "", 9: "gra_second", 19: "gra_second", 20: "gra_now", 25: "gra_now", 26: "",
-	} {
-		if got, ok := tenureAt(generation, now, earlier); got.GrantID != want || ok != (want != "") {
-			t.Errorf("generation %d: of %q, %v, want %q", generation, got.GrantID, ok, want)
+func TestTenureIncludesBothEnds(t *testing.T) {
+	had := tenure{GrantID: "gra_a", Since: 9, Until: 19}
+	for generation, want := range map[int64]bool{0: false, 8: false, 9: true, 19: true, 20: false} {
+		if got := had.includes(generation); got != want {
+			t.Errorf("generation %d: %v, want %v", generation, got, want)
 		}
 	}
-	if got, ok := tenureAt(3, tenure{Since: 1, Until: 4}, nil); ok {
-		t.Errorf("a slot that nobody has: %+v", got)
+	if (tenure{Since: 1, Until: 4}).includes(3) {
+		t.Error("a slot without a grant has no tenure")
 	}
 }
 
