@@ -1,7 +1,6 @@
 package lock
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -54,11 +53,15 @@ func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 // LongestPause bounds how long a bridge pauses a keypad.
 const LongestPause = 5 * time.Minute
 
-// keypadPaused stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
+// recordKeypadPause stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
 // notice names the latest pause.
-func keypadPaused(tx *db.Tx, lk *ent.Lock, h Happened) error {
+func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h Happened) error {
 	at := h.At(tx.Now())
-	until := at.Add(min(max(h.Until.Sub(h.OccurredAt), 0), LongestPause))
+	began := h.OccurredAt
+	if began.IsZero() {
+		began = at
+	}
+	until := at.Add(min(max(h.Until.Sub(began), 0), LongestPause))
 	e := inside(lockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
 	if err := setDoor(tx, &e, lk, nil, h, at); err != nil {
 		return err
@@ -67,25 +70,39 @@ func keypadPaused(tx *db.Tx, lk *ent.Lock, h Happened) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
-	zone, err := zoneOf(tx.Context(), tx.Client, lk.PropertyID)
+	zone, err := zoneOf(tx, lk.PropertyID)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("Wrong PINs are being typed at lock %q. Its keypad is paused until %s and refuses every PIN until then; more wrong PINs pause it "+
-		"again, for at most 5 minutes. SmartKeys and remote unlocking still open the door. Check who is at the door.", lk.Name, until.In(zone).Format("15:04:05"))
 	return staff.Renew(tx, staff.Notice{
-		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: text + toldLate(at, tx.Now()), OnceKey: guessingKey(lk.ID, at),
+		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: pauseText(lk.Name, until, zone, tx.Now().Sub(at) >= prompt),
+		OnceKey: guessingKey(lk.ID, at),
 	})
 }
 
-// zoneOf is the time zone of a property, UTC if it has none.
-func zoneOf(ctx context.Context, c *ent.Client, propertyID string) (*time.Location, error) {
-	p, err := c.Property.Query().Where(entproperty.ID(propertyID)).Only(ctx)
+// pauseText is the notice of a pause; late: the bridge reported it long after it happened.
+func pauseText(name string, until time.Time, zone *time.Location, late bool) string {
+	if late {
+		return fmt.Sprintf("Wrong PINs were typed at lock %q. Its keypad was paused until %s (%s) and refused every PIN until then. "+
+			"The bridge reported it only now.", name, until.In(zone).Format("2006-01-02 15:04:05"), zone)
+	}
+	return fmt.Sprintf("Wrong PINs are being typed at lock %q. Its keypad is paused until %s and refuses every PIN until then; more wrong PINs pause it "+
+		"again, for at most %d minutes. SmartKeys and remote unlocking still open the door. Check who is at the door.",
+		name, until.In(zone).Format("15:04:05"), int(LongestPause.Minutes()))
+}
+
+// zoneOf returns the time zone of a property, for texts. It returns UTC if the property has none that can be loaded: a text must
+// not hold up the journal of a bridge.
+func zoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
+	p, err := tx.Property.Query().Where(entproperty.ID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return time.UTC, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load the time zone of a property: %w", err)
 	}
-	return clock.Zone(p.TimeZone)
+	if zone, err := clock.Zone(p.TimeZone); err == nil {
+		return zone, nil
+	}
+	return time.UTC, nil
 }

@@ -105,3 +105,59 @@ func TestAPausedKeypadReachesStaff(t *testing.T) {
 		}
 	})
 }
+
+func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		s.change(func(tx *db.Tx) error {
+			return tx.Property.Create().SetID(s.house).SetName("House").SetTimeZone("Europe/Lisbon").SetCreatedAt(tx.Now()).Exec(tx.Context())
+		})
+		s.clock.Advance(48 * time.Hour)
+		s.change(func(tx *db.Tx) error {
+			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+				Sequence: 1, Address: "front", Kind: "keypadPaused", OccurredAt: start, Until: start.Add(15 * time.Second),
+			}})
+			return err
+		})
+		text := s.db.Read().Notice.Query().Where(entnotice.Kind("guessing"), entnotice.Subject(lk.ID)).OnlyX(t.Context()).Text
+		if !strings.Contains(text, "was paused until 2026-11-21 09:00:15") || strings.Contains(text, "is paused") || strings.Contains(text, "are being typed") {
+			t.Errorf("text %q", text)
+		}
+	})
+}
+
+// A time zone that cannot be loaded must not hold up the journal of a bridge.
+func TestAPauseIsStoredAlthoughTheTimeZoneCannotBeLoaded(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.door()
+		s.change(func(tx *db.Tx) error {
+			return tx.Property.Create().SetID(s.house).SetName("House").SetTimeZone("Europe/Atlantis").SetCreatedAt(tx.Now()).Exec(tx.Context())
+		})
+		s.change(func(tx *db.Tx) error {
+			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+				Sequence: 1, Address: "front", Kind: "keypadPaused", OccurredAt: start, Until: start.Add(15 * time.Second),
+			}})
+			return err
+		})
+		if got := len(s.events("lock.keypadPaused")); got != 1 {
+			t.Errorf("%d events, want 1", got)
+		}
+	})
+}
+
+// A bridge that does not know when the pause began still knows when it ends.
+func TestAPauseWithoutABeginning(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.door()
+		s.change(func(tx *db.Tx) error {
+			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+				Sequence: 1, Address: "front", Kind: "keypadPaused", Until: s.clock.Now().Add(30 * time.Second),
+			}})
+			return err
+		})
+		want := s.clock.Now().Add(30 * time.Second).Format(time.RFC3339)
+		if got := s.events("lock.keypadPaused")[0].Body["until"]; got != want {
+			t.Errorf("until %v, want %s", got, want)
+		}
+	})
+}
