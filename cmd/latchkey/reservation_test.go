@@ -138,6 +138,25 @@ func TestSpaceShow(t *testing.T) {
 	if empty := showJSON(t, s, "Room 102"); empty.Guests == nil || empty.Openings == nil {
 		t.Errorf("space show --json of an empty room has no empty lists: %+v", empty)
 	}
+
+	code := id(s.json("code create Ana --door 'Room 101'"))
+	for !strings.Contains(s.ok("code show "+code), "verified") {
+		if time.Now().After(deadline) {
+			t.Fatal("the staff code does not become verified")
+		}
+	}
+	press, err = w.Type(t.Context(), w.Spaces["Room 101"], s.json("code reveal " + code)["pin"].(string))
+	if err != nil || !press.Opened {
+		t.Fatalf("the staff code does not open: %+v, %v", press, err)
+	}
+	for !strings.Contains(s.ok("space show 'Room 101'", "was opened with your code"), `Room 101 was opened with the staff code of "Ana".`) {
+		if time.Now().After(deadline) {
+			t.Fatal("the opening with the staff code is not shown")
+		}
+	}
+	if shown := showJSON(t, s, "Room 101"); len(shown.CodeUses) != 1 || shown.CodeUses[0].Holder != "Ana" || !shown.CodeUses[0].Opened {
+		t.Errorf("space show --json: code uses %+v", shown.CodeUses)
+	}
 }
 
 type shownSpace struct {
@@ -149,6 +168,10 @@ type shownSpace struct {
 			Kind string
 			At   time.Time
 		}
+	}
+	CodeUses []struct {
+		Holder string
+		Opened bool
 	}
 	Truncated *bool
 }

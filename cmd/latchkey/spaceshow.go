@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -18,9 +21,9 @@ type spaceShow struct {
 }
 
 func (spaceShow) Help() string {
-	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by its guests and by staff from afar, and refused codes. Use of staff codes: latchkey code list.
+	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by guests, by staff codes and one-time codes and by remote unlock, and refused codes.
 
-With --json: space, guests, openings, and truncated where not all stays were checked. Example:
+With --json: space, guests, openings, codeUses, and truncated where not all stays were checked. Example:
   latchkey space show 204`
 }
 
@@ -48,22 +51,16 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
+		recent := slices.DeleteFunc(answer.GetCodeUses(), func(u *propertyv1.CodeUse) bool { return u.GetAt().AsTime().Before(yesterday(zone)) })
 		if s.JSON {
-			guests := make([]asJSON, 0, len(present))
-			for _, x := range present {
-				guests = append(guests, asJSON{x})
-			}
-			return s.answers(map[string]any{"space": answer.GetData(), "guests": guests, "openings": append([]opening{}, steps...), "truncated": more})
+			return s.answers(map[string]any{"space": answer.GetData(), "guests": listJSON(present), "openings": append([]opening{}, steps...),
+				"codeUses": listJSON(recent), "truncated": more})
 		}
 		s.spaces([]*propertyv1.Space{answer.GetData()})
 		s.say("\nHere now:")
 		s.reservationTable(zone, "No guest is checked in here.", present)
 		s.say("\nAt the door since yesterday:")
-		var rows [][]string
-		for _, x := range steps {
-			rows = append(rows, []string{shortTime(zone, x.step.GetAt().AsTime()), x.step.GetActor(), x.number, x.step.GetSentence()})
-		}
-		s.table("No openings or refused codes are recorded.", []string{"when", "who", "number", "what"}, rows)
+		s.table("No openings or refused codes are recorded.", []string{"when", "who", "number", "what"}, doorRows(zone, answer.GetData(), steps, recent))
 		if more {
 			s.say("Only the latest %d stays of each day were checked.", mostChecked)
 		}
@@ -97,8 +94,7 @@ func (s *session) openings(door string, zone *time.Location) (all []opening, mor
 			}
 		}
 	}
-	y, m, d := time.Now().In(zone).AddDate(0, 0, -1).Date()
-	since := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	since := yesterday(zone)
 	for _, x := range stays {
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ExplainReservation(s, &propertyv1.ExplainReservationRequest{Id: x.GetId()})
 		if err != nil {
@@ -114,6 +110,61 @@ func (s *session) openings(door string, zone *time.Location) (all []opening, mor
 		return cmp.Or(b.step.GetAt().AsTime().Compare(a.step.GetAt().AsTime()), cmp.Compare(a.number, b.number))
 	})
 	return all, more, nil
+}
+
+// listJSON encodes messages as part of a larger JSON value.
+func listJSON[M proto.Message](messages []M) []asJSON {
+	list := make([]asJSON, len(messages))
+	for i, m := range messages {
+		list[i] = asJSON{m}
+	}
+	return list
+}
+
+// yesterday returns the beginning of yesterday in a time zone.
+func yesterday(zone *time.Location) time.Time {
+	y, m, d := time.Now().In(zone).AddDate(0, 0, -1).Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, zone)
+}
+
+// doorRows returns the table of what happened at a space's door, newest first.
+func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse) [][]string {
+	type line struct {
+		at  time.Time
+		row []string
+	}
+	var lines []line
+	add := func(at time.Time, columns ...string) {
+		lines = append(lines, line{at, append([]string{shortTime(zone, at)}, columns...)})
+	}
+	for _, x := range openings {
+		add(x.step.GetAt().AsTime(), x.step.GetActor(), x.number, x.step.GetSentence())
+	}
+	for _, u := range uses {
+		add(u.GetAt().AsTime(), "code", "", codeSentence(space, u))
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
+	rows := make([][]string, len(lines))
+	for i, l := range lines {
+		rows[i] = l.row
+	}
+	return rows
+}
+
+func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
+	var code string
+	switch u.GetKind() {
+	case "backup":
+		code = "a backup code"
+	case "oneTime":
+		code = fmt.Sprintf("the one-time code of %q", u.GetHolder())
+	default:
+		code = fmt.Sprintf("the staff code of %q", u.GetHolder())
+	}
+	if u.GetOpened() {
+		return fmt.Sprintf("%s was opened with %s.", space.GetName(), code)
+	}
+	return fmt.Sprintf("%s refused %s.", space.GetName(), code)
 }
 
 // atDoor tells whether a step is an opening or a refusal.

@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -228,6 +229,47 @@ func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
 		h.must(err)
 		if strings.Contains(n.Text, "swap") {
 			t.Error(n.Text)
+		}
+	})
+}
+
+func TestCodeUsesAtADoor(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		cleaner := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Ada", DoorIDs: []string{h.at("r1"), h.at("r2")}})
+		h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Grace", DoorIDs: []string{h.at("r1")}})
+		h.checkIn("A", "r1")
+		h.verify("r1", "r2")
+		for i, s := range h.slots() {
+			h.typed(int64(i+1), morning.Add(time.Duration(i)*time.Second), s, s.Generation)
+		}
+		atR1 := h.places(cleaner)[0]
+		h.heard(lock.Happened{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
+		uses := func(door string, limit int) (out []string) {
+			all, err := access.CodeUses(h.db.View(h.ctx()), h.id, h.at(door), limit)
+			h.must(err)
+			for _, u := range all {
+				out = append(out, fmt.Sprint(u.Code.Holder, " ", u.Opened))
+			}
+			return out
+		}
+		for _, c := range []struct {
+			door  string
+			limit int
+			want  []string
+		}{
+			{"r1", 50, []string{"Ada false", "Grace true", "Ada true"}},
+			{"r1", 2, []string{"Ada false", "Grace true"}},
+			{"r2", 50, []string{"Ada true"}},
+			{"r3", 50, nil},
+		} {
+			if diff := cmp.Diff(c.want, uses(c.door, c.limit)); diff != "" {
+				t.Errorf("%s, limit %d: %s", c.door, c.limit, diff)
+			}
+		}
+		// A lock that has moved keeps its events at the door it was at.
+		h.moveLock("r1", "")
+		if n := len(uses("r1", 50)); n != 3 {
+			t.Errorf("%d uses after the lock moved, want 3", n)
 		}
 	})
 }

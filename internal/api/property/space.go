@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/api/optional"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -51,7 +52,25 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 		return nil, err
 	}
 	m, err := spaceMessage(ctx, s.DB.Read(), propertyID, row)
-	return &propertyv1.GetSpaceResponse{Data: m}, err
+	if err != nil {
+		return nil, err
+	}
+	uses, err := access.CodeUses(s.DB.View(ctx), propertyID, row.ID, maxCodeUses)
+	return &propertyv1.GetSpaceResponse{Data: m, CodeUses: codeUseMessages(uses)}, err
+}
+
+// maxCodeUses bounds the uses of codes in one answer.
+const maxCodeUses = 50
+
+func codeUseMessages(uses []access.CodeUse) []*propertyv1.CodeUse {
+	var list []*propertyv1.CodeUse
+	for _, u := range uses {
+		list = append(list, &propertyv1.CodeUse{
+			At: timestamppb.New(u.At), CodeId: u.Code.ID, Kind: u.Code.Kind, Holder: u.Code.Holder, LockId: u.LockID,
+			Opened: u.Opened, Reason: optional.Text(u.Reason),
+		})
+	}
+	return list
 }
 
 func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceRequest) (*propertyv1.CreateSpaceResponse, error) {

@@ -467,7 +467,10 @@ func (x *GetSpaceRequest) GetId() string {
 type GetSpaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The space.
-	Data          *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	Data *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The latest 50 uses of staff, one-time and backup codes at the space's door, newest first. ExplainReservation lists those of
+	// guests' codes.
+	CodeUses      []*CodeUse `protobuf:"bytes,2,rep,name=code_uses,json=codeUses,proto3" json:"code_uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -509,6 +512,113 @@ func (x *GetSpaceResponse) GetData() *Space {
 	return nil
 }
 
+func (x *GetSpaceResponse) GetCodeUses() []*CodeUse {
+	if x != nil {
+		return x.CodeUses
+	}
+	return nil
+}
+
+// CodeUse is one use of a staff, one-time or backup code at a door.
+type CodeUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// When the code was typed.
+	At *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
+	// The code's id.
+	CodeId string `protobuf:"bytes,2,opt,name=code_id,json=codeId,proto3" json:"code_id,omitempty"`
+	// staff, oneTime or backup.
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The code's holder.
+	Holder string `protobuf:"bytes,4,opt,name=holder,proto3" json:"holder,omitempty"`
+	// The lock.
+	LockId string `protobuf:"bytes,5,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
+	// Whether the door opened.
+	Opened bool `protobuf:"varint,6,opt,name=opened,proto3" json:"opened,omitempty"`
+	// Why the lock refused the code, if it is known: a camelCase word.
+	Reason        *string `protobuf:"bytes,7,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CodeUse) Reset() {
+	*x = CodeUse{}
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CodeUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CodeUse) ProtoMessage() {}
+
+func (x *CodeUse) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CodeUse.ProtoReflect.Descriptor instead.
+func (*CodeUse) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CodeUse) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *CodeUse) GetCodeId() string {
+	if x != nil {
+		return x.CodeId
+	}
+	return ""
+}
+
+func (x *CodeUse) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *CodeUse) GetHolder() string {
+	if x != nil {
+		return x.Holder
+	}
+	return ""
+}
+
+func (x *CodeUse) GetLockId() string {
+	if x != nil {
+		return x.LockId
+	}
+	return ""
+}
+
+func (x *CodeUse) GetOpened() bool {
+	if x != nil {
+		return x.Opened
+	}
+	return false
+}
+
+func (x *CodeUse) GetReason() string {
+	if x != nil && x.Reason != nil {
+		return *x.Reason
+	}
+	return ""
+}
+
 // CreateSpaceRequest carries the new space.
 type CreateSpaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -520,7 +630,7 @@ type CreateSpaceRequest struct {
 
 func (x *CreateSpaceRequest) Reset() {
 	*x = CreateSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -532,7 +642,7 @@ func (x *CreateSpaceRequest) String() string {
 func (*CreateSpaceRequest) ProtoMessage() {}
 
 func (x *CreateSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -545,7 +655,7 @@ func (x *CreateSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSpaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateSpaceRequest) GetSpace() *NewSpace {
@@ -566,7 +676,7 @@ type CreateSpaceResponse struct {
 
 func (x *CreateSpaceResponse) Reset() {
 	*x = CreateSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +688,7 @@ func (x *CreateSpaceResponse) String() string {
 func (*CreateSpaceResponse) ProtoMessage() {}
 
 func (x *CreateSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +701,7 @@ func (x *CreateSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSpaceResponse.ProtoReflect.Descriptor instead.
 func (*CreateSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CreateSpaceResponse) GetData() *Space {
@@ -612,7 +722,7 @@ type BatchCreateSpacesRequest struct {
 
 func (x *BatchCreateSpacesRequest) Reset() {
 	*x = BatchCreateSpacesRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -624,7 +734,7 @@ func (x *BatchCreateSpacesRequest) String() string {
 func (*BatchCreateSpacesRequest) ProtoMessage() {}
 
 func (x *BatchCreateSpacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -637,7 +747,7 @@ func (x *BatchCreateSpacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchCreateSpacesRequest.ProtoReflect.Descriptor instead.
 func (*BatchCreateSpacesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BatchCreateSpacesRequest) GetSpaces() []*NewSpace {
@@ -658,7 +768,7 @@ type BatchCreateSpacesResponse struct {
 
 func (x *BatchCreateSpacesResponse) Reset() {
 	*x = BatchCreateSpacesResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -670,7 +780,7 @@ func (x *BatchCreateSpacesResponse) String() string {
 func (*BatchCreateSpacesResponse) ProtoMessage() {}
 
 func (x *BatchCreateSpacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -683,7 +793,7 @@ func (x *BatchCreateSpacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchCreateSpacesResponse.ProtoReflect.Descriptor instead.
 func (*BatchCreateSpacesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BatchCreateSpacesResponse) GetData() *SpaceList {
@@ -716,7 +826,7 @@ type UpdateSpaceRequest struct {
 
 func (x *UpdateSpaceRequest) Reset() {
 	*x = UpdateSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +838,7 @@ func (x *UpdateSpaceRequest) String() string {
 func (*UpdateSpaceRequest) ProtoMessage() {}
 
 func (x *UpdateSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -741,7 +851,7 @@ func (x *UpdateSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSpaceRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateSpaceRequest) GetId() string {
@@ -804,7 +914,7 @@ type UpdateSpaceResponse struct {
 
 func (x *UpdateSpaceResponse) Reset() {
 	*x = UpdateSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +926,7 @@ func (x *UpdateSpaceResponse) String() string {
 func (*UpdateSpaceResponse) ProtoMessage() {}
 
 func (x *UpdateSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +939,7 @@ func (x *UpdateSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSpaceResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateSpaceResponse) GetData() *Space {
@@ -850,7 +960,7 @@ type DeleteSpaceRequest struct {
 
 func (x *DeleteSpaceRequest) Reset() {
 	*x = DeleteSpaceRequest{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -862,7 +972,7 @@ func (x *DeleteSpaceRequest) String() string {
 func (*DeleteSpaceRequest) ProtoMessage() {}
 
 func (x *DeleteSpaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -875,7 +985,7 @@ func (x *DeleteSpaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSpaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteSpaceRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *DeleteSpaceRequest) GetId() string {
@@ -896,7 +1006,7 @@ type DeleteSpaceResponse struct {
 
 func (x *DeleteSpaceResponse) Reset() {
 	*x = DeleteSpaceResponse{}
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -908,7 +1018,7 @@ func (x *DeleteSpaceResponse) String() string {
 func (*DeleteSpaceResponse) ProtoMessage() {}
 
 func (x *DeleteSpaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_space_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_space_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -921,7 +1031,7 @@ func (x *DeleteSpaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSpaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteSpaceResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_space_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *DeleteSpaceResponse) GetData() *Space {
@@ -976,9 +1086,19 @@ const file_latchkey_property_v1_space_proto_rawDesc = "" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x05R\x05total\",\n" +
 	"\x0fGetSpaceRequest\x12\x19\n" +
-	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"C\n" +
+	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"\x7f\n" +
 	"\x10GetSpaceResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\"R\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.SpaceR\x04data\x12:\n" +
+	"\tcode_uses\x18\x02 \x03(\v2\x1d.latchkey.property.v1.CodeUseR\bcodeUses\"\xd3\x01\n" +
+	"\aCodeUse\x12*\n" +
+	"\x02at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x17\n" +
+	"\acode_id\x18\x02 \x01(\tR\x06codeId\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06holder\x18\x04 \x01(\tR\x06holder\x12\x17\n" +
+	"\alock_id\x18\x05 \x01(\tR\x06lockId\x12\x16\n" +
+	"\x06opened\x18\x06 \x01(\bR\x06opened\x12\x1b\n" +
+	"\x06reason\x18\a \x01(\tH\x00R\x06reason\x88\x01\x01B\t\n" +
+	"\a_reason\"R\n" +
 	"\x12CreateSpaceRequest\x12<\n" +
 	"\x05space\x18\x01 \x01(\v2\x1e.latchkey.property.v1.NewSpaceB\x06\xbaH\x03\xc8\x01\x01R\x05space\"F\n" +
 	"\x13CreateSpaceResponse\x12/\n" +
@@ -1031,7 +1151,7 @@ func file_latchkey_property_v1_space_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_space_proto_rawDescData
 }
 
-var file_latchkey_property_v1_space_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_latchkey_property_v1_space_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_latchkey_property_v1_space_proto_goTypes = []any{
 	(*Space)(nil),                     // 0: latchkey.property.v1.Space
 	(*NewSpace)(nil),                  // 1: latchkey.property.v1.NewSpace
@@ -1040,44 +1160,47 @@ var file_latchkey_property_v1_space_proto_goTypes = []any{
 	(*SpaceList)(nil),                 // 4: latchkey.property.v1.SpaceList
 	(*GetSpaceRequest)(nil),           // 5: latchkey.property.v1.GetSpaceRequest
 	(*GetSpaceResponse)(nil),          // 6: latchkey.property.v1.GetSpaceResponse
-	(*CreateSpaceRequest)(nil),        // 7: latchkey.property.v1.CreateSpaceRequest
-	(*CreateSpaceResponse)(nil),       // 8: latchkey.property.v1.CreateSpaceResponse
-	(*BatchCreateSpacesRequest)(nil),  // 9: latchkey.property.v1.BatchCreateSpacesRequest
-	(*BatchCreateSpacesResponse)(nil), // 10: latchkey.property.v1.BatchCreateSpacesResponse
-	(*UpdateSpaceRequest)(nil),        // 11: latchkey.property.v1.UpdateSpaceRequest
-	(*UpdateSpaceResponse)(nil),       // 12: latchkey.property.v1.UpdateSpaceResponse
-	(*DeleteSpaceRequest)(nil),        // 13: latchkey.property.v1.DeleteSpaceRequest
-	(*DeleteSpaceResponse)(nil),       // 14: latchkey.property.v1.DeleteSpaceResponse
-	(*timestamppb.Timestamp)(nil),     // 15: google.protobuf.Timestamp
+	(*CodeUse)(nil),                   // 7: latchkey.property.v1.CodeUse
+	(*CreateSpaceRequest)(nil),        // 8: latchkey.property.v1.CreateSpaceRequest
+	(*CreateSpaceResponse)(nil),       // 9: latchkey.property.v1.CreateSpaceResponse
+	(*BatchCreateSpacesRequest)(nil),  // 10: latchkey.property.v1.BatchCreateSpacesRequest
+	(*BatchCreateSpacesResponse)(nil), // 11: latchkey.property.v1.BatchCreateSpacesResponse
+	(*UpdateSpaceRequest)(nil),        // 12: latchkey.property.v1.UpdateSpaceRequest
+	(*UpdateSpaceResponse)(nil),       // 13: latchkey.property.v1.UpdateSpaceResponse
+	(*DeleteSpaceRequest)(nil),        // 14: latchkey.property.v1.DeleteSpaceRequest
+	(*DeleteSpaceResponse)(nil),       // 15: latchkey.property.v1.DeleteSpaceResponse
+	(*timestamppb.Timestamp)(nil),     // 16: google.protobuf.Timestamp
 }
 var file_latchkey_property_v1_space_proto_depIdxs = []int32{
-	15, // 0: latchkey.property.v1.Space.created_at:type_name -> google.protobuf.Timestamp
+	16, // 0: latchkey.property.v1.Space.created_at:type_name -> google.protobuf.Timestamp
 	4,  // 1: latchkey.property.v1.ListSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
 	0,  // 2: latchkey.property.v1.SpaceList.list:type_name -> latchkey.property.v1.Space
 	0,  // 3: latchkey.property.v1.GetSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	1,  // 4: latchkey.property.v1.CreateSpaceRequest.space:type_name -> latchkey.property.v1.NewSpace
-	0,  // 5: latchkey.property.v1.CreateSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	1,  // 6: latchkey.property.v1.BatchCreateSpacesRequest.spaces:type_name -> latchkey.property.v1.NewSpace
-	4,  // 7: latchkey.property.v1.BatchCreateSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
-	0,  // 8: latchkey.property.v1.UpdateSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	0,  // 9: latchkey.property.v1.DeleteSpaceResponse.data:type_name -> latchkey.property.v1.Space
-	2,  // 10: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
-	5,  // 11: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
-	7,  // 12: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
-	9,  // 13: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
-	11, // 14: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
-	13, // 15: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
-	3,  // 16: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
-	6,  // 17: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
-	8,  // 18: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
-	10, // 19: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
-	12, // 20: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
-	14, // 21: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
-	16, // [16:22] is the sub-list for method output_type
-	10, // [10:16] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	7,  // 4: latchkey.property.v1.GetSpaceResponse.code_uses:type_name -> latchkey.property.v1.CodeUse
+	16, // 5: latchkey.property.v1.CodeUse.at:type_name -> google.protobuf.Timestamp
+	1,  // 6: latchkey.property.v1.CreateSpaceRequest.space:type_name -> latchkey.property.v1.NewSpace
+	0,  // 7: latchkey.property.v1.CreateSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	1,  // 8: latchkey.property.v1.BatchCreateSpacesRequest.spaces:type_name -> latchkey.property.v1.NewSpace
+	4,  // 9: latchkey.property.v1.BatchCreateSpacesResponse.data:type_name -> latchkey.property.v1.SpaceList
+	0,  // 10: latchkey.property.v1.UpdateSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	0,  // 11: latchkey.property.v1.DeleteSpaceResponse.data:type_name -> latchkey.property.v1.Space
+	2,  // 12: latchkey.property.v1.SpaceService.ListSpaces:input_type -> latchkey.property.v1.ListSpacesRequest
+	5,  // 13: latchkey.property.v1.SpaceService.GetSpace:input_type -> latchkey.property.v1.GetSpaceRequest
+	8,  // 14: latchkey.property.v1.SpaceService.CreateSpace:input_type -> latchkey.property.v1.CreateSpaceRequest
+	10, // 15: latchkey.property.v1.SpaceService.BatchCreateSpaces:input_type -> latchkey.property.v1.BatchCreateSpacesRequest
+	12, // 16: latchkey.property.v1.SpaceService.UpdateSpace:input_type -> latchkey.property.v1.UpdateSpaceRequest
+	14, // 17: latchkey.property.v1.SpaceService.DeleteSpace:input_type -> latchkey.property.v1.DeleteSpaceRequest
+	3,  // 18: latchkey.property.v1.SpaceService.ListSpaces:output_type -> latchkey.property.v1.ListSpacesResponse
+	6,  // 19: latchkey.property.v1.SpaceService.GetSpace:output_type -> latchkey.property.v1.GetSpaceResponse
+	9,  // 20: latchkey.property.v1.SpaceService.CreateSpace:output_type -> latchkey.property.v1.CreateSpaceResponse
+	11, // 21: latchkey.property.v1.SpaceService.BatchCreateSpaces:output_type -> latchkey.property.v1.BatchCreateSpacesResponse
+	13, // 22: latchkey.property.v1.SpaceService.UpdateSpace:output_type -> latchkey.property.v1.UpdateSpaceResponse
+	15, // 23: latchkey.property.v1.SpaceService.DeleteSpace:output_type -> latchkey.property.v1.DeleteSpaceResponse
+	18, // [18:24] is the sub-list for method output_type
+	12, // [12:18] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_space_proto_init() }
@@ -1087,14 +1210,15 @@ func file_latchkey_property_v1_space_proto_init() {
 	}
 	file_latchkey_property_v1_space_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_property_v1_space_proto_msgTypes[1].OneofWrappers = []any{}
-	file_latchkey_property_v1_space_proto_msgTypes[11].OneofWrappers = []any{}
+	file_latchkey_property_v1_space_proto_msgTypes[7].OneofWrappers = []any{}
+	file_latchkey_property_v1_space_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_space_proto_rawDesc), len(file_latchkey_property_v1_space_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
