@@ -84,7 +84,7 @@ func (r *work) review(held []occupied) error {
 		if err != nil {
 			return err
 		}
-		row, err := lock.Review(r.tx, lk, held[i].row)
+		row, err := lock.RefreshEvidence(r.tx, lk, held[i].row)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (w *work) heldBefore() ([]Held, error) {
 	for _, g := range w.older {
 		ids = append(ids, g.ID)
 	}
-	rows, err := lock.SlotsOf(w.ctx(), w.tx.Client, w.property, ids...)
+	rows, err := lock.SlotsOfGrants(w.ctx(), w.tx.Client, w.property, ids...)
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}

@@ -127,7 +127,7 @@ type fitted struct {
 func (f fitted) decided(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
-		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.Online(f.lock, f.bridge, now), Jammed: lock.Jammed(f.lock),
+		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.IsOnline(f.lock, f.bridge, now), Jammed: lock.IsJammed(f.lock),
 		PIN: pinRules(c), Guessable: lock.Guessable(c, f.lock.Status),
 	}
 	switch {

@@ -36,7 +36,7 @@ func (o *occupied) becomes(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
-	o.Later = slot.Pack(lock.LaterOf(s)...)
+	o.Later = slot.Pack(lock.LaterWindows(s)...)
 	o.Changed, o.Rewritten = s.ChangedAt, s.Generation > s.Since
 	o.Handed = (s.Claimant != "" || s.Inherited) && !installed(o.Evidence)
 	o.Former = s.Present && s.Former && !installed(o.Evidence)
@@ -67,7 +67,7 @@ func (w *work) held(doors []Door) ([]occupied, error) {
 	if w.fresh {
 		return nil, nil
 	}
-	rows, err := lock.OfGrant(w.tx, w.property, w.grant.ID)
+	rows, err := lock.SlotsOfGrant(w.tx, w.property, w.grant.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (w Settler) waiting(c SlotChange, freed int) error {
 	if err != nil {
 		return fmt.Errorf("load a lock: %w", err)
 	}
-	vacant, err := lock.Vacant(w.Tx, lk)
+	vacant, err := lock.CountFreeSlots(w.Tx, lk)
 	if err != nil || vacant > freed {
 		return err
 	}

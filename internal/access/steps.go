@@ -109,16 +109,16 @@ func door(doors []Door, id string) Door {
 }
 
 // code is what a slot for a door shall hold; false: no PIN is possible there.
-func (w *work) code(doorID string) (lock.Place, bool, error) {
+func (w *work) code(doorID string) (lock.DesiredCode, bool, error) {
 	p := w.codes.at(doorID)
 	if p == nil {
-		return lock.Place{}, false, nil
+		return lock.DesiredCode{}, false, nil
 	}
 	plain, err := w.codes.code(p)
-	return lock.Place{
+	return lock.DesiredCode{
 		GrantID: w.grant.ID, DoorID: doorID, StaySpaceID: w.spaceID(), PIN: plain, PINID: p.ID,
 		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To,
-		Later: w.right.Later.All(), Once: w.once,
+		LaterWindows: w.right.Later.All(), OneTimeID: w.once,
 	}, true, err
 }
 
@@ -127,7 +127,7 @@ func (w *work) put(d Door, held []occupied) ([]occupied, error) {
 	if err != nil || !ok {
 		return held, err
 	}
-	row, err := lock.Put(w.tx, w.keys, w.locks[d.ID], p)
+	row, err := lock.AssignSlot(w.tx, w.keys, w.locks[d.ID], p)
 	if err != nil {
 		return held, err
 	}
@@ -147,7 +147,7 @@ func (w *work) alter(doorID string, h *occupied) error {
 	if err != nil {
 		return err
 	}
-	row, err := lock.Change(w.tx, w.keys, lk, h.row, p)
+	row, err := lock.UpdateSlot(w.tx, w.keys, lk, h.row, p)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (w *work) clear(h *occupied) error {
 	if err != nil {
 		return err
 	}
-	row, err := lock.Clear(w.tx, lk, h.row)
+	row, err := lock.ClearSlot(w.tx, lk, h.row)
 	if err != nil {
 		return err
 	}

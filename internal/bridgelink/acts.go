@@ -62,7 +62,7 @@ func (s *session) carry() cause {
 }
 
 // claim takes an act for this session, durably: in the change that stored it, where that was made here, or now.
-func (s *session) claim(o *order) (claimed lock.Order, err error) {
+func (s *session) claim(o *order) (claimed lock.UnlockCommand, err error) {
 	if o.claimed != nil {
 		if o.claimed.Epoch != s.open.Epoch {
 			return claimed, lock.ErrBridgeOffline
@@ -70,7 +70,7 @@ func (s *session) claim(o *order) (claimed lock.Order, err error) {
 		return *o.claimed, nil
 	}
 	err = s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
-		claimed, err = lock.ClaimAct(tx, s.open.BridgeID, s.open.Epoch, o.actID)
+		claimed, err = lock.ClaimCommand(tx, s.open.BridgeID, s.open.Epoch, o.actID)
 		return err
 	})
 	return claimed, err
@@ -84,12 +84,12 @@ func (s *session) refuse(o *order, err error, why string) {
 
 // acted takes the bridge's word on an act. It counts also when nobody waits any more.
 func (s *session) acted(r *lockv1.ActReport) cause {
-	outcome := one(r.Outcome, lock.ActUnknown, lock.ActDone, lock.ActFailed, lock.ActExpired)
+	outcome := one(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	o := s.pending[r.Id]
 	delete(s.pending, r.Id)
 	var done lock.Outcome
 	why := s.write("actReport", func(tx *db.Tx) (err error) {
-		done, err = lock.FinishAct(tx, s.open.BridgeID, r.Id, outcome, judged(r), when(r.OccurredAt))
+		done, err = lock.FinishCommand(tx, s.open.BridgeID, r.Id, outcome, judged(r), when(r.OccurredAt))
 		if err != nil || r.SmartkeyReason == "" {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *session) acted(r *lockv1.ActReport) cause {
 		return why
 	}
 	if done.ActID == "" {
-		done = lock.Outcome{ActID: r.Id, State: lock.ActUnknown}
+		done = lock.Outcome{ActID: r.Id, State: lock.CommandUnknown}
 	}
 	o.reply(done, nil)
 	return why
@@ -118,13 +118,13 @@ func (s *session) expire(now time.Time) {
 
 // giveUp says of a claimed act what can be said without a report: it was not sent, or nobody knows.
 func (s *session) giveUp(o *order) {
-	outcome := lock.ActUnknown
+	outcome := lock.CommandUnknown
 	if o.late.Load() {
-		outcome = lock.ActExpired
+		outcome = lock.CommandExpired
 	}
 	done := lock.Outcome{ActID: o.actID, State: outcome}
 	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
-		done, err = lock.FinishAct(tx, s.open.BridgeID, o.actID, outcome, "", time.Time{})
+		done, err = lock.FinishCommand(tx, s.open.BridgeID, o.actID, outcome, "", time.Time{})
 		return err
 	})
 	if err != nil {

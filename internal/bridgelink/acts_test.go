@@ -16,9 +16,9 @@ import (
 
 // unlock stores an act for the bridge's lock and has a node carry it out.
 func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
-	var o lock.Order
+	var o lock.UnlockCommand
 	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
-		o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(within))
+		o, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(within))
 		return err
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
 		b.connect(address)
 		lockID := b.lock("front").ID
 		for _, n := range []*Node{here, there} {
-			for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired} {
+			for _, outcome := range []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired} {
 				done := s.unlocking(n, lockID, 5*time.Second)
 				a := b.act()
 				if a.Address != "front" || a.Operation != lock.Unlock || a.DeadlineMs == 0 || a.DeadlineMs > 5000 || a.Deadline == nil {
@@ -92,11 +92,11 @@ func TestReportOfAnUnknownActHasNoEffect(t *testing.T) {
 		b.connect(address)
 		lockID := b.lock("front").ID
 		for _, id := range []string{"", "act_unknown", "\x00"} {
-			b.acted(id, lock.ActDone)
+			b.acted(id, lock.CommandDone)
 		}
 		done := s.unlocking(n, lockID, 5*time.Second)
-		b.acted(b.act().Id, lock.ActDone)
-		if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+		b.acted(b.act().Id, lock.CommandDone)
+		if r := <-done; r.err != nil || r.out.State != lock.CommandDone {
 			t.Errorf("the opening after them: %+v", r)
 		}
 		if got := counted(t, n.counters.ignored.WithLabelValues("invalid")); got != 3 {
@@ -136,7 +136,7 @@ func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
 		claimed, err := s.db.Read().Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range claimed {
-			if a.State != lock.ActExpired {
+			if a.State != lock.CommandExpired {
 				t.Errorf("an act that was not sent is %q", a.State)
 			}
 		}
@@ -163,14 +163,14 @@ func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
 	lockID := b.lock("front").ID
 	done := s.unlocking(n, lockID, 100*time.Millisecond)
 	a := b.act()
-	if r := <-done; r.err != nil || r.out.State != lock.ActUnknown {
+	if r := <-done; r.err != nil || r.out.State != lock.CommandUnknown {
 		t.Fatalf("nothing came back: %+v", r)
 	}
 	b.connect(address)
-	b.acted(a.Id, lock.ActDone)
+	b.acted(a.Id, lock.CommandDone)
 	s.until("the act is done", func() bool {
-		out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, a.Id)
-		return err == nil && out.State == lock.ActDone
+		out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, a.Id)
+		return err == nil && out.State == lock.CommandDone
 	})
 }
 
@@ -185,7 +185,7 @@ func TestActOfASessionThatEndsIsUnknown(t *testing.T) {
 	old := *b
 	b.connect(address)
 	old.end()
-	if r := <-done; r.err != nil || r.out.State != lock.ActUnknown {
+	if r := <-done; r.err != nil || r.out.State != lock.CommandUnknown {
 		t.Errorf("the session was taken over: %+v", r)
 	}
 	select {
@@ -210,9 +210,9 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
-	var stored lock.Order
+	var stored lock.UnlockCommand
 	s.change(func(tx *db.Tx) (err error) {
-		stored, err = lock.StoreAct(tx, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
+		stored, err = lock.StoreCommand(tx, s.house, b.lock("front").ID, "staff:x", time.Now().Add(time.Millisecond))
 		return err
 	})
 	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
@@ -251,7 +251,7 @@ func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
 					t.Errorf("act %s was sent twice", id)
 				}
 				sent[id] = true
-				b.acted(id, lock.ActDone)
+				b.acted(id, lock.CommandDone)
 			case r, ok := <-results:
 				switch {
 				case !ok:
@@ -265,7 +265,7 @@ func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
 				}
 			}
 		}
-		if counts[lock.ActDone] != len(sent) || counts[lock.ActDone]+counts["busy"] != many {
+		if counts[lock.CommandDone] != len(sent) || counts[lock.CommandDone]+counts["busy"] != many {
 			t.Errorf("%d sent, ended as %v of %d", len(sent), counts, many)
 		}
 	})
@@ -279,9 +279,9 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		lockID := b.lock("front").ID
-		store := func() (o lock.Order) {
+		store := func() (o lock.UnlockCommand) {
 			s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
-				o, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+				o, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 				return err
 			}))
 			if o.Epoch == 0 {
@@ -289,8 +289,8 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 			}
 			return o
 		}
-		state := func(o lock.Order) string {
-			out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, o.ActID)
+		state := func(o lock.UnlockCommand) string {
+			out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, o.ActID)
 			s.must(err)
 			return out.State
 		}
@@ -303,13 +303,13 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		if a := b.act(); a.Id != o.ActID || a.Address != "front" || a.DeadlineMs == 0 {
 			t.Errorf("act %v", a)
 		}
-		b.acted(o.ActID, lock.ActDone)
-		if r := <-done; r.err != nil || r.out.State != lock.ActDone || state(o) != lock.ActDone {
+		b.acted(o.ActID, lock.CommandDone)
+		if r := <-done; r.err != nil || r.out.State != lock.CommandDone || state(o) != lock.CommandDone {
 			t.Errorf("%+v", r)
 		}
 		o = store()
 		o.Epoch-- // as if another session had begun since
-		if _, err := n.Act(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.ActExpired {
+		if _, err := n.Act(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.CommandExpired {
 			t.Errorf("for another session: %v, %s", err, state(o))
 		}
 	})
@@ -324,10 +324,10 @@ func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		lockID := b.lock("front").ID
-		var stored []lock.Order
+		var stored []lock.UnlockCommand
 		for range 14 {
 			s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) error {
-				o, err := lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
+				o, err := lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(time.Millisecond))
 				stored = append(stored, o)
 				return err
 			}))
@@ -337,7 +337,7 @@ func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
 			from := here
 			if i%2 == 1 {
 				from, o.Epoch = there, 0
-				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReturnAct(tx, s.house, o.ActID) }))
+				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.house, o.ActID) }))
 			}
 			if _, err := from.Act(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
 				t.Errorf("act %d: %v", i, err)
@@ -365,7 +365,7 @@ func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
 		rows, err := s.db.Read().Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range rows {
-			if a.State != lock.ActExpired {
+			if a.State != lock.CommandExpired {
 				t.Errorf("act %s is %q", a.ID, a.State)
 			}
 		}

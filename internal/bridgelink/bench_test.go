@@ -76,5 +76,5 @@ func keyOf(t testing.TB, b *bridge) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return lock.KeyHash(cert)
+	return lock.PublicKeyHash(cert)
 }

@@ -22,8 +22,8 @@ func (s *session) deliver(now time.Time) cause {
 	if len(ids) == 0 {
 		return ""
 	}
-	if slices.Contains(ids, lock.Keys) && !s.tellKeys() {
-		s.box.touch(lock.Keys)
+	if slices.Contains(ids, lock.KeysChanged) && !s.tellKeys() {
+		s.box.touch(lock.KeysChanged)
 		s.retryAt = now.Add(s.node.cfg.pace.retry)
 	}
 	marks := make(map[string]int64, len(ids))
@@ -49,23 +49,23 @@ func (s *session) deliver(now time.Time) cause {
 }
 
 // wishes reads what to tell and marks it as handed over where it was not.
-func (s *session) wishes(marks map[string]int64) ([]lock.Wish, error) {
+func (s *session) wishes(marks map[string]int64) ([]lock.DesiredSlot, error) {
 	if len(marks) == 0 {
 		return nil, nil
 	}
 	d := s.node.cfg.DB
 	view := d.View(s.stream.Context())
-	wishes, err := lock.Wanted(view.Brief(), view.Client, s.open, marks)
+	wishes, err := lock.DesiredSlots(view.Brief(), view.Client, s.open, marks)
 	if err != nil {
 		return nil, err
 	}
 	for _, w := range wishes {
-		if !w.Unclaimed {
+		if !w.NeedsMark {
 			continue
 		}
 		read := wishes
 		err := d.Write(s.stream.Context(), func(tx *db.Tx) (err error) {
-			wishes, err = lock.Claim(tx, s.open, read)
+			wishes, err = lock.MarkSent(tx, s.open, read)
 			return err
 		})
 		return wishes, err
@@ -75,8 +75,8 @@ func (s *session) wishes(marks map[string]int64) ([]lock.Wish, error) {
 
 // tell puts one message per lock into the outbox, locks with a revocation first, each on its way before the codes of the
 // next are sealed.
-func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
-	of := make(map[string][]lock.Wish, len(marks))
+func (s *session) tell(marks map[string]int64, wishes []lock.DesiredSlot) {
+	of := make(map[string][]lock.DesiredSlot, len(marks))
 	var order []string
 	for _, w := range wishes {
 		if of[w.LockID] == nil {
@@ -94,7 +94,7 @@ func (s *session) tell(marks map[string]int64, wishes []lock.Wish) {
 	}
 }
 
-func (s *session) tellLock(id string, all bool, wishes []lock.Wish) {
+func (s *session) tellLock(id string, all bool, wishes []lock.DesiredSlot) {
 	m := s.marks[id]
 	slots := make([]*lockv1.DesiredSlot, 0, len(wishes))
 	for _, w := range wishes {
@@ -119,7 +119,7 @@ func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectRespon
 }
 
 // seal makes the message of one slot. nil: its code does not open, which must not keep the others back.
-func (s *session) seal(w lock.Wish, address string) *lockv1.DesiredSlot {
+func (s *session) seal(w lock.DesiredSlot, address string) *lockv1.DesiredSlot {
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte
 	if err == nil && d.Intent == slot.Present {

@@ -51,12 +51,12 @@ type site struct {
 	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
 	opening limits
 
-	learned chan lock.Learned
+	learned chan lock.EvidenceChange
 }
 
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
-	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: production, learned: make(chan lock.Learned, 100)}
+	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: production, learned: make(chan lock.EvidenceChange, 100)}
 	kek, err := keyring.NewKEK()
 	s.must(err)
 	s.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: s.db})
@@ -66,7 +66,7 @@ func newSite(t testing.TB, engine string) *site {
 	s.must(err)
 	t.Cleanup(func() { s.must(s.bus.Close()) })
 	s.change(func(tx *db.Tx) (err error) {
-		s.ca, err = lock.OpenAuthority(tx, s.keys)
+		s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
 		return err
 	})
 	s.pace.sweep, s.pace.beat = time.Hour, time.Hour
@@ -104,7 +104,7 @@ func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	s.t.Helper()
 	n := New(Config{
 		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, pace: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
-		Learned: func(tx *db.Tx, learned []lock.Learned) error {
+		Learned: func(tx *db.Tx, learned []lock.EvidenceChange) error {
 			tx.After(func() {
 				for _, l := range learned {
 					s.learned <- l
@@ -165,7 +165,7 @@ func (s *site) enrol(addresses ...string) *bridge {
 		if err != nil {
 			return err
 		}
-		e, err := lock.Enroll(tx, s.keys, s.ca, lock.Application{JoinCode: code, CertificateRequest: request(s.t, key), HPKEKey: public})
+		e, err := lock.Enroll(tx, s.keys, s.ca, lock.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t, key), HPKEKey: public})
 		if err != nil {
 			return err
 		}
@@ -310,7 +310,7 @@ func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
 // lock is the service's row of one of the bridge's locks.
 func (b *bridge) lock(address string) *ent.Lock {
 	b.s.t.Helper()
-	locks, _, err := lock.List(context.Background(), b.s.db.Read(), b.s.house, lock.Choice{}, 0, 1000)
+	locks, _, err := lock.List(context.Background(), b.s.db.Read(), b.s.house, lock.ListFilter{}, 0, 1000)
 	b.s.must(err)
 	for _, lk := range locks {
 		if lk.BridgeID == b.id && lk.Address == address {
@@ -333,7 +333,7 @@ func (b *bridge) row() *ent.Bridge {
 func (s *site) put(n *Node, lk *ent.Lock, grant, pin string) (row *ent.Slot) {
 	s.t.Helper()
 	s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
-		row, err = lock.Put(tx, s.keys, lk, lock.Place{
+		row, err = lock.AssignSlot(tx, s.keys, lk, lock.DesiredCode{
 			GrantID: grant, DoorID: "spc_1", PIN: pin, NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
 		})
 		return err
@@ -342,7 +342,7 @@ func (s *site) put(n *Node, lk *ent.Lock, grant, pin string) (row *ent.Slot) {
 }
 
 // learn waits for the next change of evidence.
-func (s *site) learn() lock.Learned {
+func (s *site) learn() lock.EvidenceChange {
 	s.t.Helper()
 	select {
 	case l := <-s.learned:
@@ -350,7 +350,7 @@ func (s *site) learn() lock.Learned {
 	case <-time.After(patience):
 		s.t.Fatal("nothing was learned")
 	}
-	return lock.Learned{}
+	return lock.EvidenceChange{}
 }
 
 // until asks again and again whether something has come about that nothing announces.

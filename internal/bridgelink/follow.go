@@ -13,7 +13,7 @@ import (
 // Act has a stored act carried out once, before its deadline, or not at all. What it returns is what is known: the state
 // may be unknown. An error means that nothing was or will be sent. An act for a bridge that is on its way from one node to
 // another goes after it.
-func (n *Node) Act(ctx context.Context, o lock.Order) (lock.Outcome, error) {
+func (n *Node) Act(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 	until := n.onMonotonic(o.Deadline)
 	if !time.Now().Before(until) {
 		n.counters.refused.WithLabelValues(late).Inc()
@@ -64,13 +64,13 @@ func unplaced(a answer, err error) bool {
 
 // follow waits for a bridge that was asked to leave its node, and tells the node that it is on then. Empty: the bridge
 // is nowhere, and not expected.
-func (n *Node) follow(ctx context.Context, o lock.Order, a answer) string {
+func (n *Node) follow(ctx context.Context, o lock.UnlockCommand, a answer) string {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.pace.moving)
 	defer cancel()
 	tick := time.NewTicker(n.cfg.pace.follow)
 	defer tick.Stop()
 	for {
-		at, err := lock.FindBridge(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
+		at, err := lock.LocateBridge(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
 		switch {
 		case err != nil:
 			return ""
@@ -88,16 +88,16 @@ func (n *Node) follow(ctx context.Context, o lock.Order, a answer) string {
 }
 
 // unclaim makes an act free for another session that was claimed when it was stored, and of which nothing was sent.
-func (n *Node) unclaim(ctx context.Context, o *lock.Order) error {
+func (n *Node) unclaim(ctx context.Context, o *lock.UnlockCommand) error {
 	if o.Epoch == 0 {
 		return nil
 	}
 	o.Epoch = 0
-	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReturnAct(tx, o.PropertyID, o.ActID) })
+	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.ActID) })
 }
 
 // ask has the node that holds a bridge carry an act out; this one needs no bus for it.
-func (n *Node) ask(ctx context.Context, o lock.Order) (answer, error) {
+func (n *Node) ask(ctx context.Context, o lock.UnlockCommand) (answer, error) {
 	c := call{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
 	switch o.Node {
 	case "":
@@ -114,7 +114,7 @@ func (n *Node) ask(ctx context.Context, o lock.Order) (answer, error) {
 // drop ends an act that was not sent. If it was claimed after all, its state is the answer.
 func (n *Node) drop(ctx context.Context, propertyID, actID string, a answer) (lock.Outcome, error) {
 	done, err := n.settle(ctx, propertyID, actID, a.unsent)
-	if err != nil || done.State != lock.ActExpired {
+	if err != nil || done.State != lock.CommandExpired {
 		return done, err
 	}
 	switch a.Why {
@@ -148,14 +148,14 @@ func (n *Node) Unsent(err error) {
 func (n *Node) settle(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
 	var done lock.Outcome
 	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
-		if err := lock.DropAct(tx, propertyID, actID, unsent); err != nil {
+		if err := lock.CancelCommand(tx, propertyID, actID, unsent); err != nil {
 			return err
 		}
-		done, err = lock.GetAct(tx.Context(), tx.Client, propertyID, actID)
+		done, err = lock.GetCommand(tx.Context(), tx.Client, propertyID, actID)
 		return err
 	})
-	if done.State == lock.ActClaimed {
-		done.State = lock.ActUnknown
+	if done.State == lock.CommandClaimed {
+		done.State = lock.CommandUnknown
 	}
 	return done, err
 }

@@ -56,8 +56,8 @@ func TestActIsCarriedOutWhileItsNodeDrains(t *testing.T) {
 		lockID := stays.lock(stays.locks[0].Address).ID
 		for _, n := range []*Node{here, there} {
 			done := s.unlocking(n, lockID, 5*time.Second)
-			stays.acted(stays.act().Id, lock.ActDone)
-			if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+			stays.acted(stays.act().Id, lock.CommandDone)
+			if r := <-done; r.err != nil || r.out.State != lock.CommandDone {
 				t.Errorf("%+v", r)
 			}
 		}
@@ -72,9 +72,9 @@ func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		lockID := b.lock("front").ID
-		var claimed lock.Order // for the session that ends before it can send it
+		var claimed lock.UnlockCommand // for the session that ends before it can send it
 		s.must(s.db.Write(here.Context(t.Context()), func(tx *db.Tx) (err error) {
-			claimed, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			claimed, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
 		}))
 		s.draining(here, 0)
@@ -99,10 +99,10 @@ func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 				t.Errorf("act %s was sent twice", a.Id)
 			}
 			sent[a.Id] = true
-			b.acted(a.Id, lock.ActDone)
+			b.acted(a.Id, lock.CommandDone)
 		}
 		for by, done := range waiting {
-			if r := <-done; r.err != nil || r.out.State != lock.ActDone || !sent[r.out.ActID] {
+			if r := <-done; r.err != nil || r.out.State != lock.CommandDone || !sent[r.out.ActID] {
 				t.Errorf("asked for at %s: %+v", by, r)
 			}
 		}
@@ -133,7 +133,7 @@ func TestActOfABridgeThatDoesNotComeBackFails(t *testing.T) {
 		acts, err := s.db.Read().Act.Query().All(t.Context())
 		s.must(err)
 		for _, a := range acts {
-			if a.State != lock.ActExpired {
+			if a.State != lock.CommandExpired {
 				t.Errorf("an act that was not sent is %q", a.State)
 			}
 		}

@@ -20,7 +20,7 @@ const (
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingWait+time.Second)
 	defer cancel()
-	to := lock.Order{PropertyID: propertyID, BridgeID: bridgeID, Node: node}
+	to := lock.UnlockCommand{PropertyID: propertyID, BridgeID: bridgeID, Node: node}
 	a, err := n.greetAt(ctx, to)
 	for range movesMax {
 		if !unplaced(a, err) {
@@ -35,7 +35,7 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 }
 
 // greetAt has the node that holds a bridge ask it; this one needs no bus for it.
-func (n *Node) greetAt(ctx context.Context, to lock.Order) (answer, error) {
+func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (answer, error) {
 	switch to.Node {
 	case "":
 		return answer{Why: leaving}, nil

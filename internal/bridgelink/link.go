@@ -41,7 +41,7 @@ type Config struct {
 	Bus       *bus.Bus
 	Logger    *slog.Logger
 	// Learned is told, in the same transaction, of every slot whose evidence changed.
-	Learned func(tx *db.Tx, learned []lock.Learned) error
+	Learned func(tx *db.Tx, learned []lock.EvidenceChange) error
 	// Metrics takes the node's counters; nil: they are kept but not shown.
 	Metrics prometheus.Registerer
 	// Name tells nodes apart; drawn if empty.
@@ -93,7 +93,7 @@ type pace struct {
 var production = pace{
 	hello: 10 * time.Second, beat: 15 * time.Second, silence: 45 * time.Second, stuck: 10 * time.Second,
 	takeover: 5 * time.Second, retry: time.Second, sweep: 10 * time.Minute, grace: 2 * time.Second,
-	moving: lock.Moving, follow: 50 * time.Millisecond,
+	moving: lock.MoveTimeout, follow: 50 * time.Millisecond,
 	revoked: 2 * time.Second, forgotten: 30 * time.Second,
 	outage: 10 * time.Second, settle: 30 * time.Second, deaf: 10 * time.Second, resync: 2 * time.Second,
 }
@@ -109,7 +109,7 @@ func (c Config) withDefaults() Config {
 		c.Clock = clock.System
 	}
 	if c.Learned == nil {
-		c.Learned = func(*db.Tx, []lock.Learned) error { return nil }
+		c.Learned = func(*db.Tx, []lock.EvidenceChange) error { return nil }
 	}
 	if c.pace == (pace{}) {
 		c.pace = production.with(c.Intervals)

@@ -12,9 +12,9 @@ import (
 // order is an act that somebody waits for.
 type order struct {
 	actID    string
-	deadline time.Time   // by the monotonic clock of this process
-	claimed  *lock.Order // when it was stored; nil: it was not, and is before it is sent
-	taken    atomic.Bool // by its session, or by whoever waited and gave up before
+	deadline time.Time           // by the monotonic clock of this process
+	claimed  *lock.UnlockCommand // when it was stored; nil: it was not, and is before it is sent
+	taken    atomic.Bool         // by its session, or by whoever waited and gave up before
 	// presentation of an act of a SmartKey; it is stored nowhere.
 	presentation []byte
 	late         atomic.Bool // it was not sent: its deadline was over

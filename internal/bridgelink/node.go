@@ -101,7 +101,7 @@ func (n *Node) of(bridgeID string) []*session {
 func (n *Node) supersede(s *session) {
 	epoch := s.open.Epoch
 	s.box.opened(epoch)
-	if before := s.open.Before; before != "" && before != n.cfg.Name {
+	if before := s.open.PreviousNode; before != "" && before != n.cfg.Name {
 		n.cutElsewhere(before, s.open.BridgeID, epoch)
 	}
 	n.cutOlder(s.open.BridgeID, epoch)
@@ -174,7 +174,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	defer stopResync()
 	n.ready()
-	n.try(ctx, "looking for forgotten acts", lock.SweepActs)
+	n.try(ctx, "looking for forgotten acts", lock.EndAbandonedCommands)
 	beat, revoked, forgotten, deaf := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten), time.NewTicker(n.cfg.pace.deaf)
 	defer deaf.Stop()
 	defer beat.Stop()
@@ -217,18 +217,18 @@ func (n *Node) touch(ctx context.Context) {
 	if len(epochs) == 0 {
 		return
 	}
-	n.try(ctx, "noting which bridges were heard", func(tx *db.Tx) error { return lock.Touch(tx, n.cfg.Name, epochs) })
+	n.try(ctx, "noting which bridges were heard", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
 }
 
 // tidy ends what dead nodes left behind. Bridges are left alone until the database has answered for a while: before that no
 // node could note that its bridges are heard, and bridges that a node asked to leave could not connect to another.
 func (n *Node) tidy(ctx context.Context) {
-	n.try(ctx, "looking for forgotten acts", lock.SweepActs)
+	n.try(ctx, "looking for forgotten acts", lock.EndAbandonedCommands)
 	if !n.answers.steady(time.Now(), n.cfg.pace.outage, n.cfg.pace.settle) {
 		return
 	}
-	n.try(ctx, "looking for silent bridges", lock.SweepBridges)
-	n.try(ctx, "looking for bridges that did not come back", lock.SweepLeft)
+	n.try(ctx, "looking for silent bridges", lock.MarkSilentBridgesOffline)
+	n.try(ctx, "looking for bridges that did not come back", lock.MarkDrainedBridgesLost)
 }
 
 func (n *Node) try(ctx context.Context, what string, fn func(*db.Tx) error) {
@@ -262,7 +262,7 @@ func (a *answers) steady(now time.Time, outage, settle time.Duration) bool {
 
 // cutRevoked ends sessions of bridges that were shut out or enrolled anew, should the wake-up for it have been lost.
 func (n *Node) cutRevoked(ctx context.Context) {
-	gone, err := lock.ShutOut(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
+	gone, err := lock.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {
 		if ctx.Err() == nil {
 			n.log.Warn("looking for revoked bridges failed", "error", err)

@@ -15,9 +15,9 @@ func TestAnOrderInTwoPlacesIsSentOnce(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		lockID := b.lock("front").ID
-		var stored lock.Order
+		var stored lock.UnlockCommand
 		s.must(s.db.Write(n.Context(t.Context()), func(tx *db.Tx) (err error) {
-			stored, err = lock.StoreAct(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
+			stored, err = lock.StoreCommand(tx, s.house, lockID, "staff:x", time.Now().Add(5*time.Second))
 			return err
 		}))
 		replies := make(chan ending, 4)
@@ -41,10 +41,10 @@ func TestAnOrderInTwoPlacesIsSentOnce(t *testing.T) {
 		if next.Id == stored.ActID {
 			t.Fatal("the order was sent twice")
 		}
-		b.acted(stored.ActID, lock.ActDone)
-		b.acted(next.Id, lock.ActDone)
+		b.acted(stored.ActID, lock.CommandDone)
+		b.acted(next.Id, lock.CommandDone)
 		for _, from := range []<-chan ending{replies, done} {
-			if r := <-from; r.err != nil || r.out.State != lock.ActDone {
+			if r := <-from; r.err != nil || r.out.State != lock.CommandDone {
 				t.Errorf("%+v", r)
 			}
 		}

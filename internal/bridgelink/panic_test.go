@@ -15,7 +15,7 @@ import (
 func TestAPanicEndsItsSessionAlone(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
-	n.cfg.Learned = func(*db.Tx, []lock.Learned) error { panic("boom") }
+	n.cfg.Learned = func(*db.Tx, []lock.EvidenceChange) error { panic("boom") }
 	b := s.enrol("front")
 	b.connect(address)
 	s.put(n, b.lock("front"), "grt_a", "004217")
@@ -26,7 +26,7 @@ func TestAPanicEndsItsSessionAlone(t *testing.T) {
 	s.until("counted, and offline", func() bool {
 		return counted(t, n.counters.ended.WithLabelValues(string(panicked))) == 1 && !b.row().Online
 	})
-	n.cfg.Learned = func(*db.Tx, []lock.Learned) error { return nil }
+	n.cfg.Learned = func(*db.Tx, []lock.EvidenceChange) error { return nil }
 	b.connect(address)
 }
 

@@ -53,20 +53,20 @@ func TestBridgeInSessionIsOnlineAgainWithTheNextTouch(t *testing.T) {
 		b.connect(address)
 		s.change(func(tx *db.Tx) error {
 			lost := tx.Bridge.UpdateOneID(b.id).SetOnline(false).SetOfflineReason(string(lock.NodeLost))
-			return lost.SetLastSeenAt(tx.Now().Add(-2 * lock.Silence)).Exec(tx.Context())
+			return lost.SetLastSeenAt(tx.Now().Add(-2 * lock.MaxSilence)).Exec(tx.Context())
 		})
-		s.until("the bridge is online", func() bool { return lock.BridgeOnline(b.row(), time.Now()) })
+		s.until("the bridge is online", func() bool { return lock.IsBridgeOnline(b.row(), time.Now()) })
 		if br := b.row(); br.Epoch != int64(b.epoch) {
 			t.Errorf("epoch %d after %d", br.Epoch, b.epoch)
 		}
 		done := s.unlocking(n, b.lock("front").ID, 5*time.Second)
 		for m := b.next(); ; m = b.next() {
 			if a := m.GetAct(); a != nil {
-				b.acted(a.Id, lock.ActDone)
+				b.acted(a.Id, lock.CommandDone)
 				break
 			}
 		}
-		if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+		if r := <-done; r.err != nil || r.out.State != lock.CommandDone {
 			t.Errorf("an opening: %+v", r)
 		}
 	})

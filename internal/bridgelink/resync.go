@@ -61,7 +61,7 @@ func (n *Node) listenResync() (stop func(), err error) {
 func (n *Node) resync(ctx context.Context) {
 	sessions := n.openSessions()
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(sessions)), 500) {
-		newest, err := lock.Generations(ctx, n.cfg.DB.Read(), ids)
+		newest, err := lock.LatestGenerations(ctx, n.cfg.DB.Read(), ids)
 		var behind []string
 		if err == nil {
 			behind, err = phone.BehindBridges(ctx, n.cfg.DB.Read(), ids)
@@ -76,7 +76,7 @@ func (n *Node) resync(ctx context.Context) {
 			sessions[id].box.compare(generations)
 		}
 		for _, id := range behind {
-			sessions[id].box.touch(lock.Keys)
+			sessions[id].box.touch(lock.KeysChanged)
 		}
 	}
 }

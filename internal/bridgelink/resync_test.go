@@ -83,7 +83,7 @@ func TestANodeThatWasAwayHasTheOthersResync(t *testing.T) {
 	b := s.enrol("front")
 	b.connect(address)
 	s.change(func(tx *db.Tx) error { // no waker: as if the wake-up was lost on its way
-		_, err := lock.Put(tx, s.keys, b.lock("front"), lock.Place{
+		_, err := lock.AssignSlot(tx, s.keys, b.lock("front"), lock.DesiredCode{
 			GrantID: "grt_a", DoorID: "spc_1", PIN: "123456", NotBefore: time.Now(), NotAfter: time.Now().Add(time.Hour),
 		})
 		return err
@@ -98,9 +98,9 @@ func TestANodeThatWasAwayHasTheOthersResync(t *testing.T) {
 func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	a := newApart(t, func(p *pace) { p.deaf = time.Hour })
 	lockID := a.bridge.lock("front").ID
-	store := func(ctx context.Context) (o lock.Order, err error) {
+	store := func(ctx context.Context) (o lock.UnlockCommand, err error) {
 		err = a.db.Write(ctx, func(tx *db.Tx) (err error) {
-			o, err = lock.StoreAct(tx, a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
+			o, err = lock.StoreCommand(tx, a.house, lockID, "staff:x", time.Now().Add(10*time.Second))
 			return err
 		})
 		return o, err
@@ -124,7 +124,7 @@ func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	}
 	rows, err := a.db.Read().Act.Query().All(t.Context())
 	a.must(err)
-	if len(rows) != 1 || rows[0].State != lock.ActExpired {
+	if len(rows) != 1 || rows[0].State != lock.CommandExpired {
 		t.Errorf("acts: %v", rows)
 	}
 	if _, err := a.here.Greet(t.Context(), a.house, "nod_there", a.bridge.id); !fault.Has(err, fault.NodeUnreachable) {
@@ -132,8 +132,8 @@ func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	}
 	// The bridge's own node needs no bus.
 	done := a.unlocking(a.there, lockID, 5*time.Second)
-	a.bridge.acted(a.bridge.act().Id, lock.ActDone)
-	if r := <-done; r.err != nil || r.out.State != lock.ActDone {
+	a.bridge.acted(a.bridge.act().Id, lock.CommandDone)
+	if r := <-done; r.err != nil || r.out.State != lock.CommandDone {
 		t.Errorf("by the bridge's own node: %+v", r)
 	}
 }

@@ -72,7 +72,7 @@ func (n *Node) wake(bridgeID, lockID string) {
 
 // recheck asks the database whether the bridge's session still counts.
 func (n *Node) recheck(ctx context.Context, bridgeID string) {
-	epoch, out, err := lock.Standing(ctx, n.cfg.DB.Read(), bridgeID)
+	epoch, out, err := lock.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
 	if err != nil {
 		n.log.Warn("looking whether a bridge was revoked failed", "bridge", bridgeID, "error", err)
 		return
@@ -126,7 +126,7 @@ func (n *Node) called(ctx context.Context, m bus.Message) ([]byte, error) {
 }
 
 // place leaves an act with the bridge's session and waits for what becomes of it.
-func (n *Node) place(ctx context.Context, c call, claimed *lock.Order) answer {
+func (n *Node) place(ctx context.Context, c call, claimed *lock.UnlockCommand) answer {
 	s := n.current(c.BridgeID)
 	switch {
 	case s == nil && n.refuses():

@@ -17,7 +17,7 @@ import (
 )
 
 // errHello answers a Hello that says what cannot be.
-var errHello = fault.New(fault.Invalid, fault.InvalidFields, "Hello names more than %d locks, one twice, or one without a printable address", lock.MaxLocks)
+var errHello = fault.New(fault.Invalid, fault.InvalidFields, "Hello names more than %d locks, one twice, or one without a printable address", lock.MaxLocksPerBridge)
 
 // service is what bridges call, on their listener only.
 type service struct {
@@ -40,7 +40,7 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 	if s.node.refuses() {
 		return shuttingDown.status()
 	}
-	return newSession(s.node, st).run(who, lock.KeyHash(cert)).status()
+	return newSession(s.node, st).run(who, lock.PublicKeyHash(cert)).status()
 }
 
 // RenewCertificate gives a bridge its next certificate; the TLS layer lets in those that ended lately, for this call.
@@ -57,7 +57,7 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 	}
 	var next *lock.Enrolment
 	err = s.node.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		next, err = lock.Renew(tx, s.node.cfg.Authority, who, lock.KeyHash(cert), r.CertificateRequest)
+		next, err = lock.RenewCertificate(tx, s.node.cfg.Authority, who, lock.PublicKeyHash(cert), r.CertificateRequest)
 		return err
 	})
 	if err != nil {

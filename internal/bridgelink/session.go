@@ -194,7 +194,7 @@ func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) ca
 	for _, lk := range open.Locks {
 		s.marks[lk.ID] = mark{address: lk.Address, generation: lk.Generation}
 	}
-	for _, id := range open.Stale {
+	for _, id := range open.OutOfSync {
 		s.again(id)
 	}
 	s.meetKeys(hello)
@@ -205,8 +205,8 @@ func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) ca
 		EventAck: &lockv1.EventAck{Sequence: uint64(open.EventSequence)}, RenewCertificate: open.RenewalDue,
 	}}})
 	n.counters.sessions.Inc()
-	s.log.Info("a bridge connected", "epoch", open.Epoch, "locks", len(open.Locks), "stale", len(open.Stale))
-	open.Locks, open.Stale = nil, nil // thousands of idle sessions need them no more
+	s.log.Info("a bridge connected", "epoch", open.Epoch, "locks", len(open.Locks), "stale", len(open.OutOfSync))
+	open.Locks, open.OutOfSync = nil, nil // thousands of idle sessions need them no more
 	return ""
 }
 
@@ -292,7 +292,7 @@ func (s *session) sweep() {
 	for id := range s.marks {
 		ids = append(ids, id)
 	}
-	stale, err := lock.Unsettled(s.stream.Context(), s.node.cfg.DB.Read(), s.open, ids)
+	stale, err := lock.UnreportedLocks(s.stream.Context(), s.node.cfg.DB.Read(), s.open, ids)
 	if err != nil {
 		s.log.Warn("a sweep of a bridge's locks failed", "error", err)
 		return

@@ -87,7 +87,7 @@ func TestChangesBetweenTwoLooksAreOneMessage(t *testing.T) {
 	last := s.put(n, lk, "grt_0", "123456")
 	for range 20 {
 		s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
-			last, err = lock.Change(tx, s.keys, lk, last, lock.Place{GrantID: "grt_0", PIN: "123456"})
+			last, err = lock.UpdateSlot(tx, s.keys, lk, last, lock.DesiredCode{GrantID: "grt_0", PIN: "123456"})
 			return err
 		}))
 	}
@@ -195,7 +195,7 @@ func TestRevocationCutsTheSession(t *testing.T) {
 				ctx = context.Background()
 			}
 			s.must(s.db.Write(ctx, func(tx *db.Tx) error {
-				_, err := lock.Revoke(tx, s.house, b.id)
+				_, err := lock.RevokeBridge(tx, s.house, b.id)
 				return err
 			}))
 			if why, err := b.end(); why != "revoked" || status.Code(err) != codes.PermissionDenied {
@@ -248,7 +248,7 @@ func TestBridgeThatDoesNotReadIsDropped(t *testing.T) {
 	lk := b.lock("front")
 	s.change(func(tx *db.Tx) error {
 		for i := range 250 {
-			if _, err := lock.Put(tx, s.keys, lk, lock.Place{GrantID: fmt.Sprint("grt_", i), PIN: "123456", NotAfter: time.Now()}); err != nil {
+			if _, err := lock.AssignSlot(tx, s.keys, lk, lock.DesiredCode{GrantID: fmt.Sprint("grt_", i), PIN: "123456", NotAfter: time.Now()}); err != nil {
 				return err
 			}
 		}
@@ -302,7 +302,7 @@ func TestSweepTellsAgainWhatWasNotReported(t *testing.T) {
 	b.connect(address)
 	lk := b.lock("front")
 	s.change(func(tx *db.Tx) error { // its wake-up is lost
-		_, err := lock.Put(tx, s.keys, lk, lock.Place{GrantID: "grt_a", PIN: "123456"})
+		_, err := lock.AssignSlot(tx, s.keys, lk, lock.DesiredCode{GrantID: "grt_a", PIN: "123456"})
 		return err
 	})
 	for range 2 {

@@ -34,23 +34,23 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 type keysHeld struct {
 	understood      bool
 	version, number uint64
-	stored          lock.HeldKeys     // what the bridge said last that it holds
-	newest          lock.HeldKeys     // what was published when the bridge was told last
-	ahead           lock.HeldKeys     // of what the bridge said it holds, the last that was not published here
-	digest          []byte            // of the list that the bridge said in Hello it holds
-	published       [sha256.Size]byte // the same of the newest list
+	stored          lock.InstalledKeys // what the bridge said last that it holds
+	newest          lock.InstalledKeys // what was published when the bridge was told last
+	ahead           lock.InstalledKeys // of what the bridge said it holds, the last that was not published here
+	digest          []byte             // of the list that the bridge said in Hello it holds
+	published       [sha256.Size]byte  // the same of the newest list
 }
 
 // heldKeys is what the bridge said in Hello that it holds.
-func heldKeys(h *lockv1.Hello) lock.HeldKeys {
+func heldKeys(h *lockv1.Hello) lock.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
-		return lock.HeldKeys{Version: lock.NoSmartKeys}
+		return lock.InstalledKeys{Version: lock.NoSmartKeys}
 	}
 	return said(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
 }
 
-func said(version, list uint64) lock.HeldKeys {
-	return lock.HeldKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
+func said(version, list uint64) lock.InstalledKeys {
+	return lock.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
 // meetKeys takes from Hello what the bridge holds, and has it told what is newer.
@@ -58,7 +58,7 @@ func (s *session) meetKeys(h *lockv1.Hello) {
 	s.keys = keysHeld{understood: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, number: h.SmartkeyListNumber, stored: heldKeys(h), digest: h.SmartkeyListDigest}
 	s.desk.open(s.keys.understood)
 	if s.keys.understood {
-		s.box.touch(lock.Keys)
+		s.box.touch(lock.KeysChanged)
 	}
 }
 
@@ -94,7 +94,7 @@ func (s *session) tellKeys() bool {
 	if s.keys.version == 0 {
 		s.keys.version = p.Version
 	} else if s.keys.version += uint64(len(p.KeySets)); s.keys.version < p.Version {
-		s.box.touch(lock.Keys) // there are more sets than are told at once
+		s.box.touch(lock.KeysChanged) // there are more sets than are told at once
 	}
 	m := &lockv1.DoorRules{}
 	for _, r := range rules {
@@ -145,16 +145,16 @@ func (s *session) keysTaken(r *lockv1.SmartKeyState) cause {
 	}
 	now := said(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
-		now = lock.HeldKeys{} // its numbers count keys and lists of another issuer
+		now = lock.InstalledKeys{} // its numbers count keys and lists of another issuer
 	}
 	if now == s.keys.stored {
 		return ""
 	}
 	s.keys.stored, s.keys.digest = now, nil
 	if keys, list := s.keys.foreign(); keys || list {
-		s.box.touch(lock.Keys)
+		s.box.touch(lock.KeysChanged)
 	}
-	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.NoteKeys(tx, s.open.BridgeID, s.open.Epoch, now) })
+	return s.write("smartkeyState", func(tx *db.Tx) error { return lock.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, now) })
 }
 
 // ask is a greeting that somebody waits for.
@@ -305,5 +305,5 @@ func judged(r *lockv1.ActReport) string {
 	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
 		return printable(r.Result, 32)
 	}
-	return printable(lock.RefusedKey+r.SmartkeyReason, 32)
+	return printable(lock.RefusedKeyPrefix+r.SmartkeyReason, 32)
 }

@@ -17,12 +17,12 @@ func TestWhatABridgeHoldsOfSmartKeysIsStored(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
-		holds := func() (h lock.HeldKeys) {
+		holds := func() (h lock.InstalledKeys) {
 			row := b.row()
 			if row.KeySetVersion == nil {
-				return lock.HeldKeys{Version: -100}
+				return lock.InstalledKeys{Version: -100}
 			}
-			return lock.HeldKeys{Version: *row.KeySetVersion, List: row.KeyListNumber}
+			return lock.InstalledKeys{Version: *row.KeySetVersion, List: row.KeyListNumber}
 		}
 		if h := holds(); h.Version != -100 {
 			t.Errorf("before it ever connected: %+v", h)
@@ -39,10 +39,10 @@ func TestWhatABridgeHoldsOfSmartKeysIsStored(t *testing.T) {
 		if b.epoch = b.next().GetWelcome().GetEpoch(); b.epoch == 0 {
 			t.Fatal("no Welcome")
 		}
-		if h := holds(); h != (lock.HeldKeys{Version: 3, List: 7}) {
+		if h := holds(); h != (lock.InstalledKeys{Version: 3, List: 7}) {
 			t.Errorf("as Hello says: %+v", h)
 		}
-		for _, want := range []lock.HeldKeys{{Version: 4, List: 7}, {Version: 4, List: 9}, {Version: 2, List: 1}} { // the last was restored from a backup
+		for _, want := range []lock.InstalledKeys{{Version: 4, List: 7}, {Version: 4, List: 9}, {Version: 2, List: 1}} { // the last was restored from a backup
 			b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
 				KeySetVersion: uint64(want.Version), ListNumber: uint64(want.List), Refused: "notNewer",
 			}}})
@@ -138,8 +138,8 @@ func TestABridgeThatRefusesOurIssuerHoldsNothingOfOurs(t *testing.T) {
 	b.connect(address)
 	for _, tt := range []struct {
 		refused string
-		want    lock.HeldKeys
-	}{{"", lock.HeldKeys{Version: 3, List: 9}}, {"unknownIssuer", lock.HeldKeys{}}, {"notNewer", lock.HeldKeys{Version: 3, List: 9}}, {"badSignature", lock.HeldKeys{}}} {
+		want    lock.InstalledKeys
+	}{{"", lock.InstalledKeys{Version: 3, List: 9}}, {"unknownIssuer", lock.InstalledKeys{}}, {"notNewer", lock.InstalledKeys{Version: 3, List: 9}}, {"badSignature", lock.InstalledKeys{}}} {
 		b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SmartkeyState{SmartkeyState: &lockv1.SmartKeyState{
 			KeySetVersion: 3, ListNumber: 9, Refused: tt.refused,
 		}}})

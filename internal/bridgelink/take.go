@@ -29,12 +29,12 @@ func (s *session) take(r received) cause {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return s.write("slotReport", func(tx *db.Tx) error {
-			learned, err := lock.Report(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, seen(k.SlotReport))
+			learned, err := lock.ApplyObservations(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, seen(k.SlotReport))
 			return s.learn(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_UnmanagedSlots:
 		return s.write("unmanagedSlots", func(tx *db.Tx) error {
-			learned, err := lock.Search(tx, s.open.BridgeID, s.open.Epoch, k.UnmanagedSlots.Address, searched(k.UnmanagedSlots))
+			learned, err := lock.StoreForeignSlots(tx, s.open.BridgeID, s.open.Epoch, k.UnmanagedSlots.Address, searched(k.UnmanagedSlots))
 			return s.learn(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_LockReport:
@@ -69,7 +69,7 @@ func named(m *lockv1.ConnectRequest) bool {
 	return true
 }
 
-func (s *session) learn(tx *db.Tx, learned []lock.Learned, err error) error {
+func (s *session) learn(tx *db.Tx, learned []lock.EvidenceChange, err error) error {
 	if err != nil || len(learned) == 0 {
 		return err
 	}
@@ -95,9 +95,9 @@ func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 
 func (s *session) learnLock(r *lockv1.LockReport) cause {
 	heard := heardReport(r)
-	var locks []lock.Driven
+	var locks []lock.LockRef
 	why := s.write("lockReport", func(tx *db.Tx) (err error) {
-		locks, err = lock.Hear(tx, s.open.BridgeID, s.open.Epoch, []lock.Heard{heard})
+		locks, err = lock.ApplyReports(tx, s.open.BridgeID, s.open.Epoch, []lock.LockReport{heard})
 		return err
 	})
 	for _, lk := range locks {
@@ -119,7 +119,7 @@ func (s *session) happened(b *lockv1.EventBatch) cause {
 		if err := phone.Claim(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}
-		upTo, learned, err := lock.Events(tx, s.open.BridgeID, s.open.Epoch, batch)
+		upTo, learned, err := lock.StoreEvents(tx, s.open.BridgeID, s.open.Epoch, batch)
 		stored = upTo
 		if err := s.learn(tx, learned, err); err != nil {
 			return err

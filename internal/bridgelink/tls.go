@@ -34,7 +34,7 @@ func TLS(ca *lock.Authority, c clock.Clock) *tls.Config {
 			if len(s.PeerCertificates) == 0 {
 				return errors.New("no client certificate")
 			}
-			_, _, err := ca.Identify(s.PeerCertificates[0], c.Now())
+			_, _, err := ca.VerifyBridge(s.PeerCertificates[0], c.Now())
 			return err
 		},
 	}
@@ -113,7 +113,7 @@ func caller(ctx context.Context) (*x509.Certificate, lock.Identity, error) {
 		return nil, lock.Identity{}, status.Error(codes.Unauthenticated, "a bridge's client certificate is required")
 	}
 	cert := info.State.PeerCertificates[0]
-	who, err := lock.IdentityOf(cert)
+	who, err := lock.ParseIdentity(cert)
 	if err != nil {
 		return nil, who, status.Error(codes.Unauthenticated, err.Error())
 	}

@@ -28,12 +28,12 @@ func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
 			hours := func(i int) slot.Window {
 				return slot.Window{From: from.AddDate(0, 0, i), To: from.AddDate(0, 0, i).Add(2 * time.Hour)}
 			}
-			p := lock.Place{
-				GrantID: "cod_1", DoorID: "spc_1", PIN: "123456", Once: "cod_1",
-				NotBefore: hours(-1).From, NotAfter: hours(-1).To, Later: []slot.Window{hours(0), hours(1)},
+			p := lock.DesiredCode{
+				GrantID: "cod_1", DoorID: "spc_1", PIN: "123456", OneTimeID: "cod_1",
+				NotBefore: hours(-1).From, NotAfter: hours(-1).To, LaterWindows: []slot.Window{hours(0), hours(1)},
 			}
 			s.must(s.db.Write(n.Context(context.Background()), func(tx *db.Tx) (err error) {
-				row, err = lock.Change(tx, s.keys, lk, row, p)
+				row, err = lock.UpdateSlot(tx, s.keys, lk, row, p)
 				return err
 			}))
 			d := b.next().GetLockDelta().GetSlots()[0]
@@ -44,10 +44,10 @@ func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
 			for _, w := range d.Later {
 				later = append(later, slot.Window{From: w.NotBefore.AsTime(), To: w.NotAfter.AsTime()})
 			}
-			if diff := cmp.Diff(p.Later, later); diff != "" {
+			if diff := cmp.Diff(p.LaterWindows, later); diff != "" {
 				t.Error(diff)
 			}
-			report := func(o *lockv1.ObservedSlot) lock.Learned {
+			report := func(o *lockv1.ObservedSlot) lock.EvidenceChange {
 				o.Slot, o.Generation, o.Evidence, o.Result = d.Slot, d.Generation, "accepted", "ok"
 				b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_SlotReport{SlotReport: &lockv1.SlotReport{Address: "front", Slots: []*lockv1.ObservedSlot{o}}}})
 				return s.learn()
@@ -58,7 +58,7 @@ func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
 			if l := report(&lockv1.ObservedSlot{Present: true, Window: 1}); l.After != slot.Accepted {
 				t.Errorf("of today's window: %s, want accepted", l.After)
 			}
-			if l := report(&lockv1.ObservedSlot{Window: 1, Used: true}); l.After != slot.Removed || l.UsedAt.IsZero() || l.Here || l.Slot.UsedAt != nil {
+			if l := report(&lockv1.ObservedSlot{Window: 1, Used: true}); l.After != slot.Removed || l.UsedAt.IsZero() || l.AtThisLock || l.Slot.UsedAt != nil {
 				t.Errorf("used, perhaps on another lock, and taken off: %s, used %v, here %v", l.After, l.UsedAt, l.Slot.UsedAt)
 			}
 		})

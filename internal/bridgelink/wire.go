@@ -59,8 +59,8 @@ func one[T ~string](s string, instead T, words ...T) T {
 }
 
 // seen reads a report. An observation in words that we do not know is left out.
-func seen(r *lockv1.SlotReport) []lock.Seen {
-	out := make([]lock.Seen, 0, len(r.Slots))
+func seen(r *lockv1.SlotReport) []lock.Observation {
+	out := make([]lock.Observation, 0, len(r.Slots))
 	for _, o := range r.Slots {
 		evidence := one[slot.Evidence](o.Evidence, "", slot.Sent, slot.Accepted, slot.Verified, slot.Unconfirmed, slot.Failed)
 		if evidence == "" || o.Slot > math.MaxInt32 || len(out) == batchMax*4 {
@@ -69,7 +69,7 @@ func seen(r *lockv1.SlotReport) []lock.Seen {
 		if o.Window > slot.MostLater {
 			continue
 		}
-		out = append(out, lock.Seen{Number: int(o.Slot), Observed: slot.Observed{
+		out = append(out, lock.Observation{Number: int(o.Slot), Observed: slot.Observed{
 			Generation: o.Generation, Present: o.Present, Evidence: evidence, Result: result(o.Result), Rule: printable(o.Rule, 255), At: when(o.ObservedAt),
 			Window: int(o.Window), Used: o.Used, Cleared: o.Cleared,
 		}})
@@ -97,13 +97,13 @@ func result(word string) slot.Result {
 }
 
 // happenings reads a batch of events.
-func happenings(b *lockv1.EventBatch) []lock.Happened {
-	out := make([]lock.Happened, 0, len(b.Events))
+func happenings(b *lockv1.EventBatch) []lock.LockEvent {
+	out := make([]lock.LockEvent, 0, len(b.Events))
 	for _, e := range b.Events {
 		if e.Sequence > math.MaxInt64 || e.Generation > math.MaxInt64 {
 			continue
 		}
-		out = append(out, lock.Happened{
+		out = append(out, lock.LockEvent{
 			Sequence: int64(e.Sequence), Address: printable(e.Address, 255), Kind: printable(e.Kind, 64), Slot: int(min(e.Slot, math.MaxInt32)),
 			Generation: int64(e.Generation), Reason: printable(e.Reason, 64), OccurredAt: when(e.OccurredAt),
 			ClockQuality: one(e.ClockQuality, "", "synchronized", "drifting", "untrusted"), Phone: printable(e.SmartkeyPhone, 16),
@@ -114,26 +114,26 @@ func happenings(b *lockv1.EventBatch) []lock.Happened {
 }
 
 // heardHello reads what Hello says of locks. false: an address cannot be one, or comes twice, or there are too many.
-func heardHello(h *lockv1.Hello) ([]lock.Heard, bool) {
-	if len(h.Locks) > lock.MaxLocks {
+func heardHello(h *lockv1.Hello) ([]lock.LockReport, bool) {
+	if len(h.Locks) > lock.MaxLocksPerBridge {
 		return nil, false
 	}
-	out := make([]lock.Heard, 0, len(h.Locks))
+	out := make([]lock.LockReport, 0, len(h.Locks))
 	known := make(map[string]bool, len(h.Locks))
 	for _, lk := range h.Locks {
 		if !address(lk.Address) || known[lk.Address] {
 			return nil, false
 		}
 		known[lk.Address] = true
-		heard := lock.Heard{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: printable(lk.Model, 255), Name: lockName(lk.Status)}
+		heard := lock.LockReport{Address: lk.Address, Capabilities: capabilities(lk.Capabilities), Status: state(lk.Status), Model: printable(lk.Model, 255), Name: lockName(lk.Status)}
 		copy(heard.Digest[:], lk.Digest)
 		out = append(out, heard)
 	}
 	return out, true
 }
 
-func heardReport(r *lockv1.LockReport) lock.Heard {
-	return lock.Heard{
+func heardReport(r *lockv1.LockReport) lock.LockReport {
+	return lock.LockReport{
 		Address: r.Address, Capabilities: capabilities(r.Capabilities), Status: state(r.Status), Model: printable(r.Model, 255), Name: lockName(r.Status),
 	}
 }

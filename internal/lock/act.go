@@ -20,12 +20,12 @@ const MaxDeadline = 10 * time.Second
 
 // The states of an act. Done, failed, expired and unknown end it.
 const (
-	ActStored  = "stored"  // nobody has sent it
-	ActClaimed = "claimed" // a session is about to send it, or has: it is never sent again
-	ActDone    = "done"
-	ActFailed  = "failed"
-	ActExpired = "expired" // it was not carried out and never will be
-	ActUnknown = "unknown" // it was sent, and nothing came back
+	CommandStored  = "stored"  // nobody has sent it
+	CommandClaimed = "claimed" // a session is about to send it, or has: it is never sent again
+	CommandDone    = "done"
+	CommandFailed  = "failed"
+	CommandExpired = "expired" // it was not carried out and never will be
+	CommandUnknown = "unknown" // it was sent, and nothing came back
 )
 
 // ErrBridgeOffline answers an act whose lock cannot be reached now: nothing was sent and nothing will be.
@@ -41,7 +41,7 @@ var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the opening 
 
 // OrTooLate is an error of storing an act, for the caller: where the time was over, ErrTooLate. Only who stored an act can have
 // it sent, so nothing was.
-func OrTooLate(err error) error {
+func TooLateOnTimeout(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ErrTooLate.With(err)
 	}
@@ -49,7 +49,7 @@ func OrTooLate(err error) error {
 }
 
 // Order is an act on its way.
-type Order struct {
+type UnlockCommand struct {
 	PropertyID string
 	ActID      string
 	BridgeID   string
@@ -79,42 +79,42 @@ func outcomeOf(a *ent.Act) Outcome {
 
 // StoreAct writes down an opening before anything is sent. It must be carried out until a moment of this machine's clock, at
 // most MaxDeadline from now; past it the act is refused.
-func StoreAct(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (Order, error) {
+func StoreCommand(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeAct(tx, propertyID, lockID, actor, "", Unlock, until)
 }
 
-func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (Order, error) {
+func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	left := min(time.Until(until), MaxDeadline)
 	if left <= 0 {
-		return Order{}, ErrTooLate
+		return UnlockCommand{}, ErrTooLate
 	}
 	lk, br, err := target(tx, propertyID, lockID)
 	if err != nil {
-		return Order{}, err
+		return UnlockCommand{}, err
 	}
 	if !lk.Capabilities.RemoteUnlock {
-		return Order{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
+		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
 	}
-	online := BridgeOnline(br, tx.Now())
+	online := IsBridgeOnline(br, tx.Now())
 	if !online && !moving(br, tx.Now()) {
-		return Order{}, ErrBridgeOffline
+		return UnlockCommand{}, ErrBridgeOffline
 	}
 	if online && !reaches(tx, br.Node) {
-		return Order{}, ErrNodeUnreachable
+		return UnlockCommand{}, ErrNodeUnreachable
 	}
-	state := ActStored
+	state := CommandStored
 	if online && held(tx, br.Node) {
-		state = ActClaimed
+		state = CommandClaimed
 	}
 	a := &ent.Act{
 		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
 		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(left), CreatedAt: tx.Now(),
 	}
 	if err := beginAct(tx, a); err != nil {
-		return Order{}, err
+		return UnlockCommand{}, err
 	}
 	o := order(a, lk, br)
-	if state == ActClaimed {
+	if state == CommandClaimed {
 		o.Epoch = br.Epoch
 	}
 	if !online {
@@ -123,15 +123,15 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, u
 	return o, nil
 }
 
-func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) Order {
-	return Order{
+func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
+	return UnlockCommand{
 		PropertyID: a.PropertyID, ActID: a.ID, BridgeID: br.ID, Node: br.Node,
 		Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline,
 	}
 }
 
 // GetAct finds an act of the property.
-func GetAct(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
+func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (Outcome, error) {
 	a, err := c.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no act %s at this property", actID)
@@ -144,23 +144,23 @@ func GetAct(ctx context.Context, c *ent.Client, propertyID, actID string) (Outco
 
 // ClaimAct takes an act for the session that will send it. It succeeds once, before the deadline, for the bridge's
 // current session.
-func ClaimAct(tx *db.Tx, bridgeID string, epoch int64, actID string) (Order, error) {
+func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := current(tx, bridgeID, epoch)
 	if err != nil {
-		return Order{}, err
+		return UnlockCommand{}, err
 	}
 	a, lk, err := actAt(tx, br.ID, actID)
 	if err != nil {
-		return Order{}, err
+		return UnlockCommand{}, err
 	}
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.State(ActStored), entact.DeadlineGT(tx.Now())).
-		SetState(ActClaimed).Save(ctx)
+	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(a.PropertyID), entact.State(CommandStored), entact.DeadlineGT(tx.Now())).
+		SetState(CommandClaimed).Save(ctx)
 	if err != nil {
-		return Order{}, err
+		return UnlockCommand{}, err
 	}
 	if n == 0 {
-		return Order{}, errActTaken
+		return UnlockCommand{}, errActTaken
 	}
 	return order(a, lk, br), nil
 }
@@ -169,15 +169,15 @@ var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was 
 
 // FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
 // nothing else changes once it is said.
-func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
+func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	a, lk, err := actAt(tx, bridgeID, actID)
 	if err != nil {
 		return Outcome{}, err
 	}
 	switch outcome {
-	case ActDone, ActFailed, ActExpired:
+	case CommandDone, CommandFailed, CommandExpired:
 	default:
-		outcome = ActUnknown
+		outcome = CommandUnknown
 	}
 	switch {
 	case at.IsZero() || at.After(tx.Now()):
@@ -191,9 +191,9 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 		return Outcome{}, err
 	}
 	if !ended {
-		return GetAct(tx.Brief(), tx.Client, a.PropertyID, actID)
+		return GetCommand(tx.Brief(), tx.Client, a.PropertyID, actID)
 	}
-	if outcome == ActDone && a.Operation != SmartKeyCheck {
+	if outcome == CommandDone && a.Operation != SmartKeyCheck {
 		err = appendOpening(tx, a, lk, at)
 	}
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
@@ -201,19 +201,19 @@ func FinishAct(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time)
 
 // DropAct ends an act that nobody claimed: it will not be sent. Unsent says that the caller holds its order and knows
 // that nothing was sent, so that it ends also if it was claimed.
-func DropAct(tx *db.Tx, propertyID, actID string, unsent bool) error {
-	from := []string{ActStored}
+func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
+	from := []string{CommandStored}
 	if unsent {
-		from = append(from, ActClaimed)
+		from = append(from, CommandClaimed)
 	}
 	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.StateIn(from...)).
-		SetState(ActExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
+		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
 // SweepActs ends acts that a node left behind when it died: what nobody claimed expired, what was claimed is unknown.
-func SweepActs(tx *db.Tx) error {
+func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
-	for state, end := range map[string]string{ActStored: ActExpired, ActClaimed: ActUnknown} {
+	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {
 		err := tx.Act.Update().Where(entact.State(state), entact.DeadlineLT(tx.Now().Add(-MaxDeadline))).
 			SetState(end).SetFinishedAt(tx.Now()).Exec(ctx)
 		if err != nil {

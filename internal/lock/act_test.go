@@ -10,9 +10,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-func (s *site) store(lk *ent.Lock) (o lock.Order, err error) {
+func (s *site) store(lk *ent.Lock) (o lock.UnlockCommand, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", time.Now().Add(5*time.Second))
+		o, err = lock.StoreCommand(tx, s.house, lk.ID, "staff:x", time.Now().Add(5*time.Second))
 		return err
 	})
 	return o, err
@@ -20,14 +20,14 @@ func (s *site) store(lk *ent.Lock) (o lock.Order, err error) {
 
 func (s *site) claim(bridgeID string, epoch int64, actID string) error {
 	return s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		_, err := lock.ClaimAct(tx, bridgeID, epoch, actID)
+		_, err := lock.ClaimCommand(tx, bridgeID, epoch, actID)
 		return err
 	})
 }
 
 func (s *site) end(bridgeID, actID, outcome string) (out lock.Outcome, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		out, err = lock.FinishAct(tx, bridgeID, actID, outcome, "ok", s.clock.Now())
+		out, err = lock.FinishCommand(tx, bridgeID, actID, outcome, "ok", s.clock.Now())
 		return err
 	})
 	return out, err
@@ -63,13 +63,13 @@ func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
 		lk := s.door()
 		o, err := s.store(lk)
 		s.must(err)
-		if out, err := s.end(s.bridge.ID, o.ActID, lock.ActDone); err != nil || out.State != lock.ActStored {
+		if out, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil || out.State != lock.CommandStored {
 			t.Errorf("an act that nobody sent is %q, %v", out.State, err)
 		}
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		for _, step := range []struct{ say, want string }{
-			{lock.ActUnknown, lock.ActUnknown}, {"nonsense", lock.ActUnknown}, {lock.ActDone, lock.ActDone},
-			{lock.ActFailed, lock.ActDone}, {lock.ActUnknown, lock.ActDone},
+			{lock.CommandUnknown, lock.CommandUnknown}, {"nonsense", lock.CommandUnknown}, {lock.CommandDone, lock.CommandDone},
+			{lock.CommandFailed, lock.CommandDone}, {lock.CommandUnknown, lock.CommandDone},
 		} {
 			out, err := s.end(s.bridge.ID, o.ActID, step.say)
 			s.must(err)
@@ -84,17 +84,17 @@ func TestActEndsOnceAndUnknownGivesWay(t *testing.T) {
 		s.must(err)
 		s.must(s.claim(s.bridge.ID, s.epoch, early.ActID))
 		s.change(func(tx *db.Tx) error {
-			out, err := lock.FinishAct(tx, s.bridge.ID, early.ActID, lock.ActDone, "ok", s.clock.Now().Add(-time.Hour))
+			out, err := lock.FinishCommand(tx, s.bridge.ID, early.ActID, lock.CommandDone, "ok", s.clock.Now().Add(-time.Hour))
 			if !out.At.Equal(s.clock.Now()) {
 				t.Errorf("by a clock that is behind it ended before it was asked for: %v", out.At)
 			}
 			return err
 		})
 		other, _ := s.enrol("elsewhere")
-		if _, err := s.end(other.ID, o.ActID, lock.ActFailed); err == nil {
+		if _, err := s.end(other.ID, o.ActID, lock.CommandFailed); err == nil {
 			t.Error("another bridge reported on the act")
 		}
-		if _, err := lock.GetAct(t.Context(), s.db.Read(), "prp_two", o.ActID); err == nil {
+		if _, err := lock.GetCommand(t.Context(), s.db.Read(), "prp_two", o.ActID); err == nil {
 			t.Error("another property sees the act")
 		}
 	})
@@ -124,9 +124,9 @@ func TestForgottenActsEnd(t *testing.T) {
 		s.must(err)
 		s.must(s.claim(s.bridge.ID, s.epoch, claimed.ActID))
 		s.clock.Advance(time.Minute)
-		s.change(lock.SweepActs)
-		for id, want := range map[string]string{stored.ActID: lock.ActExpired, claimed.ActID: lock.ActUnknown} {
-			out, err := lock.GetAct(t.Context(), s.db.Read(), s.house, id)
+		s.change(lock.EndAbandonedCommands)
+		for id, want := range map[string]string{stored.ActID: lock.CommandExpired, claimed.ActID: lock.CommandUnknown} {
+			out, err := lock.GetCommand(t.Context(), s.db.Read(), s.house, id)
 			s.must(err)
 			if out.State != want {
 				t.Errorf("a forgotten act is %q, want %q", out.State, want)
@@ -139,9 +139,9 @@ func TestForgottenActsEnd(t *testing.T) {
 func TestActHasTheTimeThatIsLeftOfItsCall(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		store := func(until time.Time) (o lock.Order, err error) {
+		store := func(until time.Time) (o lock.UnlockCommand, err error) {
 			err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-				o, err = lock.StoreAct(tx, s.house, lk.ID, "staff:x", until)
+				o, err = lock.StoreCommand(tx, s.house, lk.ID, "staff:x", until)
 				return err
 			})
 			return o, err
@@ -172,7 +172,7 @@ func TestActEndsNoLaterThanItsReport(t *testing.T) {
 		s.must(err)
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		s.change(func(tx *db.Tx) error {
-			out, err := lock.FinishAct(tx, s.bridge.ID, o.ActID, lock.ActDone, "ok", s.clock.Now().Add(time.Hour))
+			out, err := lock.FinishCommand(tx, s.bridge.ID, o.ActID, lock.CommandDone, "ok", s.clock.Now().Add(time.Hour))
 			if !out.At.Equal(s.clock.Now()) {
 				t.Errorf("ended at %v", out.At)
 			}

@@ -71,7 +71,7 @@ const ended = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE i
 
 // endAct ends an act that was claimed, or of which nothing was known and now is; false: it had ended before.
 func endAct(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
-	done, err := tx.ExecContext(tx.Brief(), ended, outcome, result, at, a.ID, a.PropertyID, ActClaimed, ActUnknown)
+	done, err := tx.ExecContext(tx.Brief(), ended, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
 	if err != nil {
 		return false, fmt.Errorf("end act %s: %w", a.ID, err)
 	}

@@ -21,7 +21,7 @@ var tamperings = map[string]string{
 }
 
 // alarm tells staff what asks for a person to go and look: once a day for each lock and reason.
-func alarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened, at time.Time) error {
+func alarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	n := staff.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
 	switch kind {
 	case event.LockTampered:

@@ -18,7 +18,7 @@ func TestWhatHappensToALockReachesStaffOnceADay(t *testing.T) {
 			t.Helper()
 			n++
 			s.change(func(tx *db.Tx) error {
-				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{Sequence: n, Address: "front", Kind: kind, Reason: reason, OccurredAt: at}})
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{Sequence: n, Address: "front", Kind: kind, Reason: reason, OccurredAt: at}})
 				return err
 			})
 		}
@@ -73,7 +73,7 @@ func TestABatteryThatIsWellSinceIsNoAlarm(t *testing.T) {
 		})
 		for n, at := range []time.Time{since.Add(-time.Hour), since.Add(time.Minute), since.Add(2 * time.Minute)} {
 			s.change(func(tx *db.Tx) error {
-				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{Sequence: int64(n + 1), Address: "front", Kind: "batteryLow", OccurredAt: at}})
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{Sequence: int64(n + 1), Address: "front", Kind: "batteryLow", OccurredAt: at}})
 				return err
 			})
 			if told := len(s.events("lock.batteryLow")); told != min(n, 1) {

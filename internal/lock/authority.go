@@ -50,7 +50,7 @@ type sealedAuthority struct {
 }
 
 // OpenAuthority reads the CA, or makes it the first time.
-func OpenAuthority(tx *db.Tx, keys *keyring.Ring) (*Authority, error) {
+func LoadOrCreateAuthority(tx *db.Tx, keys *keyring.Ring) (*Authority, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, authoritySecret)
 	if err == nil {
@@ -178,7 +178,7 @@ func (i Identity) url() *url.URL {
 
 // Identify checks that a certificate is a bridge's, signed by us, and tells whose. One that ended at most RenewGrace
 // before now passes as expired.
-func (a *Authority) Identify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
+func (a *Authority) VerifyBridge(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
 		if now.After(cert.NotAfter.Add(RenewGrace)) {
@@ -192,12 +192,12 @@ func (a *Authority) Identify(cert *x509.Certificate, now time.Time) (who Identit
 	if err != nil {
 		return who, expired, fmt.Errorf("not a certificate of ours: %w", err)
 	}
-	who, err = IdentityOf(cert)
+	who, err = ParseIdentity(cert)
 	return who, expired, err
 }
 
 // IdentityOf reads who a certificate names, without checking it.
-func IdentityOf(cert *x509.Certificate) (Identity, error) {
+func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 	if len(cert.URIs) == 1 && cert.URIs[0].Scheme == "latchkey" && cert.URIs[0].Host == "property" {
 		part := strings.Split(cert.URIs[0].Path, "/")
 		if len(part) == 4 && part[0] == "" && part[1] != "" && part[2] == "bridge" && part[3] != "" {
@@ -208,7 +208,7 @@ func IdentityOf(cert *x509.Certificate) (Identity, error) {
 }
 
 // KeyHash is the SHA-256 of a certificate's public key, by which a bridge's row knows its certificate.
-func KeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
+func PublicKeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
 
 // parseRequest checks a certificate request: signed by its own key, of a kind we sign.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {

@@ -27,7 +27,7 @@ const (
 	ShuttingDown   OfflineReason = "shuttingDown" // of the node that held it
 	NodeLost       OfflineReason = "nodeLost"     // the node that held it fell silent
 	Revoked        OfflineReason = "revoked"
-	Enrolled       OfflineReason = "enrolled" // anew: its next session is another bridge's
+	Reenrolled     OfflineReason = "enrolled" // anew: its next session is another bridge's
 )
 
 // CreateBridge makes a bridge of the property and its first join code, which is shown once.
@@ -43,7 +43,7 @@ func CreateBridge(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, name
 
 // NewJoinCode lets a bridge be enrolled anew, also a revoked one; an older code of the bridge no longer counts. Until the
 // code is used nothing else changes.
-func NewJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
+func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *Authority, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil {
 		return nil, "", err
@@ -71,7 +71,7 @@ func ListBridges(ctx context.Context, c *ent.Client, propertyID string) ([]*ent.
 }
 
 // Revoke shuts a bridge out and cuts its session. Its codes stay on its locks: nobody is left to take them off.
-func Revoke(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
+func RevokeBridge(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	br, err := GetBridge(tx.Context(), tx.Client, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
 		return br, err
@@ -103,7 +103,7 @@ type Enrolment struct {
 }
 
 // Application is a bridge's wish to be enrolled.
-type Application struct {
+type EnrolmentRequest struct {
 	JoinCode           string
 	CertificateRequest []byte // PKCS #10, DER
 	HPKEKey            []byte // X25519
@@ -115,7 +115,7 @@ var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code
 
 // Enroll makes an applicant the bridge that its join code was made for. What the bridge was before no longer counts: not
 // its certificate, not its session, not its count of events. Its locks stay.
-func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrolment, error) {
+func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a EnrolmentRequest) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrol
 	if err != nil {
 		return nil, err
 	}
-	next, err := takeOff(tx, br, Enrolled, tx.Bridge.UpdateOne(br).
+	next, err := takeOff(tx, br, Reenrolled, tx.Bridge.UpdateOne(br).
 		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
 		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
 		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
@@ -151,12 +151,12 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a Application) (*Enrol
 
 // Renew gives a bridge its next certificate, for the same key or a new one. The certificate it shows must be the one we
 // know; the old key serves until the new one was seen, so that an answer that is lost strands nobody.
-func Renew(tx *db.Tx, ca *Authority, who Identity, shown []byte, request []byte) (*Enrolment, error) {
+func RenewCertificate(tx *db.Tx, ca *Authority, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
 		return nil, err
 	}
-	br, err := Admit(tx.Context(), tx.Client, who, shown)
+	br, err := AuthenticateBridge(tx.Context(), tx.Client, who, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func Renew(tx *db.Tx, ca *Authority, who Identity, shown []byte, request []byte)
 
 // Admit finds the bridge behind a certificate that Authority.Identify passed: enrolled, not revoked, and shown with a
 // key (KeyHash) that is its own still.
-func Admit(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
+func AuthenticateBridge(ctx context.Context, c *ent.Client, who Identity, shown []byte) (*ent.Bridge, error) {
 	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
 	switch {
 	case ent.IsNotFound(err):
@@ -209,12 +209,12 @@ func keyHash(spki []byte) []byte {
 }
 
 // ShutOut finds the bridges that were revoked since a moment.
-func ShutOut(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
+func RevokedSince(ctx context.Context, c *ent.Client, since time.Time) ([]string, error) {
 	return c.Bridge.Query().Where(entbridge.RevokedAtGT(since)).IDs(ctx)
 }
 
 // Standing tells which epoch is a bridge's present one, and whether the bridge is shut out.
-func Standing(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, out bool, err error) {
+func CurrentEpoch(ctx context.Context, c *ent.Client, bridgeID string) (epoch int64, out bool, err error) {
 	br, err := c.Bridge.Get(ctx, bridgeID)
 	if err != nil {
 		return 0, false, err

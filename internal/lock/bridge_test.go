@@ -59,7 +59,7 @@ func TestEnrolRefusesWhatIsNoRequestOrKey(t *testing.T) {
 		s.must(err)
 		broken := request(t)
 		broken[len(broken)-1] ^= 1
-		for name, a := range map[string]lock.Application{
+		for name, a := range map[string]lock.EnrolmentRequest{
 			"no request":    {CertificateRequest: []byte("x"), HPKEKey: public},
 			"bad signature": {CertificateRequest: broken, HPKEKey: public},
 			"short key":     {CertificateRequest: request(t), HPKEKey: public[:31]},
@@ -98,7 +98,7 @@ func TestCertificateNamesPropertyAndBridgeAndEnds(t *testing.T) {
 			{"ended longer ago", 120*24*time.Hour + time.Minute, true, true},
 			{"not yet", -2 * time.Hour, false, true},
 		} {
-			who, expired, err := s.ca.Identify(s.cert, start.Add(c.after))
+			who, expired, err := s.ca.VerifyBridge(s.cert, start.Add(c.after))
 			if expired != c.expired || (err != nil) != c.bad {
 				t.Errorf("%s: expired %v, error %v", c.name, expired, err)
 			}
@@ -108,7 +108,7 @@ func TestCertificateNamesPropertyAndBridgeAndEnds(t *testing.T) {
 		}
 		server, err := s.ca.ServerCertificate(start)
 		s.must(err)
-		if _, _, err := s.ca.Identify(server.Leaf, start); err == nil {
+		if _, _, err := s.ca.VerifyBridge(server.Leaf, start); err == nil {
 			t.Error("the listener's certificate passed as a bridge's")
 		}
 	})
@@ -117,7 +117,7 @@ func TestCertificateNamesPropertyAndBridgeAndEnds(t *testing.T) {
 func TestAuthorityIsMadeOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.change(func(tx *db.Tx) error {
-			again, err := lock.OpenAuthority(tx, s.keys)
+			again, err := lock.LoadOrCreateAuthority(tx, s.keys)
 			if err == nil && again.Fingerprint() != s.ca.Fingerprint() {
 				t.Error("another CA the second time")
 			}
@@ -130,10 +130,10 @@ func TestRenewKeepsTheOldKeyUntilTheNewWasSeen(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		renew := func(with []byte) (*lock.Enrolment, error) {
 			var e *lock.Enrolment
-			who, err := lock.IdentityOf(s.cert)
+			who, err := lock.ParseIdentity(s.cert)
 			s.must(err)
 			err = s.db.Write(t.Context(), func(tx *db.Tx) (err error) {
-				e, err = lock.Renew(tx, s.ca, who, lock.KeyHash(s.cert), with)
+				e, err = lock.RenewCertificate(tx, s.ca, who, lock.PublicKeyHash(s.cert), with)
 				return err
 			})
 			return e, err
@@ -160,7 +160,7 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 		var woken []string
 		ctx := lock.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
 		s.must(s.db.Write(ctx, func(tx *db.Tx) error {
-			_, err := lock.Revoke(tx, s.house, s.bridge.ID)
+			_, err := lock.RevokeBridge(tx, s.house, s.bridge.ID)
 			return err
 		}))
 		if len(woken) != 1 || woken[0] != s.bridge.ID+"/" {
@@ -170,7 +170,7 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 			t.Errorf("a revoked bridge got in: %v", err)
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.Hear(tx, s.bridge.ID, open.Epoch, nil)
+			_, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, nil)
 			return err
 		})
 		if err == nil {
@@ -178,7 +178,7 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 		}
 		var code string
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code)
@@ -197,12 +197,12 @@ func TestRevokedBridgeIsShutOutUntilEnrolledAnewWithAnotherKey(t *testing.T) {
 func TestABridgeThatIsTakenOffIsLostOnce(t *testing.T) {
 	for name, take := range map[string]func(s *site){
 		"revoked": func(s *site) {
-			s.change(func(tx *db.Tx) error { _, err := lock.Revoke(tx, s.house, s.bridge.ID); return err })
+			s.change(func(tx *db.Tx) error { _, err := lock.RevokeBridge(tx, s.house, s.bridge.ID); return err })
 		},
 		"enrolled anew": func(s *site) {
 			var code string
 			s.change(func(tx *db.Tx) (err error) {
-				_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+				_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 				return err
 			})
 			_, err := s.apply(code)

@@ -16,23 +16,23 @@ import (
 )
 
 // Wish is what one slot shall hold, on its way to the bridge.
-type Wish struct {
+type DesiredSlot struct {
 	LockID     string
 	Number     uint32
 	Generation int64
-	Unclaimed  bool // Claim comes before it may be told
+	NeedsMark  bool // Claim comes before it may be told
 	claimed    bool // as slot.Desired has it
 	row        *ent.Slot
 }
 
 // Wanted is what a session's bridge has to be told of some locks: every slot with a generation above the lock's mark,
 // revocations first. A negative mark asks for the whole lock.
-func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]Wish, error) {
+func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
 		above = append(above, entslot.And(entslot.LockID(lockID), entslot.GenerationGT(mark)))
 	}
-	var wishes []Wish
+	var wishes []DesiredSlot
 	for chunk := range slices.Chunk(above, chunkSize/4) {
 		rows, err := c.Slot.Query().Where(entslot.PropertyID(s.PropertyID), entslot.Or(chunk...)).All(ctx)
 		if err != nil {
@@ -44,7 +44,7 @@ func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int
 			}
 		}
 	}
-	slices.SortFunc(wishes, func(a, b Wish) int {
+	slices.SortFunc(wishes, func(a, b DesiredSlot) int {
 		if a.row.Present != b.row.Present {
 			if a.row.Present {
 				return 1
@@ -56,11 +56,11 @@ func Wanted(ctx context.Context, c *ent.Client, s *Session, marks map[string]int
 	return wishes, nil
 }
 
-func (s *Session) wish(row *ent.Slot) Wish {
+func (s *Session) wish(row *ent.Slot) DesiredSlot {
 	next, d := s.send(row)
-	return Wish{
+	return DesiredSlot{
 		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, claimed: d.Claimed, row: row,
-		Unclaimed: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
+		NeedsMark: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
 	}
 }
 
@@ -72,13 +72,13 @@ func (s *Session) send(row *ent.Slot) (slot.Server, slot.Desired) {
 
 // Claim marks slots as handed to the session's bridge, durably before they are told: from then on only the lock can say
 // that a code is gone. One that was changed meanwhile is left out; its change has its own wake-up.
-func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
+func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := current(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
 	}
-	out := make([]Wish, 0, len(wishes))
+	out := make([]DesiredSlot, 0, len(wishes))
 	for _, w := range wishes {
-		if !w.Unclaimed {
+		if !w.NeedsMark {
 			out = append(out, w)
 			continue
 		}
@@ -97,7 +97,7 @@ func Claim(tx *db.Tx, s *Session, wishes []Wish) ([]Wish, error) {
 }
 
 // Desired is the wish as package slot has it, with its PIN.
-func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
+func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.claimed, NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
 	}
@@ -105,7 +105,7 @@ func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, er
 		return d, nil
 	}
 	d.Later, d.Once = laterIn(w.row), w.row.Once
-	pin, err := OpenPIN(ctx, keys, w.row)
+	pin, err := DecryptPIN(ctx, keys, w.row)
 	if err != nil {
 		return d, fmt.Errorf("open the code of lock %s slot %d: %w", w.LockID, w.Number, err)
 	}
@@ -114,14 +114,14 @@ func (w Wish) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, er
 }
 
 // OpenPIN is the PIN of a slot.
-func OpenPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
+func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
 }
 
 // Generations finds the newest generation of each lock that the bridges drive, by bridge and lock: a session that told its
 // bridge less has something to deliver.
-func Generations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
+func LatestGenerations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[string]map[string]int64, error) {
 	locks, err := c.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the generations of locks: %w", err)
@@ -137,7 +137,7 @@ func Generations(ctx context.Context, c *ent.Client, bridgeIDs []string) (map[st
 }
 
 // Unsettled finds the locks of a session's bridge of which it has not yet reported what is wanted.
-func Unsettled(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
+func UnreportedLocks(ctx context.Context, c *ent.Client, s *Session, lockIDs []string) ([]string, error) {
 	rows, err := slotsOfLocks(ctx, c, s.PropertyID, lockIDs)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 
 // setDoor names the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: none, or not
 // known.
-func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h Happened, at time.Time) error {
+func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent, at time.Time) error {
 	hung, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func doorThen(hung, code, clock string) string {
 
 // appendOpening records that an act opened a door, and of which access where it was a phone's.
 func appendOpening(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
-	e := lockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
-	if err := setDoor(tx, &e, lk, nil, Happened{}, at); err != nil {
+	e := newLockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
+	if err := setDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {
 		return err
 	}
 	if a.GrantID != "" {

@@ -19,7 +19,7 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.clock.Advance(time.Second) // an enrolment is named after its time
 		var code string
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code) // a slot of the former enrolment has to be claimed
@@ -27,14 +27,14 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.cert = s.parse(e.Certificate)
 		row = s.row(row.ID)
 		old := s.connect("front")
-		wishes, err := lock.Wanted(t.Context(), s.db.Read(), old, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), old, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].Unclaimed {
+		if len(wishes) != 1 || !wishes[0].NeedsMark {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
 		}
 		s.connect("front")
 		err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.Claim(tx, old, wishes)
+			_, err := lock.MarkSent(tx, old, wishes)
 			return err
 		})
 		if !errors.Is(err, lock.ErrSuperseded) {
@@ -84,7 +84,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 		}
 		for epoch := range epochs {
 			err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := lock.Hear(tx, s.bridge.ID, epoch, []lock.Heard{{Address: "front"}})
+				_, err := lock.ApplyReports(tx, s.bridge.ID, epoch, []lock.LockReport{{Address: "front"}})
 				return err
 			})
 			if current := epoch == br.Epoch; current != (err == nil) || !current && !errors.Is(err, lock.ErrSuperseded) {

@@ -53,7 +53,7 @@ func each(t *testing.T, f func(t *testing.T, s *site)) {
 		s.must(err)
 		s.must(s.keys.EnsureKey(t.Context(), s.house))
 		s.change(func(tx *db.Tx) error {
-			s.ca, err = lock.OpenAuthority(tx, s.keys)
+			s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
 			return err
 		})
 		s.bridge, s.cert = s.enrol("cellar")
@@ -97,7 +97,7 @@ func (s *site) apply(code string) (e *lock.Enrolment, err error) {
 	_, public, err := pinseal.GenerateKey()
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		e, err = lock.Enroll(tx, s.keys, s.ca, lock.Application{JoinCode: code, CertificateRequest: request(s.t), HPKEKey: public, Software: "test"})
+		e, err = lock.Enroll(tx, s.keys, s.ca, lock.EnrolmentRequest{JoinCode: code, CertificateRequest: request(s.t), HPKEKey: public, Software: "test"})
 		return err
 	})
 	return e, err
@@ -128,7 +128,7 @@ func (s *site) connect(addresses ...string) *lock.Session {
 	s.t.Helper()
 	hello := lock.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}
 	for _, a := range addresses {
-		hello.Locks = append(hello.Locks, lock.Heard{
+		hello.Locks = append(hello.Locks, lock.LockReport{
 			Address: a, Capabilities: &s.caps, Status: &lock.Status{Online: true}, Digest: slot.LockDigest(nil),
 		})
 	}
@@ -139,10 +139,10 @@ func (s *site) connect(addresses ...string) *lock.Session {
 }
 
 func (s *site) greet(cert *x509.Certificate, hello lock.Hello) (open *lock.Session, err error) {
-	who, err := lock.IdentityOf(cert)
+	who, err := lock.ParseIdentity(cert)
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		open, err = lock.OpenSession(tx, who, lock.KeyHash(cert), hello)
+		open, err = lock.OpenSession(tx, who, lock.PublicKeyHash(cert), hello)
 		return err
 	})
 	return open, err
@@ -159,14 +159,14 @@ func (s *site) door() *ent.Lock {
 
 func (s *site) put(lk *ent.Lock, grant, pin string) (row *ent.Slot, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		row, err = lock.Put(tx, s.keys, lk, s.placeOf(grant, pin))
+		row, err = lock.AssignSlot(tx, s.keys, lk, s.placeOf(grant, pin))
 		return err
 	})
 	return row, err
 }
 
-func (s *site) placeOf(grant, pin string) lock.Place {
-	return lock.Place{GrantID: grant, DoorID: "spc_1", PIN: pin, NotBefore: s.clock.Now(), NotAfter: s.clock.Now().Add(48 * time.Hour)}
+func (s *site) placeOf(grant, pin string) lock.DesiredCode {
+	return lock.DesiredCode{GrantID: grant, DoorID: "spc_1", PIN: pin, NotBefore: s.clock.Now(), NotAfter: s.clock.Now().Add(48 * time.Hour)}
 }
 
 func (s *site) mustPut(lk *ent.Lock, grant, pin string) *ent.Slot {
@@ -179,22 +179,22 @@ func (s *site) mustPut(lk *ent.Lock, grant, pin string) *ent.Slot {
 func (s *site) clear(lk *ent.Lock, row *ent.Slot) *ent.Slot {
 	s.t.Helper()
 	s.change(func(tx *db.Tx) (err error) {
-		row, err = lock.Clear(tx, lk, row)
+		row, err = lock.ClearSlot(tx, lk, row)
 		return err
 	})
 	return row
 }
 
 // report has the bridge see a slot as wanted, with this evidence.
-func (s *site) report(row *ent.Slot, evidence slot.Evidence) []lock.Learned {
+func (s *site) report(row *ent.Slot, evidence slot.Evidence) []lock.EvidenceChange {
 	s.t.Helper()
 	return s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Present: row.Present, Evidence: evidence, At: s.clock.Now()})
 }
 
-func (s *site) reportAs(row *ent.Slot, o slot.Observed) (learned []lock.Learned) {
+func (s *site) reportAs(row *ent.Slot, o slot.Observed) (learned []lock.EvidenceChange) {
 	s.t.Helper()
 	s.change(func(tx *db.Tx) (err error) {
-		learned, err = lock.Report(tx, s.bridge.ID, s.epoch, "front", []lock.Seen{{Number: row.Number, Observed: o}})
+		learned, err = lock.ApplyObservations(tx, s.bridge.ID, s.epoch, "front", []lock.Observation{{Number: row.Number, Observed: o}})
 		return err
 	})
 	return learned

@@ -10,7 +10,7 @@ import (
 )
 
 func TestGuessesSpendTheBudgetOnce(t *testing.T) {
-	b := lock.Budget{Most: 4, Span: 10 * time.Minute}
+	b := lock.GuessBudget{Limit: 4, Period: 10 * time.Minute}
 	many := func(n int, from, every int) (at []int) {
 		for i := range n {
 			at = append(at, from+i*every)
@@ -38,7 +38,7 @@ func TestGuessesSpendTheBudgetOnce(t *testing.T) {
 		{"told late", join(many(4, 5000, 1), []int{4000}, []int{5005}), []int{5005}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var g lock.Guesses
+			var g lock.GuessCounter
 			var got []int
 			for _, s := range c.at {
 				var alarm bool
@@ -59,12 +59,12 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 		guess := func(times int, reason string) {
 			t.Helper()
 			s.change(func(tx *db.Tx) error {
-				var batch []lock.Happened
+				var batch []lock.LockEvent
 				for range times {
 					n++
-					batch = append(batch, lock.Happened{Sequence: n, Address: "front", Kind: "denied", Reason: reason, OccurredAt: s.clock.Now()})
+					batch = append(batch, lock.LockEvent{Sequence: n, Address: "front", Kind: "denied", Reason: reason, OccurredAt: s.clock.Now()})
 				}
-				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, batch)
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, batch)
 				return err
 			})
 		}
@@ -75,7 +75,7 @@ func TestGuessingAtKeypadsReachesStaff(t *testing.T) {
 		}
 		guess(40, "outsideWindow")
 		guess(40, "smartkey:expired")
-		guess(lock.LockBudget.Most-2, "wrongPin")
+		guess(lock.LockBudget.Limit-2, "wrongPin")
 		guess(1, "smartkey:badSignature")
 		guess(1, "smartkey:cloned")
 		if got := told(lk.ID) + told(s.house); got != 0 {
@@ -108,9 +108,9 @@ func TestWhatComesAndGoesIsToldOnce(t *testing.T) {
 		look := func() {
 			t.Helper()
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.LookAtBridges(tx, "", 10)
+				_, err := lock.CheckBridgeLinks(tx, "", 10)
 				if err == nil {
-					_, err = lock.LookAtLocks(tx, "", 10)
+					_, err = lock.CheckLockLinks(tx, "", 10)
 				}
 				return err
 			})
@@ -163,14 +163,14 @@ func TestWhatComesAndGoesIsToldOnce(t *testing.T) {
 		for i := range 20 {
 			percent := 20 + i%2
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.Hear(tx, s.bridge.ID, s.epoch, []lock.Heard{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &percent}}})
+				_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &percent}}})
 				return err
 			})
 		}
 		is("a battery at its limit", count("lock.batteryLow", "lock.batteryOk"), 1, 0)
 		full, off := 100, int64(90_000)
 		s.change(func(tx *db.Tx) error {
-			_, err := lock.Hear(tx, s.bridge.ID, s.epoch, []lock.Heard{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &full, ClockOffsetMS: &off}}})
+			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &full, ClockOffsetMS: &off}}})
 			return err
 		})
 		is("a new battery, a wrong clock", count("lock.batteryLow", "lock.batteryOk", "lock.clockUntrusted", "lock.clockOk"), 1, 1, 1, 0)

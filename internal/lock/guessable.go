@@ -44,25 +44,25 @@ func Guessable(c slot.Capabilities, s Status) bool {
 
 // KeypadPausedUntil is the end of a pause of a lock's keypad; nil: it is not paused.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
-	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > LongestPause+ahead {
+	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+ahead {
 		return nil
 	}
 	return s.KeypadPausedUntil
 }
 
 // LongestPause bounds how long a bridge pauses a keypad.
-const LongestPause = 5 * time.Minute
+const MaxKeypadPause = 5 * time.Minute
 
 // recordKeypadPause stores that a bridge paused a keypad after wrong PINs, and notifies staff: once an hour for each lock, and the
 // notice names the latest pause.
-func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h Happened) error {
-	at := h.At(tx.Now())
+func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
+	at := h.TrustedTime(tx.Now())
 	began := h.OccurredAt
 	if began.IsZero() {
 		began = at
 	}
-	until := at.Add(min(max(h.Until.Sub(began), 0), LongestPause))
-	e := inside(lockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
+	until := at.Add(min(max(h.Until.Sub(began), 0), MaxKeypadPause))
+	e := inside(newLockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
 	if err := setDoor(tx, &e, lk, nil, h, at); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func pauseText(name string, until time.Time, zone *time.Location, late bool) str
 	}
 	return fmt.Sprintf("Wrong PINs are being typed at lock %q. Its keypad is paused until %s and refuses every PIN until then; more wrong PINs pause it "+
 		"again, for at most %d minutes. SmartKeys and remote unlocking still open the door. Check who is at the door.",
-		name, until.In(zone).Format("15:04:05"), int(LongestPause.Minutes()))
+		name, until.In(zone).Format("15:04:05"), int(MaxKeypadPause.Minutes()))
 }
 
 // zoneOf returns the time zone of a property, for texts. It returns UTC if the property has none that can be loaded: a text must

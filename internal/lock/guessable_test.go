@@ -66,7 +66,7 @@ func TestAPausedKeypadReachesStaff(t *testing.T) {
 			t.Helper()
 			n++
 			s.change(func(tx *db.Tx) error {
-				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{
 					Sequence: n, Address: "front", Kind: "keypadPaused", OccurredAt: s.clock.Now(), Until: s.clock.Now().Add(d),
 				}})
 				return err
@@ -114,7 +114,7 @@ func TestTheNoticeOfAPauseThatIsReportedLateIsInThePast(t *testing.T) {
 		})
 		s.clock.Advance(48 * time.Hour)
 		s.change(func(tx *db.Tx) error {
-			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{
 				Sequence: 1, Address: "front", Kind: "keypadPaused", OccurredAt: start, Until: start.Add(15 * time.Second),
 			}})
 			return err
@@ -134,7 +134,7 @@ func TestAPauseIsStoredAlthoughTheTimeZoneCannotBeLoaded(t *testing.T) {
 			return tx.Property.Create().SetID(s.house).SetName("House").SetTimeZone("Europe/Atlantis").SetCreatedAt(tx.Now()).Exec(tx.Context())
 		})
 		s.change(func(tx *db.Tx) error {
-			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{
 				Sequence: 1, Address: "front", Kind: "keypadPaused", OccurredAt: start, Until: start.Add(15 * time.Second),
 			}})
 			return err
@@ -150,7 +150,7 @@ func TestAPauseWithoutABeginning(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {
-			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{
 				Sequence: 1, Address: "front", Kind: "keypadPaused", Until: s.clock.Now().Add(30 * time.Second),
 			}})
 			return err

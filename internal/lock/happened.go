@@ -13,7 +13,7 @@ import (
 )
 
 // Happened is an event at a lock, as its bridge kept it.
-type Happened struct {
+type LockEvent struct {
 	Sequence     int64
 	Address      string
 	Kind         string // opened, denied, batteryLow, ...
@@ -29,7 +29,7 @@ type Happened struct {
 }
 
 // At is when it happened, as far as its bridge's clock is believed: now if that is wrong for sure.
-func (h Happened) At(now time.Time) time.Time {
+func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(ahead)) {
 		return now
 	}
@@ -40,14 +40,14 @@ func (h Happened) At(now time.Time) time.Time {
 const ahead = 5 * time.Minute
 
 // lockEvents are the kinds that partners and staff hear of; others are counted and let go.
-var lockEvents = map[string]event.Kind{
+var eventKinds = map[string]event.Kind{
 	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
 // Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
 // stored now, and the slots whose codes were used.
-func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored int64, learned []Learned, err error) {
+func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, learned []EvidenceChange, err error) {
 	br, err := current(tx, bridgeID, epoch)
 	if err != nil {
 		return 0, nil, err
@@ -62,15 +62,15 @@ func Events(tx *db.Tx, bridgeID string, epoch int64, batch []Happened) (stored i
 			continue
 		}
 		stored = h.Sequence
-		lk, kind := locks[h.Address], lockEvents[h.Kind]
-		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !newlyLow(lk, h.At(tx.Now()))) {
+		lk, kind := locks[h.Address], eventKinds[h.Kind]
+		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !newlyLow(lk, h.TrustedTime(tx.Now()))) {
 			continue
 		}
 		l, err := happen(tx, lk, kind, h)
 		if err != nil {
 			return 0, nil, err
 		}
-		repeats := func(before Learned) bool {
+		repeats := func(before EvidenceChange) bool {
 			return before.Slot.LockID == l.Slot.LockID && before.Slot.Number == l.Slot.Number && before.Slot.GrantID == l.Slot.GrantID && l.Before == l.After
 		}
 		if l != nil && !slices.ContainsFunc(learned, repeats) {
@@ -91,7 +91,7 @@ func newlyLow(lk *ent.Lock, at time.Time) bool {
 	return lk.BatteryToldAt == nil && !well
 }
 
-func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*ent.Lock, error) {
+func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*ent.Lock, error) {
 	addresses := make([]string, len(batch))
 	for i, h := range batch {
 		addresses[i] = h.Address
@@ -108,7 +108,7 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []Happened) (map[string]*en
 	return by, nil
 }
 
-func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, error) {
+func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceChange, error) {
 	if kind == event.KeypadPaused {
 		return nil, recordKeypadPause(tx, lk, h)
 	}
@@ -116,13 +116,13 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 	if err != nil {
 		return nil, err
 	}
-	at := h.At(tx.Now())
+	at := h.TrustedTime(tx.Now())
 	// The bridge's clock is behind: nobody typed a code before it was asked for. A code that was only changed may have been typed
 	// before the change, and reported by a bridge that had carried the change out by then.
 	if row != nil && row.Generation == h.Generation && row.Generation == row.Since && at.Before(row.ChangedAt) {
 		at = row.ChangedAt
 	}
-	e := lockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
+	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
 	if err := setDoor(tx, &e, lk, row, h, at); err != nil {
 		return nil, err
 	}
@@ -162,12 +162,12 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h Happened) (*Learned, err
 
 // opened records the first time that a code opened its door. An older generation says nothing about the code that is desired
 // now, but the code of its grant was used.
-func opened(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*Learned, error) {
+func opened(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
 	if row.UsedAt != nil {
 		return nil, nil
 	}
 	before := slot.Evidence(row.Evidence)
-	learned := Learned{Slot: row, Before: before, After: before, UsedAt: at, Here: true}
+	learned := EvidenceChange{Slot: row, Before: before, After: before, UsedAt: at, AtThisLock: true}
 	if row.ID == "" || row.Present && generation != row.Generation {
 		return &learned, nil
 	}

@@ -13,10 +13,10 @@ import (
 )
 
 // opens has the bridge tell that the code of a generation opened a door, and returns whose access it was.
-func (s *site) opens(sequence int64, row *ent.Slot, address string, generation int64) (learned []lock.Learned, grant any) {
+func (s *site) opens(sequence int64, row *ent.Slot, address string, generation int64) (learned []lock.EvidenceChange, grant any) {
 	s.t.Helper()
 	s.change(func(tx *db.Tx) (err error) {
-		_, learned, err = lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{
+		_, learned, err = lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{
 			{Sequence: sequence, Address: address, Kind: "opened", Slot: row.Number, Generation: generation, OccurredAt: s.clock.Now()},
 		})
 		return err
@@ -36,11 +36,11 @@ func TestAnOpeningThatIsToldLateIsOfWhoHadTheSlot(t *testing.T) {
 		s.change(func(tx *db.Tx) (err error) {
 			p := s.placeOf("cod_a", "123456")
 			p.NotAfter = p.NotAfter.Add(time.Hour)
-			row, err = lock.Change(tx, s.keys, lk, row, p)
+			row, err = lock.UpdateSlot(tx, s.keys, lk, row, p)
 			return err
 		})
 		learned, grant := s.opens(1, row, "front", first)
-		if grant != "cod_a" || len(learned) != 1 || !learned[0].Here || !learned[0].UsedAt.Equal(s.clock.Now()) {
+		if grant != "cod_a" || len(learned) != 1 || !learned[0].AtThisLock || !learned[0].UsedAt.Equal(s.clock.Now()) {
 			t.Errorf("with the hours of before: of %v, learned %+v", grant, learned)
 		}
 		if now := s.row(row.ID); now.Evidence != string(slot.Queued) || now.UsedAt != nil {
@@ -125,8 +125,8 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 			s.must(err)
 			s.change(func(tx *db.Tx) (err error) {
 				p := s.placeOf("cod_a", "123456")
-				p.Once = "cod_a"
-				at[l.Address], err = lock.Put(tx, s.keys, lk, p)
+				p.OneTimeID = "cod_a"
+				at[l.Address], err = lock.AssignSlot(tx, s.keys, lk, p)
 				return err
 			})
 		}
@@ -134,16 +134,16 @@ func TestACodeForOneUseWasUsedAtOneDoor(t *testing.T) {
 		s.clock.Advance(time.Minute)
 		for _, address := range []string{"back", "front"} {
 			s.change(func(tx *db.Tx) error {
-				learned, err := lock.Report(tx, s.bridge.ID, s.epoch, address, []lock.Seen{{Number: 1, Observed: slot.Observed{
+				learned, err := lock.ApplyObservations(tx, s.bridge.ID, s.epoch, address, []lock.Observation{{Number: 1, Observed: slot.Observed{
 					Generation: uint64(at[address].Generation), Evidence: slot.Verified, Used: true, At: used,
 				}}})
-				if err == nil && (len(learned) != 1 || !learned[0].UsedAt.Equal(used) || learned[0].Here) {
+				if err == nil && (len(learned) != 1 || !learned[0].UsedAt.Equal(used) || learned[0].AtThisLock) {
 					t.Errorf("%s: learned %+v", address, learned)
 				}
 				return err
 			})
 		}
-		if learned, _ := s.opens(1, at["front"], "front", at["front"].Generation); len(learned) != 1 || !learned[0].Here {
+		if learned, _ := s.opens(1, at["front"], "front", at["front"].Generation); len(learned) != 1 || !learned[0].AtThisLock {
 			t.Errorf("the opening: learned %+v", learned)
 		}
 		if s.row(at["front"].ID).UsedAt == nil || s.row(at["back"].ID).UsedAt != nil {
@@ -194,11 +194,11 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 			{"by a clock that nobody compared", 35, code, "", "spc_1"},
 		} {
 			s.change(func(tx *db.Tx) error {
-				h := lock.Happened{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute), ClockQuality: tt.quality}
+				h := lock.LockEvent{Sequence: int64(1 + n), Address: "front", Kind: "opened", OccurredAt: start.Add(time.Duration(tt.minute) * time.Minute), ClockQuality: tt.quality}
 				if tt.generation > 0 {
 					h.Slot, h.Generation = row.Number, tt.generation
 				}
-				_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{h})
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{h})
 				return err
 			})
 			all := s.events("door.opened")
@@ -208,7 +208,7 @@ func TestWhatHappenedIsOfTheDoorOfThen(t *testing.T) {
 		}
 		pausedAt := start.Add(15 * time.Minute)
 		s.change(func(tx *db.Tx) error {
-			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{{
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{
 				Sequence: 100, Address: "front", Kind: "keypadPaused", OccurredAt: pausedAt, Until: pausedAt.Add(time.Minute),
 			}})
 			return err
@@ -244,7 +244,7 @@ func TestTheDoorOfBeforeAForgottenMoveIsUnknown(t *testing.T) {
 			return err
 		})
 		s.change(func(tx *db.Tx) error {
-			_, _, err := lock.Events(tx, s.bridge.ID, s.epoch, []lock.Happened{
+			_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{
 				{Sequence: 1, Address: "front", Kind: "opened", OccurredAt: start.Add(90 * time.Minute), ClockQuality: "synchronized"},
 				{Sequence: 2, Address: "front", Kind: "opened", OccurredAt: start.Add(210 * time.Minute), ClockQuality: "synchronized"},
 			})

@@ -16,9 +16,9 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 		return string(fault.NoBridge)
 	case br.RevokedAt != nil:
 		return string(fault.BridgeRevoked)
-	case !BridgeOnline(br, now) && br.OfflineReason != "":
+	case !IsBridgeOnline(br, now) && br.OfflineReason != "":
 		return br.OfflineReason
-	case !BridgeOnline(br, now):
+	case !IsBridgeOnline(br, now):
 		return string(NodeLost) // its row says online, and nobody has heard it of late
 	case !lk.Status.Online:
 		return cmp.Or(lk.Status.OfflineCause, string(fault.LockOffline))
@@ -36,85 +36,85 @@ const (
 )
 
 // Telling is what is to be told of something that is well or is not.
-type Telling int
+type Notification int
 
 // The tellings.
 const (
-	Nothing Telling = iota
-	Trouble         // offline, low, untrusted
-	Well            // online, charged, right
+	NoChange Notification = iota
+	Down                  // offline, low, untrusted
+	Up                    // online, charged, right
 )
 
 // Link is what is known and what was told of whether something can be reached. The zero Link was never lost.
-type Link struct {
-	LostAt time.Time // the last loss; zero: none of late
-	BackAt time.Time // the return from it; zero: there was none yet
-	ToldAt time.Time // when the loss was told that was not taken back since
+type LinkState struct {
+	LostAt     time.Time // the last loss; zero: none of late
+	RestoredAt time.Time // the return from it; zero: there was none yet
+	NotifiedAt time.Time // when the loss was told that was not taken back since
 }
 
 // Lost takes in a loss. The first after a calm time is told at once.
-func (l Link) Lost(now time.Time) (Link, Telling) {
-	if !l.LostAt.IsZero() && l.BackAt.IsZero() {
-		return l, Nothing
+func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
+	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
+		return l, NoChange
 	}
-	quiet := l.LostAt.IsZero() || now.Sub(l.BackAt) >= calm
-	l.LostAt, l.BackAt = now, time.Time{}
-	if !quiet || !l.ToldAt.IsZero() {
-		return l, Nothing
+	quiet := l.LostAt.IsZero() || now.Sub(l.RestoredAt) >= calm
+	l.LostAt, l.RestoredAt = now, time.Time{}
+	if !quiet || !l.NotifiedAt.IsZero() {
+		return l, NoChange
 	}
-	l.ToldAt = now
-	return l, Trouble
+	l.NotifiedAt = now
+	return l, Down
 }
 
 // Back takes in a return. The one from a loss that was told at once is told at once, too: a short cut is a pair, and what
 // flaps on is silent until something lasts.
-func (l Link) Back(now time.Time) (Link, Telling) {
-	if l.LostAt.IsZero() || !l.BackAt.IsZero() {
-		return l, Nothing
+func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
+	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
+		return l, NoChange
 	}
-	l.BackAt = now
-	if l.ToldAt.IsZero() || !l.ToldAt.Equal(l.LostAt) {
-		return l, Nothing
+	l.RestoredAt = now
+	if l.NotifiedAt.IsZero() || !l.NotifiedAt.Equal(l.LostAt) {
+		return l, NoChange
 	}
-	l.ToldAt = time.Time{}
-	return l, Well
+	l.NotifiedAt = time.Time{}
+	return l, Up
 }
 
 // Look tells what has lasted and was not told.
-func (l Link) Look(now time.Time) (Link, Telling) {
-	lost := !l.LostAt.IsZero() && l.BackAt.IsZero()
+func (l LinkState) Check(now time.Time) (LinkState, Notification) {
+	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
 	case l.LostAt.IsZero():
-	case lost && l.ToldAt.IsZero() && now.Sub(l.LostAt) >= lasting:
-		l.ToldAt = now
-		return l, Trouble
-	case !lost && !l.ToldAt.IsZero() && now.Sub(l.BackAt) >= lasting:
-		l.ToldAt = time.Time{}
-		return l, Well
-	case !lost && l.ToldAt.IsZero() && now.Sub(l.BackAt) >= calm:
-		return Link{}, Nothing
+	case lost && l.NotifiedAt.IsZero() && now.Sub(l.LostAt) >= lasting:
+		l.NotifiedAt = now
+		return l, Down
+	case !lost && !l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= lasting:
+		l.NotifiedAt = time.Time{}
+		return l, Up
+	case !lost && l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= calm:
+		return LinkState{}, NoChange
 	}
-	return l, Nothing
+	return l, NoChange
 }
 
 // Battery says what to tell of a battery, of which told says whether it was told that it is low.
-func Battery(told bool, percent int) Telling {
+func BatteryNotification(told bool, percent int) Notification {
 	switch {
 	case !told && percent <= lowBattery:
-		return Trouble
+		return Down
 	case told && percent >= lowUntil:
-		return Well
+		return Up
 	}
-	return Nothing
+	return NoChange
 }
 
 // ClockTelling is Battery for a lock's clock, which is so far from the bridge's.
-func ClockTelling(told bool, off time.Duration) Telling {
+func ClockNotification(told bool, off time.Duration) Notification {
 	switch off = off.Abs(); {
 	case !told && off > clockBad:
-		return Trouble
+		return Down
 	case told && off <= clockGood:
-		return Well
+		return Up
 	}
-	return Nothing
+	return NoChange
 }

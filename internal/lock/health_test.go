@@ -36,23 +36,23 @@ func TestLinkTells(t *testing.T) {
 					events[at] = what
 				}
 			}
-			var l Link
+			var l LinkState
 			var told []string
 			for s := range 2000 {
 				now := time.Unix(int64(s)+1, 0)
-				tell := Nothing
+				tell := NoChange
 				switch events[s] {
 				case "lost":
 					l, tell = l.Lost(now)
 				case "back":
-					l, tell = l.Back(now)
+					l, tell = l.Restored(now)
 				default:
 					if s%15 == 0 {
-						l, tell = l.Look(now)
+						l, tell = l.Check(now)
 					}
 				}
-				if tell != Nothing {
-					told = append(told, fmt.Sprint(s, map[Telling]string{Trouble: " trouble", Well: " well"}[tell]))
+				if tell != NoChange {
+					told = append(told, fmt.Sprint(s, map[Notification]string{Down: " trouble", Up: " well"}[tell]))
 				}
 			}
 			if got := strings.Join(told, ","); got != c.want {
@@ -74,8 +74,8 @@ func TestBatteryAndClockTell(t *testing.T) {
 	} {
 		told, n := false, 0
 		for _, p := range c.percents {
-			if tell := Battery(told, p); tell != Nothing {
-				told, n = tell == Trouble, n+1
+			if tell := BatteryNotification(told, p); tell != NoChange {
+				told, n = tell == Down, n+1
 			}
 		}
 		if n != c.want {
@@ -84,8 +84,8 @@ func TestBatteryAndClockTell(t *testing.T) {
 	}
 	told, n := false, 0
 	for _, off := range []time.Duration{0, 59, 61, 59, 61, -70, 31, -30, 61} {
-		if tell := ClockTelling(told, off*time.Second); tell != Nothing {
-			told, n = tell == Trouble, n+1
+		if tell := ClockNotification(told, off*time.Second); tell != NoChange {
+			told, n = tell == Down, n+1
 		}
 	}
 	if n != 3 {

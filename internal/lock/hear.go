@@ -20,20 +20,20 @@ import (
 
 // What one bridge may say.
 const (
-	MaxLocks      = 256 // of one bridge
-	maxSlots      = 1000
-	maxRules      = 32
-	maxRule       = 128
-	lowBattery    = 20 // percent
-	maxSoftware   = 128
-	statusEpsilon = time.Minute // a status that differs by less in time alone is not stored again
+	MaxLocksPerBridge = 256 // of one bridge
+	maxSlots          = 1000
+	maxRules          = 32
+	maxRule           = 128
+	lowBattery        = 20 // percent
+	maxSoftware       = 128
+	statusEpsilon     = time.Minute // a status that differs by less in time alone is not stored again
 )
 
 // Status is how a lock did when it was last heard.
 type Status = schema.LockStatus
 
 // Heard is what a bridge says of a lock. Nil parts are as before.
-type Heard struct {
+type LockReport struct {
 	Address      string
 	Capabilities *slot.Capabilities
 	Status       *Status
@@ -44,7 +44,7 @@ type Heard struct {
 
 // Hear stores what a bridge says of its locks and makes those that are new, under the bridge's property. It returns
 // every lock named.
-func Hear(tx *db.Tx, bridgeID string, epoch int64, heard []Heard) ([]Driven, error) {
+func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, heard []LockReport) ([]LockRef, error) {
 	br, err := current(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func Hear(tx *db.Tx, bridgeID string, epoch int64, heard []Heard) ([]Driven, err
 }
 
 // hear is Hear for a bridge that is current. It also returns the locks of the bridge that it did not name.
-func hear(tx *db.Tx, br *ent.Bridge, heard []Heard) (named, others []*ent.Lock, err error) {
+func hear(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
 		return nil, nil, err
@@ -66,8 +66,8 @@ func hear(tx *db.Tx, br *ent.Bridge, heard []Heard) (named, others []*ent.Lock, 
 	for _, h := range heard {
 		lk := known[h.Address]
 		if lk == nil {
-			if len(known) >= MaxLocks {
-				return nil, nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocks)
+			if len(known) >= MaxLocksPerBridge {
+				return nil, nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocksPerBridge)
 			}
 			lk, err = discover(tx, br, h)
 		} else {
@@ -84,7 +84,7 @@ func hear(tx *db.Tx, br *ent.Bridge, heard []Heard) (named, others []*ent.Lock, 
 }
 
 // hearAll is hear for a bridge that named every lock it drives: it does not reach the others.
-func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
+func hearAll(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock, error) {
 	locks, others, err := hear(tx, br, heard)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
 	for _, lk := range others {
 		gone := lk.Status
 		gone.Online, gone.OfflineCause = false, ""
-		if lk, err = relearn(tx, lk, Heard{Status: &gone}); err != nil {
+		if lk, err = relearn(tx, lk, LockReport{Status: &gone}); err != nil {
 			return nil, err
 		}
 		locks = append(locks, lk)
@@ -100,7 +100,7 @@ func hearAll(tx *db.Tx, br *ent.Bridge, heard []Heard) ([]*ent.Lock, error) {
 	return locks, nil
 }
 
-func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
+func discover(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
 		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
 	if h.Capabilities != nil {
@@ -117,7 +117,7 @@ func discover(tx *db.Tx, br *ent.Bridge, h Heard) (*ent.Lock, error) {
 }
 
 // relearn stores what changed about a lock. It records and notifies when the lock goes offline or its battery becomes low.
-func relearn(tx *db.Tx, lk *ent.Lock, h Heard) (*ent.Lock, error) {
+func relearn(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
 	if h.Capabilities != nil {
@@ -197,9 +197,9 @@ func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
 	var err error
 	switch {
 	case lk.Status.Online && !now.Online:
-		err = lockLink(tx, lk, Link.Lost, string(fault.LockOffline))
+		err = lockLink(tx, lk, LinkState.Lost, string(fault.LockOffline))
 	case !lk.Status.Online && now.Online:
-		err = lockLink(tx, lk, Link.Back, "")
+		err = lockLink(tx, lk, LinkState.Restored, "")
 	}
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func boundedRules(rules []string) []string {
 }
 
 // lockEvent is an event of a lock, with its place.
-func lockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
+func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.ID
 	if lk.DoorID != nil {
 		body["doorId"] = *lk.DoorID

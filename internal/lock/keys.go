@@ -20,24 +20,24 @@ const (
 // RefusedKey begins the result of an act whose SmartKey the bridge refused, and the reason of the denial; a word of
 // docs/smartkey.md follows. OpenedByKey is the reason of an opening at the door itself.
 const (
-	RefusedKey  = "smartkey:"
-	OpenedByKey = "smartkey"
+	RefusedKeyPrefix = "smartkey:"
+	OpenedBySmartKey = "smartkey"
 )
 
 // PhoneActor begins the actor of what a guest's phone did; its id follows.
-const PhoneActor = "phone:"
+const PhoneActorPrefix = "phone:"
 
 // Keys is what stands for a lock in a wake-up: the property's issuer keys, status list or door rules have changed.
-const Keys = "keys"
+const KeysChanged = "keys"
 
 // NoSmartKeys is the version of the key set of a bridge that knows no SmartKeys.
 const NoSmartKeys = -1
 
 // HeldKeys is what a bridge says it holds, durably: the version of its key set and the number of its status list.
-type HeldKeys struct{ Version, List int64 }
+type InstalledKeys struct{ Version, List int64 }
 
 // NoteKeys stores what a bridge says it holds.
-func NoteKeys(tx *db.Tx, bridgeID string, epoch int64, k HeldKeys) error {
+func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
 		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())
 	if err != nil || n == 0 {
@@ -47,16 +47,16 @@ func NoteKeys(tx *db.Tx, bridgeID string, epoch int64, k HeldKeys) error {
 }
 
 // WakeKeys has the bridges of a property that are connected told of newer issuer keys, lists and door rules.
-func WakeKeys(tx *db.Tx, propertyID string) error {
+func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {
-		wake(tx, id, Keys)
+		wake(tx, id, KeysChanged)
 	}
 	return err
 }
 
 // AtAddress finds the lock that a bridge knows by an address.
-func AtAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
+func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.BridgeID(bridgeID), entlock.Address(address)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return nil, fault.New(fault.NotFound, fault.LockNotFound, "no such lock at this property")
@@ -66,6 +66,6 @@ func AtAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, address
 
 // StorePresentation writes down the use of a SmartKey before anything is sent. The presentation itself is not stored: it
 // serves for seconds, and travels with the order. GrantID is the access of the phone's stay; empty: it is not known.
-func StorePresentation(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (Order, error) {
+func StoreSmartKeyCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	return storeAct(tx, propertyID, lockID, actor, grantID, operation, until)
 }

@@ -37,7 +37,7 @@ func TestActIsStoredForABridgeThatWasAskedToLeaveForAWhile(t *testing.T) {
 		if err := s.claim(s.bridge.ID, s.epoch+1, o.ActID); err == nil {
 			t.Error("a session that has not begun claimed the act")
 		}
-		s.clock.Advance(lock.Moving + time.Millisecond)
+		s.clock.Advance(lock.MoveTimeout + time.Millisecond)
 		if _, err := s.store(lk); !fault.Has(err, fault.BridgeOffline) {
 			t.Errorf("long after: %v", err)
 		}
@@ -51,7 +51,7 @@ func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
 		s.must(err)
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
 		give := func(propertyID, actID string) {
-			s.change(func(tx *db.Tx) error { return lock.ReturnAct(tx, propertyID, actID) })
+			s.change(func(tx *db.Tx) error { return lock.ReleaseCommand(tx, propertyID, actID) })
 		}
 		give("prp_other", o.ActID)
 		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
@@ -59,7 +59,7 @@ func TestReturnedActIsClaimedByAnotherSessionOnce(t *testing.T) {
 		}
 		give(s.house, o.ActID)
 		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
-		if _, err := s.end(s.bridge.ID, o.ActID, lock.ActDone); err != nil {
+		if _, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil {
 			t.Error(err)
 		}
 		give(s.house, o.ActID)
@@ -77,7 +77,7 @@ func TestABridgeThatLeftAndDoesNotComeBackIsLost(t *testing.T) {
 		told := func(what string, want int) {
 			t.Helper()
 			for range 2 {
-				s.change(lock.SweepLeft)
+				s.change(lock.MarkDrainedBridgesLost)
 			}
 			if locks, bridges := len(s.events("lock.offline")), len(s.events("bridge.offline")); locks != want || bridges != want {
 				t.Errorf("%s: told of %d locks and %d bridges, want %d", what, locks, bridges, want)
@@ -93,10 +93,10 @@ func TestABridgeThatLeftAndDoesNotComeBackIsLost(t *testing.T) {
 		s.clock.Advance(10 * time.Minute)
 		told("back", 0)
 		leave()
-		s.clock.Advance(lock.Silence + time.Second)
+		s.clock.Advance(lock.MaxSilence + time.Second)
 		told("away", 1)
 		s.clock.Advance(10 * time.Minute)
-		s.change(func(tx *db.Tx) error { _, err := lock.LookAtBridges(tx, "", 10); return err })
+		s.change(func(tx *db.Tx) error { _, err := lock.CheckBridgeLinks(tx, "", 10); return err })
 		if !strings.Contains(s.texts("bridgeUnreachable"), "cellar") {
 			t.Error("staff do not hear of it")
 		}

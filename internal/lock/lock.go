@@ -19,7 +19,7 @@ import (
 
 // Silence is how long a bridge may go unheard before it counts as offline, whatever its row says: its node may have
 // died with it. Three heartbeats of 15 s, and one more for the write.
-const Silence = time.Minute
+const MaxSilence = time.Minute
 
 // Get finds a lock of the property.
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
@@ -35,13 +35,13 @@ func noLock(lockID string) error {
 }
 
 // Choice says which locks a list shall hold. The zero value is all.
-type Choice struct {
+type ListFilter struct {
 	BridgeID   string
 	Unassigned bool // at no door
 }
 
 // List is a page of the property's locks, oldest first, and how many there are in all.
-func List(ctx context.Context, c *ent.Client, propertyID string, w Choice, skip, most int) ([]*ent.Lock, int, error) {
+func List(ctx context.Context, c *ent.Client, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
 	q := c.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {
 		q.Where(entlock.BridgeID(w.BridgeID))
@@ -58,7 +58,7 @@ func List(ctx context.Context, c *ent.Client, propertyID string, w Choice, skip,
 }
 
 // PerBridge counts the locks of each bridge of the property.
-func PerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
+func CountPerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[string]int, error) {
 	var rows []struct {
 		BridgeID string `json:"bridge_id"`
 		Count    int    `json:"count"`
@@ -73,11 +73,11 @@ func PerBridge(ctx context.Context, c *ent.Client, propertyID string) (map[strin
 
 // AtDoors finds the locks of doors, by door. Doors without a lock are not in the answer.
 func AtDoors(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
-	return LocksAt(tx.Context(), tx.Client, propertyID, doorIDs)
+	return LocksByDoor(tx.Context(), tx.Client, propertyID, doorIDs)
 }
 
 // LocksAt is AtDoors outside a change.
-func LocksAt(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
+func LocksByDoor(ctx context.Context, c *ent.Client, propertyID string, doorIDs []string) (map[string]*ent.Lock, error) {
 	at := make(map[string]*ent.Lock, len(doorIDs))
 	for chunk := range chunks(doorIDs) {
 		locks, err := c.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDIn(chunk...)).All(ctx)
@@ -141,14 +141,14 @@ func doorExists(tx *db.Tx, propertyID, doorID string) error {
 
 // State is what a decision needs to know of a lock beside its row.
 type State struct {
-	Online  bool   // its bridge was heard lately and reaches it
-	Revoked bool   // its bridge was revoked, so nothing will reach it
-	Free    int    // slots that a new code may take
-	Reason  string // why it is not online: a camelCase word; empty if it is
+	Online        bool   // its bridge was heard lately and reaches it
+	Revoked       bool   // its bridge was revoked, so nothing will reach it
+	FreeSlots     int    // slots that a new code may take
+	OfflineReason string // why it is not online: a camelCase word; empty if it is
 }
 
 // States tells how locks of one property do, by lock.
-func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
+func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID string, locks []*ent.Lock) (map[string]State, error) {
 	if len(locks) == 0 {
 		return map[string]State{}, nil
 	}
@@ -164,26 +164,26 @@ func States(ctx context.Context, c *ent.Client, now time.Time, propertyID string
 	for _, lk := range locks {
 		br := bridges[lk.BridgeID]
 		states[lk.ID] = State{
-			Online:  Online(lk, br, now),
-			Revoked: br == nil || br.RevokedAt != nil,
-			Free:    vacant(rows[lk.ID], lk.Capabilities.Slots),
-			Reason:  offlineReason(lk, br, now),
+			Online:        IsOnline(lk, br, now),
+			Revoked:       br == nil || br.RevokedAt != nil,
+			FreeSlots:     vacant(rows[lk.ID], lk.Capabilities.Slots),
+			OfflineReason: offlineReason(lk, br, now),
 		}
 	}
 	return states, nil
 }
 
 // Online says whether a lock can be reached now: its bridge was heard lately and says that it reaches the lock.
-func Online(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
-	return br != nil && BridgeOnline(br, now) && lk.Status.Online
+func IsOnline(lk *ent.Lock, br *ent.Bridge, now time.Time) bool {
+	return br != nil && IsBridgeOnline(br, now) && lk.Status.Online
 }
 
 // Jammed says whether a lock's bolt is known not to move.
-func Jammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
+func IsJammed(lk *ent.Lock) bool { return lk.Status.Bolt == string(slot.Jammed) }
 
 // BridgeOnline says whether a bridge has a session and was heard lately.
-func BridgeOnline(br *ent.Bridge, now time.Time) bool {
-	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= Silence
+func IsBridgeOnline(br *ent.Bridge, now time.Time) bool {
+	return br.Online && br.RevokedAt == nil && br.LastSeenAt != nil && now.Sub(*br.LastSeenAt) <= MaxSilence
 }
 
 func bridgesOf(ctx context.Context, c *ent.Client, propertyID string, locks []*ent.Lock) (map[string]*ent.Bridge, error) {

@@ -21,7 +21,7 @@ func TestPatternsAreJudgedWhenTheyAreReported(t *testing.T) {
 			c := s.caps
 			c.ForbiddenPatterns = patterns
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.Hear(tx, s.bridge.ID, s.epoch, []lock.Heard{{Address: "front", Capabilities: &c}})
+				_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Capabilities: &c}})
 				return err
 			})
 		}

@@ -20,16 +20,16 @@ import (
 )
 
 // Place is a code for a door: whose, which, and from when to when it opens.
-type Place struct {
-	GrantID     string
-	DoorID      string
-	StaySpaceID string
-	PIN         string
-	PINID       string // names the PIN for access, which compares it; not used here
-	NotBefore   time.Time
-	NotAfter    time.Time
-	Later       []slot.Window // the windows that follow
-	Once        string        // the code's id if it serves once
+type DesiredCode struct {
+	GrantID      string
+	DoorID       string
+	StaySpaceID  string
+	PIN          string
+	PINID        string // names the PIN for access, which compares it; not used here
+	NotBefore    time.Time
+	NotAfter     time.Time
+	LaterWindows []slot.Window // the windows that follow
+	OneTimeID    string        // the code's id if it serves once
 }
 
 // ErrSlotsFull is Put's answer when every slot of the lock is somebody's.
@@ -40,7 +40,7 @@ var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot w
 
 // Put gives a grant a slot of the lock: one that was never used, else the one that has been empty longest. A slot that
 // is not known to be empty is nobody's to take.
-func Put(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p Place) (*ent.Slot, error) {
+func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("put a code on lock %s: want a grant and a PIN", lk.ID)
 	}
@@ -87,7 +87,7 @@ const seated = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreig
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
 // Vacant counts the places of a lock that nobody has.
-func Vacant(tx *db.Tx, lk *ent.Lock) (int, error) {
+func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	rows, err := tx.Slot.Query().Where(entslot.PropertyID(lk.PropertyID), entslot.LockID(lk.ID)).All(tx.Brief())
 	if err != nil {
 		return 0, fmt.Errorf("count the slots of lock %s: %w", lk.ID, err)
@@ -97,7 +97,7 @@ func Vacant(tx *db.Tx, lk *ent.Lock) (int, error) {
 
 // Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
 // back a Clear that is still under way.
-func Change(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Place) (*ent.Slot, error) {
+func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || free(s) {
 		return nil, errSlotMoved
 	}
@@ -110,7 +110,7 @@ func Change(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Place) (
 
 // Clear has the slot hold nothing. It stays its grant's until it is known to be empty, which it is at once if its code
 // was never handed to a bridge. To clear what is being cleared changes nothing.
-func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
+func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
 	}
@@ -143,10 +143,10 @@ func Clear(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 }
 
 // place stores what a slot shall hold. A row without an id is new.
-func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p Place) (*ent.Slot, error) {
+func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Brief()
 	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{
-		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, Later: slot.Pack(p.Later...), Once: p.Once,
+		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, Later: slot.Pack(p.LaterWindows...), Once: p.OneTimeID,
 	})
 	if !ok {
 		return nil, errSlotMoved
@@ -167,7 +167,7 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	if s.GrantID != p.GrantID {
 		row.Since = generation
 	}
-	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, moment(p.NotBefore), moment(p.NotAfter), laterOf(p.Later), p.Once
+	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, moment(p.NotBefore), moment(p.NotAfter), laterOf(p.LaterWindows), p.OneTimeID
 	row.Claimant, row.Inherited, row.Former = next.Claimant, next.Inherited, next.Former
 	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
 	if s.ID == "" {
@@ -229,12 +229,12 @@ func stored(all []schema.SlotWindow) (any, error) {
 }
 
 // OfGrant is every slot of a grant, those emptied again included until another grant takes them.
-func OfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
-	return SlotsOf(tx.Brief(), tx.Client, propertyID, grantID)
+func SlotsOfGrant(tx *db.Tx, propertyID, grantID string) ([]*ent.Slot, error) {
+	return SlotsOfGrants(tx.Brief(), tx.Client, propertyID, grantID)
 }
 
 // SlotsOf is OfGrant for several grants and outside a change.
-func SlotsOf(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
+func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantIDs ...string) ([]*ent.Slot, error) {
 	var all []*ent.Slot
 	for chunk := range chunks(grantIDs) {
 		rows, err := c.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(chunk...)).Order(entslot.ByID()).All(ctx)

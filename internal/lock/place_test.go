@@ -70,7 +70,7 @@ func TestChangeKeepsTheSlotAndOnlyItsGrantMayChangeIt(t *testing.T) {
 		s.reportAs(row, slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Failed, Result: slot.Duplicate})
 		change := func(row *ent.Slot, grant string) (next *ent.Slot, err error) {
 			err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-				next, err = lock.Change(tx, s.keys, lk, row, s.placeOf(grant, "654321"))
+				next, err = lock.UpdateSlot(tx, s.keys, lk, row, s.placeOf(grant, "654321"))
 				return err
 			})
 			return next, err
@@ -104,7 +104,7 @@ func TestClearFreesAtOnceOnlyWhatNoBridgeHeardOf(t *testing.T) {
 			t.Error("the code is kept")
 		}
 		open := s.connect("front")
-		if len(open.Stale) != 0 {
+		if len(open.OutOfSync) != 0 {
 			t.Error("a bridge is to hear of a slot that no bridge ever held")
 		}
 		row = s.clear(lk, s.mustPut(lk, "grt_b", "123456"))
@@ -134,13 +134,13 @@ func TestRemovalWantsTheBestProofTheLockCanGive(t *testing.T) {
 				row := s.clear(lk, s.mustPut(lk, "grt_a", "123456"))
 				s.report(row, c.evidence)
 				s.evidence(row.ID, c.want)
-				states, err := lock.States(t.Context(), s.db.Read(), s.clock.Now(), s.house, []*ent.Lock{lk})
+				states, err := lock.LoadStates(t.Context(), s.db.Read(), s.clock.Now(), s.house, []*ent.Lock{lk})
 				s.must(err)
 				wantFree := 2
 				if c.want == slot.Removed {
 					wantFree = 3
 				}
-				if free := states[lk.ID].Free; free != wantFree {
+				if free := states[lk.ID].FreeSlots; free != wantFree {
 					t.Errorf("%d slots are free, want %d", free, wantFree)
 				}
 			})
@@ -155,14 +155,14 @@ func TestPINIsSealedInItsPlace(t *testing.T) {
 		if bytes.Contains(row.Pin, []byte("004217")) {
 			t.Fatal("the row shows the code")
 		}
-		pin, err := lock.OpenPIN(t.Context(), s.keys, row)
+		pin, err := lock.DecryptPIN(t.Context(), s.keys, row)
 		s.must(err)
 		if string(pin) != "004217" {
 			t.Error("the code lost its zeros")
 		}
 		moved := *row
 		moved.Number++
-		if _, err := lock.OpenPIN(t.Context(), s.keys, &moved); err == nil || strings.Contains(err.Error(), "004217") {
+		if _, err := lock.DecryptPIN(t.Context(), s.keys, &moved); err == nil || strings.Contains(err.Error(), "004217") {
 			t.Errorf("the code opened elsewhere: %v", err)
 		}
 	})
@@ -173,7 +173,7 @@ func TestSlotsAndLocksAreTheirPropertysAlone(t *testing.T) {
 		lk := s.door()
 		s.mustPut(lk, "grt_a", "123456")
 		view := s.db.View(t.Context())
-		if rows, err := lock.OfGrant(view, "prp_two", "grt_a"); err != nil || len(rows) != 0 {
+		if rows, err := lock.SlotsOfGrant(view, "prp_two", "grt_a"); err != nil || len(rows) != 0 {
 			t.Errorf("another property sees %d slots, %v", len(rows), err)
 		}
 		if _, err := lock.Get(t.Context(), s.db.Read(), "prp_two", lk.ID); !fault.Has(err, fault.LockNotFound) {

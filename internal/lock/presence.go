@@ -39,7 +39,7 @@ func tellOffline(tx *db.Tx, bridgeID, reason string) error {
 	if err != nil {
 		return err
 	}
-	if err := bridgeLink(tx, br, Link.Lost, reason); err != nil {
+	if err := bridgeLink(tx, br, LinkState.Lost, reason); err != nil {
 		return err
 	}
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
@@ -50,7 +50,7 @@ func tellOffline(tx *db.Tx, bridgeID, reason string) error {
 		if !lk.Status.Online {
 			continue // it was lost before
 		}
-		if err := lockLink(tx, lk, Link.Lost, reason); err != nil {
+		if err := lockLink(tx, lk, LinkState.Lost, reason); err != nil {
 			return err
 		}
 	}
@@ -58,11 +58,11 @@ func tellOffline(tx *db.Tx, bridgeID, reason string) error {
 }
 
 // came has a bridge that was lost be back, and the locks with it that it reaches.
-func came(tx *db.Tx, was *ent.Bridge, heard []Heard) error {
+func came(tx *db.Tx, was *ent.Bridge, heard []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil
 	}
-	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
+	if err := bridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err
 	}
 	reached := make(map[string]bool, len(heard))
@@ -74,7 +74,7 @@ func came(tx *db.Tx, was *ent.Bridge, heard []Heard) error {
 
 // Touch notes that a node heard the sessions that it holds: their epochs, by bridge. A bridge in session that a sweep took for
 // lost is online again.
-func Touch(tx *db.Tx, node string, epochs map[string]int64) error {
+func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
@@ -108,20 +108,20 @@ func restore(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	if err != nil || n == 0 || was.UnreachedAt == nil {
 		return err
 	}
-	if err := bridgeLink(tx, was, Link.Back, ""); err != nil {
+	if err := bridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err
 	}
 	return back(tx, was, func(*ent.Lock) bool { return true })
 }
 
 // SweepBridges marks bridges offline whose node did not touch them for too long. The caller makes sure that nodes could.
-func SweepBridges(tx *db.Tx) error {
+func MarkSilentBridgesOffline(tx *db.Tx) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
 		return fmt.Errorf("read the database's clock: %w", err)
 	}
 	lost, err := tx.Bridge.Query().
-		Where(entbridge.Online(true), entbridge.LastSeenAtLT(now.Add(-Silence))).Limit(chunkSize).All(tx.Context())
+		Where(entbridge.Online(true), entbridge.LastSeenAtLT(now.Add(-MaxSilence))).Limit(chunkSize).All(tx.Context())
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,16 @@ func SweepBridges(tx *db.Tx) error {
 // StartAlone marks all bridges offline that the last run of the server left online: it was killed. Only a process that has the
 // database to itself may call it, before it takes the first session. Bridges are expected back as after a restart, so nobody is
 // notified yet; SweepLeft does that for those that stay away.
-func StartAlone(tx *db.Tx) error {
+func MarkAllBridgesOffline(tx *db.Tx) error {
 	return tx.Bridge.Update().Where(entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
 // SweepLeft has bridges be lost that their node asked to leave, and that came to none since: a node that stops is no loss, a
 // bridge that does not come back is.
-func SweepLeft(tx *db.Tx) error {
+func MarkDrainedBridgesLost(tx *db.Tx) error {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
-		entbridge.LinkAtLT(tx.Now().Add(-Silence))).Limit(chunkSize).All(tx.Context())
+		entbridge.LinkAtLT(tx.Now().Add(-MaxSilence))).Limit(chunkSize).All(tx.Context())
 	if err != nil {
 		return err
 	}

@@ -19,8 +19,8 @@ func (s *site) bridgeRow() *ent.Bridge {
 // lose has a sweep take the bridge in session for lost.
 func (s *site) lose() {
 	s.t.Helper()
-	s.clock.Advance(lock.Silence + time.Second)
-	s.change(lock.SweepBridges)
+	s.clock.Advance(lock.MaxSilence + time.Second)
+	s.change(lock.MarkSilentBridgesOffline)
 	if br := s.bridgeRow(); br.Online || br.OfflineReason != string(lock.NodeLost) {
 		s.t.Fatalf("online %v, reason %q", br.Online, br.OfflineReason)
 	}
@@ -28,7 +28,7 @@ func (s *site) lose() {
 
 func (s *site) touch(node string, epoch int64) {
 	s.t.Helper()
-	s.change(func(tx *db.Tx) error { return lock.Touch(tx, node, map[string]int64{s.bridge.ID: epoch}) })
+	s.change(func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, node, map[string]int64{s.bridge.ID: epoch}) })
 }
 
 // A bridge in session that was taken for lost is online again with the next touch of the node that holds it.
@@ -37,20 +37,20 @@ func TestAServerThatStartsAloneHasNoBridgeOnline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
-		s.change(lock.StartAlone)
-		if br := s.bridgeRow(); lock.BridgeOnline(br, s.clock.Now()) || br.OfflineReason != string(lock.ShuttingDown) {
+		s.change(lock.MarkAllBridgesOffline)
+		if br := s.bridgeRow(); lock.IsBridgeOnline(br, s.clock.Now()) || br.OfflineReason != string(lock.ShuttingDown) {
 			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
 		}
 		if n := len(s.events("bridge.offline")); n != 0 {
 			t.Errorf("a restart is reported %d times", n)
 		}
-		s.clock.Advance(lock.Silence + time.Second)
-		s.change(lock.SweepLeft)
+		s.clock.Advance(lock.MaxSilence + time.Second)
+		s.change(lock.MarkDrainedBridgesLost)
 		if n := len(s.events("bridge.offline")); n != 1 {
 			t.Errorf("a bridge that does not come back is reported %d times", n)
 		}
 		s.connect("front")
-		if br := s.bridgeRow(); !lock.BridgeOnline(br, s.clock.Now()) {
+		if br := s.bridgeRow(); !lock.IsBridgeOnline(br, s.clock.Now()) {
 			t.Error("offline in a session")
 		}
 	})
@@ -75,7 +75,7 @@ func TestTouchBringsBackABridgeThatWasTakenForLost(t *testing.T) {
 		}
 		s.touch("nod_a", s.epoch)
 		br := s.bridgeRow()
-		if !lock.BridgeOnline(br, s.clock.Now()) || br.OfflineReason != "" || br.Epoch != s.epoch {
+		if !lock.IsBridgeOnline(br, s.clock.Now()) || br.OfflineReason != "" || br.Epoch != s.epoch {
 			t.Errorf("online %v, reason %q, last seen %v", br.Online, br.OfflineReason, br.LastSeenAt)
 		}
 		if _, err := s.store(lk); err != nil {
@@ -110,7 +110,7 @@ func TestTouchBringsBackNoRevokedBridge(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.door()
 		s.change(func(tx *db.Tx) error {
-			_, err := lock.Revoke(tx, s.house, s.bridge.ID)
+			_, err := lock.RevokeBridge(tx, s.house, s.bridge.ID)
 			return err
 		})
 		s.touch("nod_a", s.epoch)

@@ -12,17 +12,17 @@ import (
 )
 
 // Seen is what a bridge observed of one slot.
-type Seen struct {
+type Observation struct {
 	Number   int
 	Observed slot.Observed
 }
 
 // Learned is a slot whose evidence or last result changed, or whose code is known to have been used.
-type Learned struct {
+type EvidenceChange struct {
 	Slot          *ent.Slot     // as it is now
 	Before, After slot.Evidence // the words for partners
 	UsedAt        time.Time     // when its code was used; zero: nothing new is known of that
-	Here          bool          // at this lock: a code for one use ends on all of its locks
+	AtThisLock    bool          // at this lock: a code for one use ends on all of its locks
 }
 
 // spoken finds the lock that a bridge's current session speaks of, nil if we do not know it, and its slots, by number.
@@ -51,7 +51,7 @@ func spoken(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []i
 
 // Report takes in what a bridge observed of slots of one lock. What speaks of an older generation, a slot or a lock that
 // we do not know, changes nothing; a session that is no longer current gets ErrSuperseded.
-func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen) ([]Learned, error) {
+func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
 		numbers[i] = s.Number
@@ -60,7 +60,7 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 	if err != nil || lk == nil {
 		return nil, err
 	}
-	var changes []Learned
+	var changes []EvidenceChange
 	for _, s := range seen {
 		row := by[s.Number]
 		if row == nil {
@@ -74,7 +74,7 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 		if err != nil {
 			return nil, err
 		}
-		l := Learned{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
+		l := EvidenceChange{Slot: stored, Before: slot.Evidence(row.Evidence), After: slot.Evidence(stored.Evidence)}
 		if stored.SeenUsed { // the event, which says where, comes later or was lost
 			l.UsedAt = *stored.SeenAt
 		}
@@ -88,7 +88,7 @@ func Report(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Seen
 }
 
 // Review has the word for a slot follow the time: of weekly hours, windows begin and end without a report.
-func Review(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
+func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil
 	}
@@ -102,7 +102,7 @@ func Review(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	}
 	next := *row
 	next.Evidence = string(now)
-	return &next, tellEvidence(tx, lk, Learned{Slot: &next, Before: before, After: now}, tx.Now())
+	return &next, tellEvidence(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
 }
 
 // WindowAt is the window of a slot at an instant: the present one, else the next, else the last.
@@ -113,7 +113,7 @@ func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 
 // tellEvidence records that more, or less, is known of a stay's code. The code of a lock that has left its door since is
 // marked: what is known of it says nothing about that door any more.
-func tellEvidence(tx *db.Tx, lk *ent.Lock, l Learned, at time.Time) error {
+func tellEvidence(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
 	s := l.Slot
 	if s.GrantID == "" || l.Before == l.After {
 		return nil

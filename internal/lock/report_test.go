@@ -16,7 +16,7 @@ func TestReportCountsOnlyForTheWantedGeneration(t *testing.T) {
 		first := s.mustPut(lk, "grt_a", "123456")
 		var row *ent.Slot
 		s.change(func(tx *db.Tx) (err error) {
-			row, err = lock.Change(tx, s.keys, lk, first, s.placeOf("grt_a", "654321"))
+			row, err = lock.UpdateSlot(tx, s.keys, lk, first, s.placeOf("grt_a", "654321"))
 			return err
 		})
 		if learned := s.report(first, slot.Verified); len(learned) != 0 {
@@ -74,30 +74,30 @@ func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
 		var code string
 		s.clock.Advance(1e9)
 		s.change(func(tx *db.Tx) (err error) {
-			_, code, err = lock.NewJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
+			_, code, err = lock.ReplaceJoinCode(tx, s.keys, s.ca, s.house, s.bridge.ID)
 			return err
 		})
 		e, err := s.apply(code)
 		s.must(err)
 		s.cert = s.parse(e.Certificate)
 		open := s.connect("front")
-		wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].Unclaimed {
+		if len(wishes) != 1 || !wishes[0].NeedsMark {
 			t.Fatalf("wishes %+v, want one to claim", wishes)
 		}
 		s.change(func(tx *db.Tx) (err error) {
-			wishes, err = lock.Claim(tx, open, wishes)
+			wishes, err = lock.MarkSent(tx, open, wishes)
 			return err
 		})
 		d, err := wishes[0].Desired(t.Context(), s.keys)
 		s.must(err)
-		if !d.Claimed || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].Unclaimed {
+		if !d.Claimed || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMark {
 			t.Errorf("desired %v claimed %v", d, d.Claimed)
 		}
-		again, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		again, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if again[0].Unclaimed {
+		if again[0].NeedsMark {
 			t.Error("the claim was not stored")
 		}
 	})
@@ -110,7 +110,7 @@ func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
 		row := s.mustPut(lk, "grt_a", "123456")
 		claimed := func() bool {
 			open := s.connect("front")
-			wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+			wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
 			s.must(err)
 			d, err := wishes[0].Desired(t.Context(), s.keys)
 			s.must(err)
@@ -137,12 +137,12 @@ func TestWantedTellsRevocationsFirstAndOnlyWhatIsNew(t *testing.T) {
 		open := s.connect("front")
 		one, two := s.mustPut(lk, "grt_a", "123456"), s.mustPut(lk, "grt_b", "123457")
 		two = s.clear(lk, two)
-		wishes, err := lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
+		wishes, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
 		s.must(err)
 		if len(wishes) != 2 || wishes[0].Number != 2 || wishes[1].Number != 1 {
 			t.Fatalf("wishes %+v, want slot 2 cleared before slot 1 set", wishes)
 		}
-		wishes, err = lock.Wanted(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: one.Generation})
+		wishes, err = lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: one.Generation})
 		s.must(err)
 		if len(wishes) != 1 || wishes[0].Generation != two.Generation {
 			t.Errorf("above generation %d: %+v", one.Generation, wishes)
@@ -156,7 +156,7 @@ func TestWakeUpsComeAfterTheCommitOnly(t *testing.T) {
 		var woken []string
 		ctx := lock.WithWaker(t.Context(), func(bridgeID, lockID string) { woken = append(woken, bridgeID+"/"+lockID) })
 		err := s.db.Write(ctx, func(tx *db.Tx) error {
-			if _, err := lock.Put(tx, s.keys, lk, s.placeOf("grt_a", "123456")); err != nil {
+			if _, err := lock.AssignSlot(tx, s.keys, lk, s.placeOf("grt_a", "123456")); err != nil {
 				return err
 			}
 			return errors.New("taken back")
@@ -165,7 +165,7 @@ func TestWakeUpsComeAfterTheCommitOnly(t *testing.T) {
 			t.Fatalf("woken by a change that failed: %v", woken)
 		}
 		s.must(s.db.Write(ctx, func(tx *db.Tx) error {
-			_, err := lock.Put(tx, s.keys, lk, s.placeOf("grt_a", "123456"))
+			_, err := lock.AssignSlot(tx, s.keys, lk, s.placeOf("grt_a", "123456"))
 			return err
 		}))
 		if len(woken) != 1 || woken[0] != s.bridge.ID+"/"+lk.ID {

@@ -92,7 +92,7 @@ func laterOf(all []slot.Window) []schema.SlotWindow {
 }
 
 // LaterOf are the windows that follow the first of a slot.
-func LaterOf(s *ent.Slot) []slot.Window {
+func LaterWindows(s *ent.Slot) []slot.Window {
 	out := make([]slot.Window, len(s.Later))
 	for i, w := range s.Later {
 		out[i] = slot.Window{From: w.From, To: w.To}
@@ -100,7 +100,7 @@ func LaterOf(s *ent.Slot) []slot.Window {
 	return out
 }
 
-func laterIn(s *ent.Slot) slot.Windows { return slot.Pack(LaterOf(s)...) }
+func laterIn(s *ent.Slot) slot.Windows { return slot.Pack(LaterWindows(s)...) }
 
 // unchanged matches the row as long as nothing else was wanted of it since it was read.
 func unchanged(s *ent.Slot) []predicate.Slot {

@@ -14,13 +14,13 @@ import (
 // Search takes in what a bridge read in slots that hold no code of ours: by number, whether they hold somebody else's. Such
 // a slot is listed and given to nobody, until it is seen empty. What is said of a slot that is somebody's by now is too old
 // to count. It returns the slots that became free.
-func Search(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]Learned, error) {
+func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
 	if err != nil || lk == nil {
 		return nil, err
 	}
-	var learned []Learned
+	var learned []EvidenceChange
 	for _, n := range numbers {
 		if n < 1 || n > lk.Capabilities.Slots {
 			continue
@@ -30,7 +30,7 @@ func Search(tx *db.Tx, bridgeID string, epoch int64, address string, found map[i
 			return nil, fmt.Errorf("note what slot %d of lock %s holds: %w", n, lk.ID, err)
 		}
 		if row != nil {
-			learned = append(learned, Learned{Slot: row, Before: slot.Removed, After: slot.Removed})
+			learned = append(learned, EvidenceChange{Slot: row, Before: slot.Removed, After: slot.Removed})
 		}
 	}
 	return learned, nil

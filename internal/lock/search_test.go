@@ -12,9 +12,9 @@ import (
 func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
-		found := func(what map[int]bool) (freed []lock.Learned) {
+		found := func(what map[int]bool) (freed []lock.EvidenceChange) {
 			s.change(func(tx *db.Tx) (err error) {
-				freed, err = lock.Search(tx, s.bridge.ID, s.epoch, "front", what)
+				freed, err = lock.StoreForeignSlots(tx, s.bridge.ID, s.epoch, "front", what)
 				return err
 			})
 			return freed
@@ -45,8 +45,8 @@ func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
 		}
 		s.clock.Advance(1e9)
 		open := s.connect("front")
-		if len(open.Stale) != 1 {
-			t.Errorf("%d locks differ", len(open.Stale))
+		if len(open.OutOfSync) != 1 {
+			t.Errorf("%d locks differ", len(open.OutOfSync))
 		}
 		if freed := found(map[int]bool{1: false, 2: false}); len(freed) != 1 || freed[0].Slot.Number != 2 {
 			t.Errorf("free: %v, want slot 2", freed)
@@ -56,7 +56,7 @@ func TestSlotsThatHoldOthersCodesAreListedAndGivenToNobody(t *testing.T) {
 		}
 		s.epoch--
 		if err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.Search(tx, s.bridge.ID, s.epoch, "front", map[int]bool{2: true})
+			_, err := lock.StoreForeignSlots(tx, s.bridge.ID, s.epoch, "front", map[int]bool{2: true})
 			return err
 		}); !errors.Is(err, lock.ErrSuperseded) {
 			t.Errorf("of an older session: %v", err)

@@ -17,8 +17,8 @@ type Hello struct {
 	BootID   string
 	Software string
 	Clock    time.Time // the bridge's; zero: it did not say
-	Locks    []Heard
-	Keys     HeldKeys
+	Locks    []LockReport
+	Keys     InstalledKeys
 }
 
 // Session is a bridge's session as it was opened.
@@ -29,14 +29,14 @@ type Session struct {
 	HPKEKey       []byte // PINs are sealed to it
 	EventSequence int64  // events are stored up to here
 	RenewalDue    bool   // the bridge should renew its certificate
-	Locks         []Driven
-	Before        string   // the node that held the session before; empty: none does
-	Stale         []string // ids of the locks of which bridge and service do not know the same
+	Locks         []LockRef
+	PreviousNode  string   // the node that held the session before; empty: none does
+	OutOfSync     []string // ids of the locks of which bridge and service do not know the same
 	enrolment     string
 }
 
 // Driven is a lock that a bridge drives.
-type Driven struct {
+type LockRef struct {
 	ID         string
 	Address    string // on the bridge
 	Generation int64  // the last one drawn when the session was opened
@@ -49,7 +49,7 @@ var ErrSuperseded = errors.New("another session of this bridge has begun, or the
 // the bridge is without effect from the commit on.
 func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, error) {
 	ctx := tx.Context()
-	br, err := Admit(ctx, tx.Client, who, shown)
+	br, err := AuthenticateBridge(ctx, tx.Client, who, shown)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,14 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), Stale: stale(locks, rows, h.Locks), Before: before, enrolment: enrolment(br),
+		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), OutOfSync: stale(locks, rows, h.Locks), PreviousNode: before, enrolment: enrolment(br),
 	}, nil
 }
 
-func driven(locks []*ent.Lock) []Driven {
-	out := make([]Driven, len(locks))
+func driven(locks []*ent.Lock) []LockRef {
+	out := make([]LockRef, len(locks))
 	for i, lk := range locks {
-		out[i] = Driven{ID: lk.ID, Address: lk.Address, Generation: lk.Generation}
+		out[i] = LockRef{ID: lk.ID, Address: lk.Address, Generation: lk.Generation}
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func orSuperseded(err error) error {
 }
 
 // stale finds the locks whose digest differs from the bridge's.
-func stale(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []Heard) []string {
+func stale(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(heard))
 	for _, h := range heard {
 		digests[h.Address] = h.Digest

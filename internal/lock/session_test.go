@@ -20,10 +20,10 @@ func TestDigestSaysWhichLocksToTell(t *testing.T) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
 		hello := func(rows ...slot.Row) []string {
-			open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", Locks: []lock.Heard{{Address: "front", Digest: slot.LockDigest(rows)}}})
+			open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", Locks: []lock.LockReport{{Address: "front", Digest: slot.LockDigest(rows)}}})
 			s.must(err)
 			s.epoch = open.Epoch
-			return open.Stale
+			return open.OutOfSync
 		}
 		if got := hello(); !cmp.Equal(got, []string{lk.ID}) {
 			t.Errorf("the bridge knows nothing: stale %v", got)
@@ -54,15 +54,15 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 		}
 		for name, fn := range map[string]func(tx *db.Tx) error{
 			"report": func(tx *db.Tx) error {
-				_, err := lock.Report(tx, s.bridge.ID, old, "front", []lock.Seen{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
+				_, err := lock.ApplyObservations(tx, s.bridge.ID, old, "front", []lock.Observation{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
 				return err
 			},
 			"events": func(tx *db.Tx) error {
-				_, _, err := lock.Events(tx, s.bridge.ID, old, []lock.Happened{{Sequence: 1, Address: "front", Kind: "opened"}})
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, old, []lock.LockEvent{{Sequence: 1, Address: "front", Kind: "opened"}})
 				return err
 			},
 			"locks": func(tx *db.Tx) error {
-				_, err := lock.Hear(tx, s.bridge.ID, old, []lock.Heard{{Address: "back"}})
+				_, err := lock.ApplyReports(tx, s.bridge.ID, old, []lock.LockReport{{Address: "back"}})
 				return err
 			},
 		} {
@@ -83,13 +83,13 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect("front", "back")
-		locks, _, err := lock.List(t.Context(), s.db.Read(), s.house, lock.Choice{}, 0, 1000)
+		locks, _, err := lock.List(t.Context(), s.db.Read(), s.house, lock.ListFilter{}, 0, 1000)
 		s.must(err)
 		if len(locks) != 2 || locks[0].PropertyID != s.house || locks[0].Capabilities.Slots != 3 {
 			t.Fatalf("locks: %v", locks)
 		}
 		states := func() map[string]lock.State {
-			st, err := lock.States(t.Context(), s.db.Read(), s.clock.Now(), s.house, locks)
+			st, err := lock.LoadStates(t.Context(), s.db.Read(), s.clock.Now(), s.house, locks)
 			s.must(err)
 			return st
 		}
@@ -97,16 +97,16 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 			t.Errorf("states %v, want both online", st)
 		}
 		s.connect("front")
-		locks, _, err = lock.List(t.Context(), s.db.Read(), s.house, lock.Choice{}, 0, 1000)
+		locks, _, err = lock.List(t.Context(), s.db.Read(), s.house, lock.ListFilter{}, 0, 1000)
 		s.must(err)
 		if st := states(); !st[locks[0].ID].Online || st[locks[1].ID].Online {
 			t.Errorf("states %v, want the lock that was not named offline", st)
 		}
-		s.clock.Advance(lock.Silence + time.Second)
+		s.clock.Advance(lock.MaxSilence + time.Second)
 		if st := states(); st[locks[0].ID].Online {
 			t.Error("a lock is online whose bridge was not heard for a minute")
 		}
-		s.change(lock.SweepBridges)
+		s.change(lock.MarkSilentBridgesOffline)
 		br, err := lock.GetBridge(t.Context(), s.db.Read(), s.house, s.bridge.ID)
 		s.must(err)
 		if br.Online || br.OfflineReason != string(lock.NodeLost) {
@@ -118,12 +118,12 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 func TestBridgeDrivesABoundedNumberOfLocks(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		s.connect("front")
-		heard := make([]lock.Heard, lock.MaxLocks)
+		heard := make([]lock.LockReport, lock.MaxLocksPerBridge)
 		for i := range heard {
 			heard[i].Address = "lock " + time.Duration(i).String()
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.Hear(tx, s.bridge.ID, s.epoch, heard)
+			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, heard)
 			return err
 		})
 		if !fault.Has(err, fault.TooMany) {
@@ -174,16 +174,16 @@ func TestEventsAreStoredOnceAndInOrder(t *testing.T) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
 		s.report(row, slot.Verified)
-		batch := []lock.Happened{
+		batch := []lock.LockEvent{
 			{Sequence: 1, Address: "front", Kind: "opened", Slot: 1, Generation: row.Generation - 1, OccurredAt: start},
 			{Sequence: 2, Address: "front", Kind: "denied", Reason: "unknownCode", OccurredAt: start},
 			{Sequence: 3, Address: "nowhere", Kind: "opened"},
 			{Sequence: 4, Address: "front", Kind: "somethingNew"},
 			{Sequence: 5, Address: "front", Kind: "opened", Slot: 1, Generation: row.Generation, OccurredAt: start.Add(time.Hour)},
 		}
-		send := func(batch []lock.Happened) (stored int64, learned []lock.Learned) {
+		send := func(batch []lock.LockEvent) (stored int64, learned []lock.EvidenceChange) {
 			s.change(func(tx *db.Tx) (err error) {
-				stored, learned, err = lock.Events(tx, s.bridge.ID, s.epoch, batch)
+				stored, learned, err = lock.StoreEvents(tx, s.bridge.ID, s.epoch, batch)
 				return err
 			})
 			return stored, learned

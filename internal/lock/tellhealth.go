@@ -13,7 +13,9 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-func linkOf(lost, back, told *time.Time) Link { return Link{value(lost), value(back), value(told)} }
+func linkOf(lost, back, told *time.Time) LinkState {
+	return LinkState{value(lost), value(back), value(told)}
+}
 
 // put sets a moment, or clears it where it is zero.
 func put[U any](t time.Time, set func(time.Time) U, unset func() U) {
@@ -26,7 +28,7 @@ func put[U any](t time.Time, set func(time.Time) U, unset func() U) {
 
 // lockLink moves what was told of the link of a lock on by a loss, a return or a look, and tells what is to be told.
 // Locks on no door are nobody's concern.
-func lockLink(tx *db.Tx, lk *ent.Lock, move func(Link, time.Time) (Link, Telling), reason string) error {
+func lockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	if lk.DoorID == nil {
 		return nil
 	}
@@ -35,20 +37,20 @@ func lockLink(tx *db.Tx, lk *ent.Lock, move func(Link, time.Time) (Link, Telling
 	if next != was {
 		u := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID))
 		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		put(next.BackAt, u.SetReachedAt, u.ClearReachedAt)
-		put(next.ToldAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		put(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
+		put(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the link of a lock: %w", err)
 		}
 	}
 	switch tell {
-	case Trouble:
-		return event.Append(tx, lockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
-	case Well:
+	case Down:
+		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
+	case Up:
 		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
 			return err
 		}
-		return event.Append(tx, inside(lockEvent(lk, event.LockOnline, map[string]any{})))
+		return event.Append(tx, inside(newLockEvent(lk, event.LockOnline, map[string]any{})))
 	}
 	return nil
 }
@@ -60,23 +62,23 @@ func inside(e event.Event) event.Event {
 }
 
 // bridgeLink is lockLink for a bridge. A bridge that leaves because its node does is not told of.
-func bridgeLink(tx *db.Tx, br *ent.Bridge, move func(Link, time.Time) (Link, Telling), reason string) error {
+func bridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
 	next, tell := move(was, tx.Now())
 	if next != was {
 		u := tx.Bridge.UpdateOneID(br.ID).Where(entbridge.PropertyID(br.PropertyID))
 		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		put(next.BackAt, u.SetReachedAt, u.ClearReachedAt)
-		put(next.ToldAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		put(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
+		put(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the link of a bridge: %w", err)
 		}
 	}
 	e := event.Event{PropertyID: br.PropertyID, Subject: event.Inside(br.ID), Body: map[string]any{"bridgeId": br.ID}}
 	switch tell {
-	case Trouble:
+	case Down:
 		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
-	case Well:
+	case Up:
 		e.Kind = event.BridgeOnline
 		if err := staff.Settle(tx, br.ID+"/bridgeUnreachable"); err != nil {
 			return err
@@ -92,17 +94,17 @@ func tellBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
 	}
-	switch Battery(lk.BatteryToldAt != nil, *now.BatteryPercent) {
-	case Trouble:
-		return batteryLow(tx, lk, lockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
-	case Well:
+	switch BatteryNotification(lk.BatteryToldAt != nil, *now.BatteryPercent) {
+	case Down:
+		return batteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
+	case Up:
 		if err := staff.Settle(tx, lk.ID+"/batteryLow"); err != nil {
 			return err
 		}
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryToldAt().Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the battery of a lock: %w", err)
 		}
-		return event.Append(tx, inside(lockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
+		return event.Append(tx, inside(newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
 	}
 	return nil
 }
@@ -129,12 +131,12 @@ func tellClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
 	}
-	tell := ClockTelling(lk.ClockToldAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
-	if tell == Nothing {
+	tell := ClockNotification(lk.ClockToldAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
+	if tell == NoChange {
 		return nil
 	}
 	u, kind := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)), event.LockClockUntrusted
-	if tell == Trouble {
+	if tell == Down {
 		u.SetClockToldAt(tx.Now())
 	} else {
 		u.ClearClockToldAt()
@@ -143,7 +145,7 @@ func tellClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if err := u.Exec(tx.Context()); err != nil {
 		return fmt.Errorf("note the clock of a lock: %w", err)
 	}
-	return event.Append(tx, inside(lockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
+	return event.Append(tx, inside(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
 // What is away for so long is a matter for people.
@@ -154,14 +156,14 @@ const (
 
 // LookAtBridges tells what has lasted of bridges that come and go, at most limit after an id, and staff of those that are
 // away for long. It returns where to go on; empty: there is nothing more.
-func LookAtBridges(tx *db.Tx, after string, limit int) (next string, err error) {
+func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
 		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
 		return "", fmt.Errorf("look for bridges that come and go: %w", err)
 	}
 	for _, br := range rows {
-		if err := bridgeLink(tx, br, Link.Look, br.OfflineReason); err != nil {
+		if err := bridgeLink(tx, br, LinkState.Check, br.OfflineReason); err != nil {
 			return "", err
 		}
 		if err := longAway(tx, br); err != nil {
@@ -176,7 +178,7 @@ func LookAtBridges(tx *db.Tx, after string, limit int) (next string, err error) 
 }
 
 // LookAtLocks is LookAtBridges for locks.
-func LookAtLocks(tx *db.Tx, after string, limit int) (next string, err error) {
+func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
 		return "", fmt.Errorf("look for locks that come and go: %w", err)
@@ -209,7 +211,7 @@ func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
 	if !lk.Status.Online {
 		reason = "lockOffline"
 	}
-	if err := lockLink(tx, lk, Link.Look, reason); err != nil {
+	if err := lockLink(tx, lk, LinkState.Check, reason); err != nil {
 		return err
 	}
 	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < lockPatience {
@@ -239,7 +241,7 @@ func notifyCutOff(tx *db.Tx, lk *ent.Lock) error {
 		return nil
 	}
 	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
-	if err != nil || !BridgeOnline(br, tx.Now()) {
+	if err != nil || !IsBridgeOnline(br, tx.Now()) {
 		return err
 	}
 	return staff.Notify(tx, staff.Notice{
@@ -256,7 +258,7 @@ func back(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	}
 	for _, lk := range locks {
 		if lk.Status.Online && reached(lk) {
-			if err := lockLink(tx, lk, Link.Back, ""); err != nil {
+			if err := lockLink(tx, lk, LinkState.Restored, ""); err != nil {
 				return err
 			}
 		}

@@ -73,7 +73,7 @@ func (t tenure) includes(generation int64) bool {
 
 // typedSlot returns the slot whose code was typed, with the grant that had the slot at the reported generation. The slot of a
 // former grant has no id, because the row holds the code of another grant now. It returns nil if the slot is not known.
-func typedSlot(tx *db.Tx, lk *ent.Lock, h Happened) (*ent.Slot, error) {
+func typedSlot(tx *db.Tx, lk *ent.Lock, h LockEvent) (*ent.Slot, error) {
 	if h.Slot == 0 || h.Generation == 0 {
 		return nil, nil
 	}

@@ -17,7 +17,7 @@ func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 		d.must(err)
 		ids := map[string]string{}
 		d.change(func(tx *db.Tx) error {
-			for name, held := range map[string]lock.HeldKeys{
+			for name, held := range map[string]lock.InstalledKeys{
 				"current": {Version: issuer.KeySetVersion, List: issuer.ListNumber}, "older set": {Version: issuer.KeySetVersion - 1, List: issuer.ListNumber},
 				"older list": {Version: issuer.KeySetVersion, List: issuer.ListNumber - 1}, "no SmartKeys": {Version: lock.NoSmartKeys},
 			} {

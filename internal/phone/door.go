@@ -33,7 +33,7 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	if _, err := i.publish(true); err != nil {
 		return 0, err
 	}
-	return i.row.Generation, lock.WakeKeys(tx, propertyID)
+	return i.row.Generation, lock.NotifyKeysChanged(tx, propertyID)
 }
 
 // SetListAge sets the maximum age of the status list with which a door opens.
@@ -51,7 +51,7 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	if _, err := i.publish(false); err != nil {
 		return err
 	}
-	return lock.WakeKeys(tx, propertyID)
+	return lock.NotifyKeysChanged(tx, propertyID)
 }
 
 // setRule stores one field of a lock's rule, and creates the rule if the lock has none.

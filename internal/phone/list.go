@@ -73,7 +73,7 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	if !moved && !listed {
 		return false, nil
 	}
-	return true, lock.WakeKeys(tx, propertyID)
+	return true, lock.NotifyKeysChanged(tx, propertyID)
 }
 
 // findOutdated returns the ids of the indexes whose tokens may no longer open their doors: the phone's access was revoked,
@@ -191,7 +191,7 @@ func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) erro
 	if err := of(entkeystatus.RevokedListGT(0)).SetRevokedList(i.row.ListNumber).Exec(ctx); err != nil {
 		return fmt.Errorf("record which list revokes tokens: %w", err)
 	}
-	return lock.WakeKeys(tx, propertyID)
+	return lock.NotifyKeysChanged(tx, propertyID)
 }
 
 // content returns the content of the next list, and a digest of the parts that do not change with time.

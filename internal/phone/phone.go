@@ -318,7 +318,7 @@ func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) er
 	if !listed {
 		return nil
 	}
-	return lock.WakeKeys(i.tx, i.row.ID)
+	return lock.NotifyKeysChanged(i.tx, i.row.ID)
 }
 
 // evidence records, for the tokens of an index, at which locks a token was verified, which doors it opened, and since when

@@ -85,9 +85,9 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 }
 
 // Store records the use of a token before it is sent to the bridge, which verifies the presentation.
-func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.Order, error) {
+func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
-		return lock.Order{}, err
+		return lock.UnlockCommand{}, err
 	}
 	operation := lock.SmartKeyUnlock
 	if proof.Operation == smartkey.Check {
@@ -95,9 +95,9 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	}
 	grantID, err := b.grantID(tx)
 	if err != nil {
-		return lock.Order{}, err
+		return lock.UnlockCommand{}, err
 	}
-	o, err := lock.StorePresentation(tx, b.Property, lk.ID, b.Actor(), grantID, operation, until)
+	o, err := lock.StoreSmartKeyCommand(tx, b.Property, lk.ID, b.Actor(), grantID, operation, until)
 	o.Presentation = presentation
 	return o, err
 }

@@ -64,7 +64,7 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	if err != nil {
 		return Rotation{}, err
 	}
-	if err := lock.WakeKeys(tx, propertyID); err != nil {
+	if err := lock.NotifyKeysChanged(tx, propertyID); err != nil {
 		return Rotation{}, err
 	}
 	return i.rotation()

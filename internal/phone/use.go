@@ -20,10 +20,10 @@ import (
 )
 
 // actorOf returns a phone's name in the records of doors.
-func actorOf(phoneID string) string { return lock.PhoneActor + phoneID }
+func actorOf(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
 
 // Claim adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
-func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
+func Claim(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
 	for i, h := range batch {
 		if h.Phone == "" {
 			continue
@@ -36,7 +36,7 @@ func Claim(tx *db.Tx, propertyID string, batch []lock.Happened) error {
 			continue
 		}
 		batch[i].Actor = actorOf(p.ID)
-		if batch[i].GrantID, err = grantAt(tx, p, h.At(tx.Now())); err != nil {
+		if batch[i].GrantID, err = grantAt(tx, p, h.TrustedTime(tx.Now())); err != nil {
 			return err
 		}
 	}
@@ -74,20 +74,20 @@ func byKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 }
 
 // Happened records which doors SmartKeys opened, from a bridge's reports that [Claim] completed.
-func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.Happened) error {
+func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) error {
 	for _, h := range batch {
-		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActor)
+		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActorPrefix)
 		if !ours || h.Kind != "opened" {
 			continue
 		}
-		lk, err := lock.AtAddress(tx.Context(), tx.Client, propertyID, bridgeID, h.Address)
+		lk, err := lock.GetByAddress(tx.Context(), tx.Client, propertyID, bridgeID, h.Address)
 		if fault.Has(err, fault.LockNotFound) {
 			continue // the lock was removed
 		}
 		if err != nil {
 			return fmt.Errorf("load an opened lock: %w", err)
 		}
-		if err := recordUse(tx, propertyID, phoneID, lk.ID, h.At(tx.Now()), true); err != nil {
+		if err := recordUse(tx, propertyID, phoneID, lk.ID, h.TrustedTime(tx.Now()), true); err != nil {
 			return err
 		}
 	}
@@ -103,11 +103,11 @@ func Acted(tx *db.Tx, propertyID, actID, reason string) error {
 	if err != nil {
 		return fmt.Errorf("load the command of a SmartKey: %w", err)
 	}
-	phoneID, ours := strings.CutPrefix(a.Actor, lock.PhoneActor)
+	phoneID, ours := strings.CutPrefix(a.Actor, lock.PhoneActorPrefix)
 	if !ours {
 		return nil
 	}
-	return recordUse(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.ActDone)
+	return recordUse(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.CommandDone)
 }
 
 // recordUse records that the phone's present token was verified at a lock, and whether it opened the door. It ignores a use

@@ -39,8 +39,8 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 		holds("kst_now", 1, start.Add(time.Hour), "lck_1")
 		holds("kst_over", 2, start, "lck_1")
 		holds("kst_elsewhere", 3, start.Add(time.Hour), "lck_2")
-		tell := func(h lock.Happened) lock.Happened {
-			batch := []lock.Happened{h}
+		tell := func(h lock.LockEvent) lock.LockEvent {
+			batch := []lock.LockEvent{h}
 			d.change(func(tx *db.Tx) error {
 				if err := phone.Claim(tx, house, batch); err != nil {
 					return err
@@ -57,7 +57,7 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 			}
 			return out
 		}
-		for _, h := range []lock.Happened{
+		for _, h := range []lock.LockEvent{
 			{Address: "front", Kind: "denied", Phone: row.KeyID}, {Address: "front", Kind: "opened", Phone: "0011223344556677"},
 			{Address: "front", Kind: "opened"}, {Address: "back", Kind: "opened", Phone: row.KeyID},
 		} {
@@ -70,7 +70,7 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 			}
 		}
 		for range 2 {
-			tell(lock.Happened{Address: "front", Kind: "opened", Phone: row.KeyID})
+			tell(lock.LockEvent{Address: "front", Kind: "opened", Phone: row.KeyID})
 		}
 		if got := opened(); !slices.Equal(got, []string{"kst_now"}) {
 			t.Errorf("noted on %v", got)
@@ -115,7 +115,7 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 			{start.Add(time.Hour), "grt_1", 0},
 			{again, "grt_2", 1},
 		} {
-			batch := []lock.Happened{{Address: "front", Kind: "opened", Phone: row.KeyID, OccurredAt: tc.at}}
+			batch := []lock.LockEvent{{Address: "front", Kind: "opened", Phone: row.KeyID, OccurredAt: tc.at}}
 			d.change(func(tx *db.Tx) error {
 				if err := phone.Claim(tx, house, batch); err != nil {
 					return err
@@ -154,7 +154,7 @@ func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
 		})
 		for phoneID, want := range map[string]string{row.ID: "grt_1", "phn_gone": "", "": ""} {
 			b := phone.Bearer{Token: smartkey.Token{Property: house}, PhoneID: phoneID}
-			var order lock.Order
+			var order lock.UnlockCommand
 			d.change(func(tx *db.Tx) (err error) {
 				order, err = b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err

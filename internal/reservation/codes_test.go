@@ -80,7 +80,7 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 				want = append(want, slot.Window{From: end.Add(-4 * time.Hour), To: end})
 			}
 			for _, s := range all {
-				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) || slot.Pack(lock.LaterOf(s)...) != slot.Pack(want...) {
+				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) || slot.Pack(lock.LaterWindows(s)...) != slot.Pack(want...) {
 					t.Errorf("%s: %s has %v to %v, then %v, want %v to %v, then %v", what, s.DoorID, s.NotBefore, s.NotAfter, s.Later, from, to, want)
 				}
 				if s.Evidence != string(evidence) {
@@ -167,7 +167,7 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 		opened := at[h.at("r1")]
 		h.write(func(tx *db.Tx) error {
 			s := at[h.at("g1")]
-			return h.progress(tx, "g1", []lock.Seen{{Number: s.Number, Observed: slot.Observed{
+			return h.progress(tx, "g1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
 				Generation: uint64(s.Generation), Evidence: slot.Verified, Used: true, At: used.Add(time.Second),
 			}}})
 		})
@@ -180,7 +180,7 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 			t.Errorf("one lock says that it was used: ended as %q, used %v", c.EndReason, c.UsedAt)
 		}
 		h.write(func(tx *db.Tx) error {
-			_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{
+			_, learned, err := lock.StoreEvents(tx, h.at("brg"), epoch, []lock.LockEvent{
 				{Sequence: 1, Address: "r1", Kind: "opened", Slot: opened.Number, Generation: opened.Generation, OccurredAt: used},
 			})
 			if err != nil {
@@ -212,7 +212,7 @@ func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
 		place := h.places(c)[0]
 		h.ends(c)
 		h.write(func(tx *db.Tx) error {
-			_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{
+			_, learned, err := lock.StoreEvents(tx, h.at("brg"), epoch, []lock.LockEvent{
 				{Sequence: 1, Address: "r1", Kind: "opened", Slot: place.Number, Generation: place.Generation, OccurredAt: tx.Now().AddDate(-5, 0, 0)},
 			})
 			if err != nil {
@@ -243,7 +243,7 @@ func TestCodeUsesAtADoor(t *testing.T) {
 			h.typed(int64(i+1), morning.Add(time.Duration(i)*time.Second), s, s.Generation)
 		}
 		atR1 := h.places(cleaner)[0]
-		h.heard(lock.Happened{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
+		h.heard(lock.LockEvent{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
 		uses := func(door string, limit int) (out []string) {
 			all, err := access.CodeUses(h.db.View(h.ctx()), h.id, h.at(door), limit)
 			h.must(err)

@@ -75,7 +75,7 @@ func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
 		same(t, "at first", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 		for n := range 120 {
 			h.clock.Set(morning.Add(20*time.Minute + time.Duration(n)*time.Second))
-			h.heard(lock.Happened{Sequence: int64(1 + n), Kind: "opened", OccurredAt: h.clock.Now()}, h.at("lck-g1"))
+			h.heard(lock.LockEvent{Sequence: int64(1 + n), Kind: "opened", OccurredAt: h.clock.Now()}, h.at("lck-g1"))
 		}
 		same(t, "when many have passed", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 	})
@@ -113,7 +113,7 @@ func TestAnEarlierAccessIsCleared(t *testing.T) {
 		says := func(minute int, s *ent.Slot) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
 			h.write(func(tx *db.Tx) error {
-				return h.progress(tx, "r1", []lock.Seen{{Number: s.Number, Observed: slot.Observed{
+				return h.progress(tx, "r1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
 					Generation: uint64(s.Generation), Present: s.Present, Evidence: slot.Verified, At: tx.Now(),
 				}}})
 			})
@@ -156,17 +156,17 @@ func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
 		grant := h.db.Read().Grant.Query().Where(entgrant.ReservationID(rsv)).OnlyX(h.ctx())
-		phone := lock.PhoneActor + id.New(id.Phone)
-		var order lock.Order
+		phone := lock.PhoneActorPrefix + id.New(id.Phone)
+		var order lock.UnlockCommand
 		h.write(func(tx *db.Tx) (err error) {
 			if err := tx.Bridge.UpdateOneID(h.at("brg")).SetLastSeenAt(tx.Now()).Exec(tx.Context()); err != nil {
 				return err
 			}
-			order, err = lock.StorePresentation(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, time.Now().Add(lock.MaxDeadline))
+			order, err = lock.StoreSmartKeyCommand(tx, h.id, row.LockID, phone, grant.ID, lock.SmartKeyUnlock, time.Now().Add(lock.MaxDeadline))
 			if err != nil {
 				return err
 			}
-			_, err = lock.ClaimAct(tx, h.at("brg"), epoch, order.ActID)
+			_, err = lock.ClaimCommand(tx, h.at("brg"), epoch, order.ActID)
 			return err
 		})
 		h.clock.Set(morning.Add(10 * time.Minute))
@@ -174,11 +174,11 @@ func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
 		h.verify("r1", "g1")
 		h.clock.Set(morning.Add(11 * time.Minute))
 		h.write(func(tx *db.Tx) error {
-			_, err := lock.FinishAct(tx, h.at("brg"), order.ActID, lock.ActDone, "ok", tx.Now())
+			_, err := lock.FinishCommand(tx, h.at("brg"), order.ActID, lock.CommandDone, "ok", tx.Now())
 			return err
 		})
 		h.clock.Set(morning.Add(12 * time.Minute))
-		h.heard(lock.Happened{Sequence: 1, Kind: "denied", Reason: lock.RefusedKey + "revoked", Actor: phone, GrantID: grant.ID, OccurredAt: h.clock.Now()}, row.LockID)
+		h.heard(lock.LockEvent{Sequence: 1, Kind: "denied", Reason: lock.RefusedKeyPrefix + "revoked", Actor: phone, GrantID: grant.ID, OccurredAt: h.clock.Now()}, row.LockID)
 		h.clock.Set(morning.Add(20 * time.Minute))
 		h.typed(2, morning.Add(9*time.Minute), row, row.Generation)
 		same(t, "the story", []string{"9 doorOpened r1", "10 checkedOut ", "10 accessRemoved ", "11 doorOpenedByPhone r1", "12 phoneDenied r1"},

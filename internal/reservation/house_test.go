@@ -228,7 +228,7 @@ func (h *house) reports(door string, o slot.Observed) {
 		if err != nil {
 			return err
 		}
-		var seen []lock.Seen
+		var seen []lock.Observation
 		for _, s := range rows {
 			if s.SeenGeneration == s.Generation && s.SeenEvidence == string(slot.Verified) {
 				continue
@@ -237,26 +237,26 @@ func (h *house) reports(door string, o slot.Observed) {
 				continue // a removal is never given up
 			}
 			o.Generation, o.Present, o.At = uint64(s.Generation), s.Present && o.Evidence.Settled(), tx.Now()
-			seen = append(seen, lock.Seen{Number: s.Number, Observed: o})
+			seen = append(seen, lock.Observation{Number: s.Number, Observed: o})
 		}
 		return h.progress(tx, door, seen)
 	})
 }
 
-func (h *house) progress(tx *db.Tx, door string, seen []lock.Seen) error {
-	learned, err := lock.Report(tx, h.at("brg"), epoch, door, seen)
+func (h *house) progress(tx *db.Tx, door string, seen []lock.Observation) error {
+	learned, err := lock.ApplyObservations(tx, h.at("brg"), epoch, door, seen)
 	if err != nil {
 		return err
 	}
 	return h.learn(tx, learned)
 }
 
-func (h *house) learn(tx *db.Tx, learned []lock.Learned) error {
+func (h *house) learn(tx *db.Tx, learned []lock.EvidenceChange) error {
 	var changes []access.SlotChange
 	for _, l := range learned {
 		changes = append(changes, access.SlotChange{
 			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
-			UsedAt: l.UsedAt, Here: l.Here,
+			UsedAt: l.UsedAt, Here: l.AtThisLock,
 		})
 	}
 	return access.Progress(access.Settler{Tx: tx, Keys: h.keys}, changes)

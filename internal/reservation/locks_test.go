@@ -68,7 +68,7 @@ func TestLockAway(t *testing.T) {
 // A bridge that fell silent is away, whatever its row says.
 func TestBridgeSilent(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.clock.Advance(lock.Silence + time.Second)
+		h.clock.Advance(lock.MaxSilence + time.Second)
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
 	})
@@ -76,7 +76,7 @@ func TestBridgeSilent(t *testing.T) {
 
 func TestBridgeRevoked(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
-		h.write(func(tx *db.Tx) error { _, err := lock.Revoke(tx, h.id, h.at("brg")); return err })
+		h.write(func(tx *db.Tx) error { _, err := lock.RevokeBridge(tx, h.id, h.at("brg")); return err })
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued bridgeRevoked", "g1 queued bridgeRevoked"}, doorsOf(s.Plan))
 		same(t, "status", access.StatusFailed, s.Plan.Status)

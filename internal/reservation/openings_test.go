@@ -15,11 +15,11 @@ import (
 // typed has the bridge report an opening with a code, which may be long ago.
 func (h *house) typed(sequence int64, at time.Time, s *ent.Slot, generation int64) {
 	h.t.Helper()
-	h.heard(lock.Happened{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
+	h.heard(lock.LockEvent{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
 }
 
 // heard has the bridge report what happened at a lock.
-func (h *house) heard(what lock.Happened, lockID string) {
+func (h *house) heard(what lock.LockEvent, lockID string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		lk, err := lock.Get(tx.Context(), tx.Client, h.id, lockID)
@@ -27,7 +27,7 @@ func (h *house) heard(what lock.Happened, lockID string) {
 			return err
 		}
 		what.Address = lk.Address
-		_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{what})
+		_, learned, err := lock.StoreEvents(tx, h.at("brg"), epoch, []lock.LockEvent{what})
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func (h *house) pause(sequence int64, reported, minute int, name string) {
 	h.t.Helper()
 	h.clock.Set(morning.Add(time.Duration(reported) * time.Minute))
 	at := morning.Add(time.Duration(minute) * time.Minute)
-	h.heard(lock.Happened{Sequence: sequence, Kind: "keypadPaused", OccurredAt: at, Until: at.Add(2 * time.Minute), ClockQuality: "synchronized"}, h.at("lck-"+name))
+	h.heard(lock.LockEvent{Sequence: sequence, Kind: "keypadPaused", OccurredAt: at, Until: at.Add(2 * time.Minute), ClockQuality: "synchronized"}, h.at("lck-"+name))
 }
 
 func TestKeypadPausesAreSteps(t *testing.T) {

@@ -21,7 +21,7 @@ func TestRulesOfLocksStayCheap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, h *house) {
 				const gates = 40
-				var reports []lock.Heard
+				var reports []lock.LockReport
 				for i := range gates {
 					gate := "gate" + number(i)
 					h.write(func(tx *db.Tx) error {
@@ -32,10 +32,10 @@ func TestRulesOfLocksStayCheap(t *testing.T) {
 					})
 					c := h.caps
 					c.ForbiddenPatterns = patterns(i)
-					reports = append(reports, lock.Heard{Address: gate, Capabilities: &c, Status: &lock.Status{Online: true}})
+					reports = append(reports, lock.LockReport{Address: gate, Capabilities: &c, Status: &lock.Status{Online: true}})
 				}
 				h.write(func(tx *db.Tx) error {
-					_, err := lock.Hear(tx, h.at("brg"), epoch, reports)
+					_, err := lock.ApplyReports(tx, h.at("brg"), epoch, reports)
 					return err
 				})
 				h.checkIn("A", "bare")

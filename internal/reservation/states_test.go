@@ -70,7 +70,7 @@ func TestUsed(t *testing.T) {
 		h.checkIn("A", "r1", "r1")
 		sl := h.slots()[1]
 		h.write(func(tx *db.Tx) error {
-			_, learned, err := lock.Events(tx, h.at("brg"), epoch, []lock.Happened{
+			_, learned, err := lock.StoreEvents(tx, h.at("brg"), epoch, []lock.LockEvent{
 				{Sequence: 1, Address: "r1", Kind: "opened", Slot: sl.Number, Generation: sl.Generation, OccurredAt: tx.Now()},
 			})
 			if err != nil {

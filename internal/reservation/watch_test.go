@@ -42,7 +42,7 @@ func (h *house) pins(rsv string) access.Shown {
 // wanted opens the code that a slot shall hold.
 func (h *house) wanted(s *ent.Slot) string {
 	h.t.Helper()
-	p, err := lock.OpenPIN(h.ctx(), h.keys, s)
+	p, err := lock.DecryptPIN(h.ctx(), h.keys, s)
 	h.must(err)
 	return string(p)
 }

@@ -51,7 +51,7 @@ func (s *Server) untilFew(ctx context.Context, do func(w access.Settler) (int, e
 
 // lookAtLinks tells what has lasted of bridges and locks that come and go.
 func (s *Server) lookAtLinks(ctx context.Context) error {
-	for _, look := range []func(tx *db.Tx, after string, limit int) (string, error){lock.LookAtBridges, lock.LookAtLocks} {
+	for _, look := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
 		for after, more := "", true; more; more = after != "" {
 			err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 				after, err = look(tx, after, linksAtOnce)

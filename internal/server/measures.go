@@ -48,7 +48,7 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		acts:       timed("act_duration_seconds", "Openings from afar, by what became of them: a failed one is answered 200.", "outcome"),
 		partners:   timed("partner_call_duration_seconds", "Calls of partners' endpoints: ok, or the cause of the failure.", "action", "outcome"),
 	}
-	for _, outcome := range []string{lock.ActDone, lock.ActFailed, lock.ActExpired, lock.ActUnknown, refused} {
+	for _, outcome := range []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired, lock.CommandUnknown, refused} {
 		m.acts.WithLabelValues(outcome)
 	}
 	m.partners.WithLabelValues("getSpaces", "ok")

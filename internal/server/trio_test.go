@@ -254,7 +254,7 @@ func TestTrioDatabaseHangs(t *testing.T) {
 	<-over.Done()
 	// As after a minute: the bridge's node could not note that it hears it.
 	err := in.direct.Write(t.Context(), func(tx *db.Tx) error {
-		return tx.Bridge.Update().SetLastSeenAt(tx.Now().Add(-lock.Silence - time.Minute)).Exec(tx.Context())
+		return tx.Bridge.Update().SetLastSeenAt(tx.Now().Add(-lock.MaxSilence - time.Minute)).Exec(tx.Context())
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -76,10 +76,10 @@ type parts struct {
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{keeper: reservation.Keeper{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-		if p.authority, err = lock.OpenAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
+		if p.authority, err = lock.LoadOrCreateAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
 		}
-		return lock.StartAlone(tx)
+		return lock.MarkAllBridgesOffline(tx)
 	})
 	if err != nil {
 		return nil, err
@@ -104,12 +104,12 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 }
 
 // learned has access follow what bridges report, in the transaction that stores the report.
-func (s *Server) learned(tx *db.Tx, all []lock.Learned) error {
+func (s *Server) learned(tx *db.Tx, all []lock.EvidenceChange) error {
 	changes := make([]access.SlotChange, len(all))
 	for i, l := range all {
 		changes[i] = access.SlotChange{
 			PropertyID: l.Slot.PropertyID, LockID: l.Slot.LockID, DoorID: l.Slot.DoorID, GrantID: l.Slot.GrantID, Before: l.Before, After: l.After,
-			UsedAt: l.UsedAt, Here: l.Here,
+			UsedAt: l.UsedAt, Here: l.AtThisLock,
 		}
 	}
 	return access.Progress(access.Settler{Tx: tx, Keys: s.keys}, changes)
@@ -299,7 +299,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			return fault.Err(out.Failure)
 		},
 		Unsent: p.node.Unsent, OpenWithin: s.openWithin,
-		Act: func(ctx context.Context, o lock.Order) (lock.Outcome, error) {
+		Act: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()
 			done, err := p.node.Act(ctx, o)

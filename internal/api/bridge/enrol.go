@@ -24,7 +24,7 @@ type Enrolment struct {
 
 // Enroll exchanges a join code for a certificate. The join code is the caller's only proof.
 func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
-	application := lock.Application{
+	application := lock.EnrolmentRequest{
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),
 	}
 	var e *lock.Enrolment

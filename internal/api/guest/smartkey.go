@@ -32,7 +32,7 @@ type SmartKeys struct {
 	// reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act sends a stored unlock command to the bridge and waits for its result.
-	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
+	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
 	Unsent func(error)
 	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.
@@ -113,7 +113,7 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	at, err := lock.FindBridge(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
+	at, err := lock.LocateBridge(ctx, view.Client, bearer.Property, lk.BridgeID, view.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	if err != nil {
 		return nil, err
 	}
-	var command lock.Order
+	var command lock.UnlockCommand
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -160,7 +160,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	}
 	if err != nil {
 		s.Unsent(err)
-		return nil, lock.OrTooLate(err)
+		return nil, lock.TooLateOnTimeout(err)
 	}
 	outcome, err := s.Act(ctx, command)
 	if err != nil {
@@ -174,18 +174,18 @@ func invalidSmartKey(err error) error {
 }
 
 // presentResponse converts the result of a presentation.
-func presentResponse(o lock.Order, done lock.Outcome) *guestv1.PresentResponse {
-	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKey)
+func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentResponse {
+	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKeyPrefix)
 	switch {
-	case done.State == lock.ActDone && o.Operation == lock.SmartKeyCheck:
+	case done.State == lock.CommandDone && o.Operation == lock.SmartKeyCheck:
 		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "checked"}
-	case done.State == lock.ActDone:
+	case done.State == lock.CommandDone:
 		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "opened"}
 	case keyRefused:
 		return &guestv1.PresentResponse{Reason: reason, Result: "refused"}
-	case done.State == lock.ActFailed:
+	case done.State == lock.CommandFailed:
 		return &guestv1.PresentResponse{Reason: string(smartkey.OK), Result: "failed"}
-	case done.State == lock.ActExpired:
+	case done.State == lock.CommandExpired:
 		return &guestv1.PresentResponse{Result: "expired"}
 	}
 	return &guestv1.PresentResponse{Result: "unknown"}

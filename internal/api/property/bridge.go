@@ -33,7 +33,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
-		row, code, err := lock.NewJoinCode(tx, s.Keys, s.Authority, propertyID, r.GetId())
+		row, code, err := lock.ReplaceJoinCode(tx, s.Keys, s.Authority, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +51,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	if err != nil {
 		return nil, err
 	}
-	locksOf, err := lock.PerBridge(ctx, s.DB.Read(), propertyID)
+	locksOf, err := lock.CountPerBridge(ctx, s.DB.Read(), propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
-		row, err := lock.Revoke(tx, propertyID, r.GetId())
+		row, err := lock.RevokeBridge(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRe
 }
 
 func bridgeWithLocks(ctx context.Context, tx *db.Tx, propertyID string, row *bridgeRow) (*propertyv1.Bridge, error) {
-	counts, err := lock.PerBridge(ctx, tx.Client, propertyID)
+	counts, err := lock.CountPerBridge(ctx, tx.Client, propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func bridgeMessage(b *bridgeRow, locks int, now time.Time) *propertyv1.Bridge {
 		m.State = "revoked"
 	case b.EnrolledAt == nil:
 		m.State = "waiting"
-	case lock.BridgeOnline(b, now):
+	case lock.IsBridgeOnline(b, now):
 		m.State = "online"
 	default:
 		m.OfflineReason = optional.Text(b.OfflineReason)

@@ -101,7 +101,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 
 // codePlaces returns the locks with a slot that contains a code, or whose last code it was.
 func codePlaces(view *db.Tx, c *codeRow) ([]*propertyv1.CodePlace, error) {
-	slots, err := lock.SlotsOf(view.Context(), view.Client, c.PropertyID, c.ID)
+	slots, err := lock.SlotsOfGrants(view.Context(), view.Client, c.PropertyID, c.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ type world struct {
 	unsent    int
 	completed int // how often days were asked to be completed anew
 	read      func(propertyID, integrationID string) error
-	act       func(order lock.Order) (lock.Outcome, error)
+	act       func(order lock.UnlockCommand) (lock.Outcome, error)
 	app       string
 }
 
@@ -83,10 +83,10 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 				w.unsent++
 			}
 		},
-		Act: func(_ context.Context, order lock.Order) (lock.Outcome, error) { return w.act(order) },
+		Act: func(_ context.Context, order lock.UnlockCommand) (lock.Outcome, error) { return w.act(order) },
 	}
 	w.write(t, func(tx *db.Tx) error {
-		if w.deps.Authority, err = lock.OpenAuthority(tx, keys); err != nil {
+		if w.deps.Authority, err = lock.LoadOrCreateAuthority(tx, keys); err != nil {
 			return err
 		}
 		a, _, err := w.deps.Partners.CreateApp(tx, "CloudPMS")

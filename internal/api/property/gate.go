@@ -105,7 +105,7 @@ func gateMessages(ctx context.Context, c *client, propertyID string, rows ...*ga
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksAt(ctx, c, propertyID, ids)
+	locked, err := lock.LocksByDoor(ctx, c, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}

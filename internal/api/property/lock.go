@@ -33,7 +33,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	if err != nil {
 		return nil, err
 	}
-	filter := lock.Choice{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
+	filter := lock.ListFilter{BridgeID: r.GetBridgeId(), Unassigned: r.GetUnassignedOnly()}
 	rows, total, err := lock.List(ctx, s.DB.Read(), propertyID, filter, p.Number*p.Limit, p.Limit)
 	if err != nil {
 		return nil, err
@@ -112,10 +112,10 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	var order lock.Order
+	var order lock.UnlockCommand
 	answer, err := writeAsStaff(waiting, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UnlockLockResponse, error) {
 		var err error
-		if order, err = lock.StoreAct(tx, propertyID, r.GetId(), who.Author(), until); err != nil {
+		if order, err = lock.StoreCommand(tx, propertyID, r.GetId(), who.Author(), until); err != nil {
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{
@@ -124,7 +124,7 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 	})
 	if err != nil {
 		s.Unsent(err)
-		return nil, lock.OrTooLate(err)
+		return nil, lock.TooLateOnTimeout(err)
 	}
 	outcome, err := s.Act(ctx, order)
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 
 // timedOut reports whether neither the bridge nor its driver reported anything about an unlock command until its
 // deadline.
-func timedOut(order lock.Order, o lock.Outcome) bool {
-	return o.State == lock.ActUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
+func timedOut(order lock.UnlockCommand, o lock.Outcome) bool {
+	return o.State == lock.CommandUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
 // renderAct updates a stored answer with the current result of the unlock command.
@@ -151,7 +151,7 @@ func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 		return err
 	}
 	act := answer.(*propertyv1.UnlockLockResponse).GetData()
-	outcome, err := lock.GetAct(ctx, s.DB.Read(), propertyID, act.GetId())
+	outcome, err := lock.GetCommand(ctx, s.DB.Read(), propertyID, act.GetId())
 	if err != nil {
 		return err
 	}
@@ -166,8 +166,8 @@ const resultUnknown = "unknown"
 
 // actResults maps the state of an unlock command to the result in answers.
 var actResults = map[string]string{
-	lock.ActDone: "opened", lock.ActFailed: "refused", lock.ActExpired: "expired",
-	lock.ActUnknown: resultUnknown, lock.ActStored: resultUnknown, lock.ActClaimed: resultUnknown,
+	lock.CommandDone: "opened", lock.CommandFailed: "refused", lock.CommandExpired: "expired",
+	lock.CommandUnknown: resultUnknown, lock.CommandStored: resultUnknown, lock.CommandClaimed: resultUnknown,
 }
 
 func setOutcome(m *propertyv1.Act, o lock.Outcome) {
@@ -187,7 +187,7 @@ func lockMessage(ctx context.Context, view *db.Tx, propertyID string, row *lockR
 }
 
 func lockMessages(ctx context.Context, view *db.Tx, propertyID string, rows ...*lockRow) ([]*propertyv1.Lock, error) {
-	states, err := lock.States(ctx, view.Client, view.Now(), propertyID, rows)
+	states, err := lock.LoadStates(ctx, view.Client, view.Now(), propertyID, rows)
 	if err != nil {
 		return nil, err
 	}

@@ -62,13 +62,13 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 		_, lk := a.lock("L1")
 		ended := a.w.clock.Now().Add(time.Second)
 		for _, c := range []struct{ state, word, result, reason string }{
-			{lock.ActDone, "ok", "opened", ""},
-			{lock.ActFailed, "jammed", "refused", "jammed"},
-			{lock.ActExpired, "", "expired", ""},
-			{lock.ActUnknown, "timeout", "unknown", "timeout"},
+			{lock.CommandDone, "ok", "opened", ""},
+			{lock.CommandFailed, "jammed", "refused", "jammed"},
+			{lock.CommandExpired, "", "expired", ""},
+			{lock.CommandUnknown, "timeout", "unknown", "timeout"},
 		} {
-			var asked lock.Order
-			a.w.act = func(o lock.Order) (lock.Outcome, error) {
+			var asked lock.UnlockCommand
+			a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
 				asked = o
 				return lock.Outcome{ActID: o.ActID, LockID: lk, State: c.state, Result: c.word, At: ended}, nil
 			}
@@ -80,10 +80,10 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 				t.Errorf("deadline in %v", in)
 			}
 		}
-		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
+		a.w.act = func(lock.UnlockCommand) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "offline", fault.BridgeOffline)
-		a.w.act = func(o lock.Order) (lock.Outcome, error) {
-			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.ActUnknown, At: o.Deadline.Add(time.Millisecond)}, nil
+		a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
+			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.CommandUnknown, At: o.Deadline.Add(time.Millisecond)}, nil
 		}
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "unheard", fault.DeadlineExceeded)
 	})
@@ -92,17 +92,17 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		bridge, lk := a.lock("L1")
-		a.w.act = func(o lock.Order) (lock.Outcome, error) {
-			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.ActUnknown}, nil
+		a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
+			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.CommandUnknown}, nil
 		}
 		act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t)
 		render := Renderers(a.w.deps)[propertyv1.LockService_UnlockLock_FullMethodName]
 		// The remembered answer of a call whose server crashed says unknown; since then it was done.
 		a.w.write(t, func(tx *db.Tx) error {
-			if err := tx.Act.UpdateOneID(act.GetData().GetId()).SetState(lock.ActClaimed).Exec(tx.Context()); err != nil {
+			if err := tx.Act.UpdateOneID(act.GetData().GetId()).SetState(lock.CommandClaimed).Exec(tx.Context()); err != nil {
 				return err
 			}
-			_, err := lock.FinishAct(tx, bridge, act.GetData().GetId(), lock.ActDone, "ok", tx.Now())
+			_, err := lock.FinishCommand(tx, bridge, act.GetData().GetId(), lock.CommandDone, "ok", tx.Now())
 			return err
 		})
 		if err := render(a.ctx, act); err != nil || act.GetData().GetResult() != "opened" {
@@ -115,7 +115,7 @@ func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 func TestUnlockOfOfflineBridgeIsCounted(t *testing.T) {
 	eachHouse(t, func(a, _ *house) {
 		_, lk := a.lock("L1")
-		a.w.act = func(lock.Order) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
+		a.w.act = func(lock.UnlockCommand) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "refused by the session", fault.BridgeOffline)
 		if a.w.unsent != 0 {
 			t.Errorf("counted %d", a.w.unsent)

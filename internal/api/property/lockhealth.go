@@ -16,10 +16,10 @@ func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.Lo
 	m := &propertyv1.LockStatus{
 		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
 		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: optional.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.Free), //nolint:gosec // at most 1000
+		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), //nolint:gosec // at most 1000
 	}
 	if !state.Online {
-		m.OfflineReason = optional.Text(state.Reason)
+		m.OfflineReason = optional.Text(state.OfflineReason)
 	}
 	if s.BatteryPercent != nil {
 		v := int32(*s.BatteryPercent) //nolint:gosec // 0 to 100

@@ -47,7 +47,7 @@ type Deps struct {
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
 	// Act sends a stored unlock command to the bridge and waits for its result, at most until the
 	// command's deadline.
-	Act func(ctx context.Context, order lock.Order) (lock.Outcome, error)
+	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent counts an unlock command that is refused because its bridge cannot be reached.
 	Unsent func(error)
 	// OpenWithin is how long after the call the door may open; 0: lock.MaxDeadline.

@@ -228,7 +228,7 @@ func spaceMessages(ctx context.Context, c *client, propertyID string, rows ...*s
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksAt(ctx, c, propertyID, ids)
+	locked, err := lock.LocksByDoor(ctx, c, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func TestWhatIsRefusedIsKnown(t *testing.T) {
 			}
 			return true, nil
 		})
-		for range lock.LockBudget.Most {
+		for range lock.LockBudget.Limit {
 			thief.use(room, smartkey.Unlock)
 		}
 		w.Await("staff are told that somebody tries", func(context.Context) (bool, error) {

@@ -114,7 +114,7 @@ func (l *loader) phones() error {
 	ids, err := l.tx.Phone.Query().Where(entphone.PropertyID(l.row.PropertyID), entphone.ReservationID(l.row.ID)).
 		Limit(mostPhones).IDs(l.tx.Context())
 	for _, id := range ids {
-		l.phone = append(l.phone, lock.PhoneActor+id)
+		l.phone = append(l.phone, lock.PhoneActorPrefix+id)
 	}
 	return err
 }
@@ -136,13 +136,13 @@ func (l *loader) doors() error {
 			l.lockAt, l.doorOf[lk.ID] = append(l.lockAt, lk), d.ID
 		}
 	}
-	states, err := lock.States(l.tx.Context(), l.tx.Client, l.tx.Now(), l.row.PropertyID, l.lockAt)
+	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.row.PropertyID, l.lockAt)
 	if err != nil {
 		return err
 	}
 	for _, lk := range l.lockAt {
 		d := l.f.Doors[l.doorOf[lk.ID]]
-		d.Locked, d.Online, d.ReadBack, d.Jammed = true, states[lk.ID].Online, lk.Capabilities.ReadBack, lock.Jammed(lk)
+		d.Locked, d.Online, d.ReadBack, d.Jammed = true, states[lk.ID].Online, lk.Capabilities.ReadBack, lock.IsJammed(lk)
 		l.f.Doors[l.doorOf[lk.ID]] = d
 	}
 	return nil
@@ -295,7 +295,7 @@ func (l *loader) own(e *ent.Event) bool {
 // keyed says whether what happened at a door came of a SmartKey.
 func keyed(e *ent.Event) bool {
 	reason := text(e, "reason")
-	return strings.HasPrefix(text(e, "actor"), lock.PhoneActor) || reason == lock.OpenedByKey || strings.HasPrefix(reason, lock.RefusedKey)
+	return strings.HasPrefix(text(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
 }
 
 // read is an event as a happening.
@@ -315,7 +315,7 @@ func (l *loader) read(e *ent.Event) Happening {
 		h.Reason = result
 	}
 	h.Staff = text(e, "actId") != "" && !h.Key
-	h.Other = !h.Ours && (e.GrantID != nil || strings.HasPrefix(text(e, "actor"), lock.PhoneActor))
+	h.Other = !h.Ours && (e.GrantID != nil || strings.HasPrefix(text(e, "actor"), lock.PhoneActorPrefix))
 	changed, _ := e.Body["changed"].([]any)
 	for _, c := range changed {
 		if s, ok := c.(string); ok {

@@ -13,7 +13,7 @@ import (
 // pausedBetween selects the pauses of keypads that may overlap the time from one event to another. A pause that a bridge reports
 // late belongs to its own time, so the events' ids do not bound it. A nil last event has no end.
 func pausedBetween(first, last *ent.Event) predicate.Event {
-	where := entevent.OccurredAtGT(first.CreatedAt.Add(-lock.LongestPause))
+	where := entevent.OccurredAtGT(first.CreatedAt.Add(-lock.MaxKeypadPause))
 	if last != nil {
 		where = entevent.And(where, entevent.OccurredAtLTE(last.CreatedAt))
 	}

@@ -83,7 +83,7 @@ func (l *loader) locks(doors []string) error {
 			ids = append(ids, lk.BridgeID)
 		}
 	}
-	states, err := lock.States(l.tx.Context(), l.tx.Client, l.tx.Now(), l.house.ID, all)
+	states, err := lock.LoadStates(l.tx.Context(), l.tx.Client, l.tx.Now(), l.house.ID, all)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (l *loader) locks(doors []string) error {
 
 func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
-		Online: st.Online, Free: st.Free, Battery: lk.Status.BatteryPercent, Jammed: lock.Jammed(lk), OfflineCause: lk.Status.OfflineCause,
+		Online: st.Online, Free: st.FreeSlots, Battery: lk.Status.BatteryPercent, Jammed: lock.IsJammed(lk), OfflineCause: lk.Status.OfflineCause,
 		Guessable: lock.Guessable(lk.Capabilities, lk.Status),
 		ReadBack:  lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
 	}
@@ -111,7 +111,7 @@ func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 		out.Clock = time.Duration(*ms) * time.Millisecond
 	}
 	if br != nil {
-		out.BridgeOnline, out.BridgeClock = lock.BridgeOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
+		out.BridgeOnline, out.BridgeClock = lock.IsBridgeOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
 	}
 	return out
 }
