@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 )
@@ -53,16 +54,45 @@ func (w *world) padded(raw []byte, key *ecdsa.PrivateKey, size int) []byte {
 	return out
 }
 
-// firstTwice repeats the first member of an encoded map, in order.
-func (w *world) firstTwice(encoded []byte) []byte {
+// pair is an encoded member of a map: its label and its value.
+type pair struct{ label, value []byte }
+
+func (w *world) pairs(encoded []byte) (pairs []pair) {
 	w.tb.Helper()
-	rest := encoded[1:]
-	for range 2 {
-		var item cbor.RawMessage
-		rest = must(cbor.UnmarshalFirst(rest, &item))(w.tb)
+	for rest := encoded[1:]; len(rest) > 0; {
+		var label, value cbor.RawMessage
+		rest = must(cbor.UnmarshalFirst(rest, &label))(w.tb)
+		rest = must(cbor.UnmarshalFirst(rest, &value))(w.tb)
+		pairs = append(pairs, pair{label, value})
 	}
-	pair := encoded[1 : len(encoded)-len(rest)]
-	return slices.Concat([]byte{encoded[0] + 1}, pair, pair, rest)
+	return pairs
+}
+
+// otherMaps are encodings of a map, or of one with a member twice, that a reader must refuse. The members keep their order
+// unless the name says otherwise.
+func (w *world) otherMaps(encoded []byte) []step {
+	good := w.pairs(encoded)
+	with := func(pairs ...pair) []byte {
+		out := []byte{0xa0 + byte(len(pairs))}
+		for _, p := range pairs {
+			out = slices.Concat(out, p.label, p.value)
+		}
+		return out
+	}
+	first, last := good[0], good[len(good)-1]
+	return []step{
+		{"a member twice", Malformed, with(slices.Concat([]pair{first}, good)...)},
+		{"a member twice, with another value", Malformed, with(slices.Concat([]pair{{first.label, []byte{0}}}, good)...)},
+		{"the last member twice", Malformed, with(append(slices.Clone(good), last)...)},
+		{"two members in the wrong order", Malformed, with(slices.Concat([]pair{good[1], first}, good[2:])...)},
+		{"without a length", Malformed, slices.Concat([]byte{0xbf}, encoded[1:], []byte{0xff})},
+		{"its length in a byte of its own", Malformed, slices.Concat([]byte{0xb8, byte(len(good))}, encoded[1:])},
+		{"a label in two bytes", Malformed, slices.Concat(encoded[:1], []byte{0x18}, encoded[1:])},
+		{"a tagged value", Malformed, slices.Concat(encoded[:1], first.label, []byte{0xc1}, encoded[1+len(first.label):])},
+		{"null for a value", Malformed, with(slices.Concat([]pair{{first.label, []byte{0xf6}}}, good[1:])...)},
+		{"an array of its members", Malformed, slices.Concat([]byte{0x80 + byte(2*len(good))}, encoded[1:])},
+		{"a byte after its members", Malformed, append(bytes.Clone(encoded), 0)},
+	}
 }
 
 // oddities returns a signed document with one thing wrong at a time, as every kind of document can have it.
@@ -92,18 +122,33 @@ func (w *world) oddities(raw []byte, key *ecdsa.PrivateKey, limit int) []step {
 		{"typ is missing", Malformed, make1(func(h, _ members) { delete(h, 16) })},
 		{"kid is missing", Malformed, make1(func(h, _ members) { delete(h, 4) })},
 		{"kid of 7 bytes", Malformed, head(4, make([]byte, 7))},
+		{"kid of 9 bytes", Malformed, head(4, append(bytes.Clone(doc.Protected[5:13]), 0))},
+		{"kid as text", Malformed, head(4, "8 bytes!")},
+		{"typ as a number", Malformed, head(16, 61)},
+		{"tag 18 in two bytes", Malformed, slices.Concat([]byte{0xd8, 18}, raw[1:])},
+		{"a CWT tag around it", Malformed, slices.Concat([]byte{0xd8, 61}, raw)},
+		{"an array of five", Malformed, slices.Concat([]byte{tagSign1, 0x85}, raw[2:], []byte{0xf6})},
+		{"a member in the unprotected header", Malformed, slices.Concat(raw[:2], mustEncode(doc.Protected), []byte{0xa1, 0x04, 0x41, 0x01}, mustEncode(doc.Payload), mustEncode(doc.Signature))},
+		{"no payload", Malformed, slices.Concat(raw[:2], mustEncode(doc.Protected), []byte{0xa0, 0xf6}, mustEncode(doc.Signature))},
+		{"signature of 65 bytes", Malformed, signature(append(bytes.Clone(doc.Signature), 0))},
 		{"an unknown member of the header, in order", Malformed, head(17, 0)},
-		{"alg twice, in order", Malformed, alone(func(d *envelope) { d.Protected = w.firstTwice(d.Protected) })},
 		{"an unknown claim, in order", Malformed, make1(func(_, c members) { c[99] = 0 })},
-		{"a claim twice, in order", Malformed, alone(func(d *envelope) { d.Payload = w.firstTwice(d.Payload) })},
-		{"a claim twice, in order, with another value", Malformed, alone(func(d *envelope) {
-			d.Payload = append(w.firstTwice(d.Payload)[:1], append([]byte{doc.Payload[1], 0}, doc.Payload[1:]...)...)
-			d.Payload[0] = doc.Payload[0] + 1
-		})},
 		{"signature of 63 bytes", Malformed, signature(doc.Signature[:63])},
 		{"signature of zeros", BadSignature, signature(make([]byte, 64))},
 		{"a signature whose s is 0", BadSignature, signature(append(bytes.Clone(doc.Signature[:32]), make([]byte, 32)...))},
 		{"a byte after it", Malformed, append(bytes.Clone(raw), 0)},
+	}
+	for _, f := range w.otherMaps(doc.Protected) {
+		steps = append(steps, step{"header: " + f.name, Malformed, alone(func(d *envelope) { d.Protected = f.raw })})
+	}
+	for _, f := range w.otherMaps(doc.Payload) {
+		steps = append(steps, step{"claims: " + f.name, Malformed, alone(func(d *envelope) { d.Payload = f.raw })})
+	}
+	for _, odd := range []struct {
+		name  string
+		value any
+	}{{"a whole number as a float", float64(noon.Unix())}, {"text", "1795262400"}, {"nine bytes", cbor.RawMessage(slices.Concat([]byte{0x1b, 0, 0, 0, 0}, mustEncode(noon.Unix())[1:]))}} {
+		steps = append(steps, step{"iat as " + odd.name, Malformed, make1(func(_, c members) { c[6] = odd.value })})
 	}
 	if limit < MaxListSize { // the largest list has cases of its own
 		steps = append(steps,
@@ -113,10 +158,28 @@ func (w *world) oddities(raw []byte, key *ecdsa.PrivateKey, limit int) []step {
 	var claims members
 	must(0, cbor.Unmarshal(doc.Payload, &claims))(w.tb)
 	for _, label := range slices.Sorted(maps.Keys(claims)) {
-		steps = append(steps, step{fmt.Sprintf("claim %d is missing", label), Malformed, make1(func(_, c members) { delete(c, label) })})
+		claim := func(name string, want Reason, change func(c members)) {
+			steps = append(steps, step{fmt.Sprintf("claim %d %s", label, name), want, make1(func(_, c members) { change(c) })})
+		}
+		claim("is missing", Malformed, func(c members) { delete(c, label) })
+		claim("is a boolean", Malformed, func(c members) { c[label] = true })
 		if label == 6 || label == 4 || label == -65540 {
-			steps = append(steps, step{fmt.Sprintf("claim %d beyond 53 bits", label), Malformed, make1(func(_, c members) { c[label] = uint64(1) << 53 })})
-			steps = append(steps, step{fmt.Sprintf("claim %d below 0", label), Malformed, make1(func(_, c members) { c[label] = -1 })})
+			claim("beyond 53 bits", Malformed, func(c members) { c[label] = uint64(1) << 53 })
+			claim("below 0", Malformed, func(c members) { c[label] = -1 })
+		}
+		if _, isText := claims[label].(string); isText {
+			length, want := maxName, Malformed
+			switch isList := limit == MaxListSize; {
+			case isList && label == 1:
+				want = UnknownIssuer // a list of another property is refused before its limits are checked
+			case isList:
+				length = maxURI
+			}
+			claim("is empty", want, func(c members) { c[label] = "" })
+			claim("is a byte too long", want, func(c members) { c[label] = strings.Repeat("x", length+1) })
+			claim("has a space", want, func(c members) { c[label] = "a b" })
+			claim("has byte 0x7f", want, func(c members) { c[label] = "a\x7f" })
+			claim("is beyond ASCII", want, func(c members) { c[label] = "é" })
 		}
 	}
 	return steps

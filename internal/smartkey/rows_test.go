@@ -16,7 +16,7 @@ type row struct {
 }
 
 // own names the rows that no other implementation can run.
-var own = []string{"too many within thirty seconds", "no time at all", "nonce from the future"}
+var own = []string{"no time at all", "nonce from the future"}
 
 func allRows() []row {
 	return slices.Concat(acceptedRows(), refusedRows(), edgeRows(), orderRows(), boundRows())
@@ -129,9 +129,22 @@ func refusedRows() []row {
 		{"used before", Replayed, func(w *world) Input { in := w.use(); in.Nonces = Verify(in).Nonces; return in }},
 		{"too many within thirty seconds", Busy, func(w *world) Input {
 			in := w.use()
-			for i := range MaxSpent {
-				in.Nonces.spent = append(in.Nonces.spent, spentNonce{nonce: [32]byte{byte(i), byte(i >> 8)}, issued: time.Hour})
-			}
+			in.Nonces = in.Nonces.full()
+			return in
+		}},
+		{"used before, and the memory for nonces is full", Replayed, func(w *world) Input {
+			in := w.use()
+			in.Nonces = Verify(in).Nonces.full()
+			return in
+		}},
+		{"too many within thirty seconds, for another bridge", WrongBridge, func(w *world) Input {
+			in := w.use()
+			in.Nonces, in.Proof = in.Nonces.full(), w.prove(func(x *Wish) { x.Bridge = "brg_other" })
+			return in
+		}},
+		{"too many within thirty seconds, at another door", Busy, func(w *world) Input {
+			in := w.use()
+			in.Nonces, in.Door = in.Nonces.full(), w.gate
 			return in
 		}},
 		{"another door than signed for", WrongDoor, func(w *world) Input { in := w.use(); in.Door = w.gate; return in }},
@@ -197,6 +210,15 @@ func refusedRows() []row {
 			return w.use()
 		}},
 	}
+}
+
+// full is the memory with other spent nonces up to its bound.
+func (n Nonces) full() Nonces {
+	n.spent = slices.Clone(n.spent)
+	for i := len(n.spent); i < MaxSpent; i++ {
+		n.spent = append(n.spent, spentNonce{nonce: [maxNonce]byte{byte(i), byte(i >> 8)}, issued: time.Hour})
+	}
+	return n
 }
 
 // with has the phone use another token.

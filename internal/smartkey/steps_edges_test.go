@@ -253,6 +253,7 @@ func (w *world) possessionSteps() (questions []Question, steps []step) {
 		add(q, s.name, s.want, s.raw)
 	}
 	odd := oddKeys(w.grant.Phone)
+	add(q, "a member more in cnf", Malformed, w.remake(good, w.phone.key, func(_, c members) { c[8].(map[any]any)[uint64(2)] = []byte{1} }))
 	for _, name := range sortedNames(odd) {
 		add(q, "cnf with "+name, Malformed, change(8, members{1: odd[name]}))
 	}

@@ -2,21 +2,21 @@ package smartkey
 
 import "time"
 
-// twice is two uses after each other at one bridge.
-type twice struct {
-	name        string
-	first, want Reason
-	in          func(w *world) (first, then Input)
+// sequence is a number of uses at one bridge, at one time, each with the answer it must get.
+type sequence struct {
+	name  string
+	wants []Reason
+	in    func(w *world) []Input
 }
 
-// twiceRows say what spends a nonce: the first proof whose signatures hold and whose bridge is right, whatever becomes of it.
-func twiceRows() []twice {
-	refused := func(name string, first, want Reason, change func(w *world, in *Input)) twice {
-		return twice{name, first, want, func(w *world) (Input, Input) {
+// sequenceRows say what spends a nonce: the first proof whose signatures hold and whose bridge is right, whatever the verdict.
+func sequenceRows() []sequence {
+	refused := func(name string, first, want Reason, change func(w *world, in *Input)) sequence {
+		return sequence{name, []Reason{first, want}, func(w *world) []Input {
 			then := w.use()
 			first := then
 			change(w, &first)
-			return first, then
+			return []Input{first, then}
 		}}
 	}
 	again := func(w *world, in *Input, change func(*proofClaims)) {
@@ -25,7 +25,12 @@ func twiceRows() []twice {
 		change(&claims)
 		in.Proof = must(sign1(w.phone.key, typeProof, claims))(w.tb)
 	}
-	return []twice{
+	return []sequence{
+		{"another nonce was spent before", []Reason{OK, OK}, func(w *world) []Input { return []Input{w.use(), w.use()} }},
+		{"spent by the use before the last one", []Reason{OK, OK, Replayed}, func(w *world) []Input {
+			first, other := w.use(), w.use()
+			return []Input{first, other, first}
+		}},
 		refused("spent by an accepted use", OK, Replayed, func(*world, *Input) {}),
 		refused("spent by a refusal: door", WrongDoor, Replayed, func(w *world, in *Input) { in.Door = w.gate }),
 		refused("spent by a refusal: operation", WrongOperation, Replayed, func(_ *world, in *Input) { in.Operation = Check }),
@@ -44,22 +49,22 @@ func twiceRows() []twice {
 		refused("not spent by a proof for another bridge", WrongBridge, OK, func(w *world, in *Input) {
 			again(w, in, func(c *proofClaims) { c.Bridge = testSite })
 		}),
-		{"spent by a refusal: revoked", Revoked, Replayed, func(w *world) (Input, Input) {
+		{"spent by a refusal: revoked", []Reason{Revoked, Replayed}, func(w *world) []Input {
 			w.hold(w.list(2, noon, 1234))
 			first := w.use()
 			then := first
 			then.Token = w.forge(func(c *tokenClaims) { c.Status.List.Index = 99 })
 			nonce := must(ReadProof(first.Proof))(w.tb).Nonce
 			then.Proof = must(Prove(w.phone.key, then.Token, Wish{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
-			return first, then
+			return []Input{first, then}
 		}},
-		{"spent by a refusal: expired", Expired, Replayed, func(w *world) (Input, Input) {
+		{"spent by a refusal: expired", []Reason{Expired, Replayed}, func(w *world) []Input {
 			first := w.windowed(-time.Hour, -time.Hour, -time.Minute, time.Second, Synchronized)
 			then := first
 			then.Token = w.forge(func(c *tokenClaims) { c.Expires = seconds(noon.Add(time.Hour)) })
 			nonce := must(ReadProof(first.Proof))(w.tb).Nonce
 			then.Proof = must(Prove(w.phone.key, then.Token, Wish{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
-			return first, then
+			return []Input{first, then}
 		}},
 	}
 }

@@ -2,19 +2,17 @@ package smartkey
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/ecdsa"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
 
-// makeVectors writes down the rows that the other tests run.
+// makeVectors generates the published file.
 func makeVectors(t *testing.T) vectors {
 	v := vectors{
 		Format: "smartkey vectors/1",
@@ -25,12 +23,18 @@ func makeVectors(t *testing.T) vectors {
 			"clock is what the verifier knows of its time. errorSeconds is the bound e of section 11; -1 means that no bound is known.",
 			"quality is synchronized, drifting or untrusted; a clock that is drifting or untrusted is not synchronized.",
 			"The verifier gave the proof's nonce out nonceAgeMilliseconds ago (null: never) and has seen it used if nonceSpent.",
-			"If there is first: present its token and proof first, at the same time and with the same nonce; the answer must be its want.",
+			"nonceMemoryFull: its memory for spent nonces is full. Leave the case out if your verifier refuses greetings instead.",
+			"If there is before: present each token and proof of it first, in order and at the same time; the answers must be their wants.",
+			"The nonces of before were given out when the proof's was.",
 			"Then token and proof are presented for door and operation; the answer must be want.",
+			"pins: bytes are offered as the first key set, over a trusted channel, to a verifier of property.",
 			"keySetSteps: keySet is pinned (empty: none) and next is offered.",
 			"listSteps: held is held (empty: none) and next is offered. heldKeySet is the key set that was pinned when held was taken, if it is another.",
 			"possessions: the statement answers the server's question of purpose and challenge, at property.",
 			"courier: bytes are read as kind.",
+			"carried: keySet is pinned and list is held. The presentation brings key sets and a list.",
+			"Afterwards the verifier has the key set of keySetVersion and the list of listNumber.",
+			"A case is identified by its section and its name; the name says what the case proves.",
 			"The private keys are published here and must be used for nothing else.",
 		},
 		Property: testProperty, KeySets: map[string]string{}, Lists: map[string]string{},
@@ -43,6 +47,9 @@ func makeVectors(t *testing.T) vectors {
 		v.Doors = append(v.Doors, doorVector{Bridge: testBridge, Address: address, Door: DoorID(testBridge, address).String()})
 	}
 	v.addUses(t)
+	for _, s := range r.pinSteps() {
+		v.Pins = append(v.Pins, pinVector{Name: s.name, Want: s.want, KeySet: hex.EncodeToString(s.raw)})
+	}
 	pinned := v.keySet(r.trust.Keys)
 	for _, s := range r.offers() {
 		v.KeySetSteps = append(v.KeySetSteps, stepVector{Name: s.name, Want: s.want, KeySet: pinned, Next: hex.EncodeToString(s.raw)})
@@ -74,7 +81,16 @@ func makeVectors(t *testing.T) vectors {
 			Name: s.name, Want: s.want, Purpose: questions[i].Purpose, Challenge: hex.EncodeToString(questions[i].Challenge), Statement: hex.EncodeToString(s.raw),
 		})
 	}
-	v.addCourier(w)
+	for _, c := range courierSteps(w) {
+		v.Courier = append(v.Courier, courierVector{Name: c.name, Kind: c.kind, Want: c.want, Raw: hex.EncodeToString(c.raw)})
+	}
+	for _, s := range newRotation(t).carriedSteps() {
+		c := carriedVector{
+			Name: s.name, KeySet: v.keySet(s.before.Keys), List: v.list(s.before.List), Version: s.after.Keys.version, Number: s.after.List.number,
+			Presentation: hex.EncodeToString(must(s.presentation.Encode())(t)),
+		}
+		v.Carried = append(v.Carried, c)
+	}
 	return v
 }
 
@@ -101,7 +117,7 @@ func (v *vectors) addUses(t failer) {
 			v.addUse(row.name, row.want, row.in(w))
 		}
 	}
-	v.addTwice(t)
+	v.addSequences(t)
 	v.addOddities(t)
 	w := vectorWorld(t)
 	odd := otherEncodings(w)
@@ -131,7 +147,8 @@ func (v *vectors) addUse(name string, want Reason, in Input) {
 	}
 	if proof, err := ReadProof(in.Proof); err == nil {
 		u.NonceAge = in.Nonces.age(proof.Nonce, in.Elapsed)
-		u.NonceSpent = u.NonceAge != nil && len(in.Nonces.spent) > 0
+		u.NonceSpent = u.NonceAge != nil && slices.ContainsFunc(in.Nonces.spent, func(s spentNonce) bool { return bytes.Equal(s.nonce[:], proof.Nonce) })
+		u.NoncesFull = len(in.Nonces.spent) == MaxSpent
 	}
 	v.Uses = append(v.Uses, u)
 }
@@ -145,13 +162,16 @@ func (n Nonces) age(nonce []byte, elapsed time.Duration) *int64 {
 	return &age
 }
 
-func (v *vectors) addTwice(t failer) {
-	for _, row := range twiceRows() {
-		first, then := row.in(vectorWorld(t))
-		v.addUse(row.name, row.want, then)
-		v.Uses[len(v.Uses)-1].First = &firstVector{
-			Want: row.first, Token: hex.EncodeToString(first.Token), Proof: hex.EncodeToString(first.Proof),
-			Door: first.Door.String(), Operation: first.Operation,
+func (v *vectors) addSequences(t failer) {
+	for _, row := range sequenceRows() {
+		uses, last := row.in(vectorWorld(t)), len(row.wants)-1
+		v.addUse(row.name, row.wants[last], uses[last])
+		for i, in := range uses[:last] {
+			u := &v.Uses[len(v.Uses)-1]
+			u.Before = append(u.Before, beforeVector{
+				Want: row.wants[i], Token: hex.EncodeToString(in.Token), Proof: hex.EncodeToString(in.Proof),
+				Door: in.Door.String(), Operation: in.Operation,
+			})
 		}
 	}
 }
@@ -215,60 +235,4 @@ func name(docs map[string]string, kind string, raw []byte) string {
 	name := fmt.Sprintf("%s-%d", kind, len(docs)+1)
 	docs[name] = text
 	return name
-}
-
-func (v *vectors) addCourier(w *world) {
-	g := Greeting{Bridge: testBridge, Nonce: bytes.Repeat([]byte{5}, 32), KeySetVersion: 3, ListNumber: 9}
-	p := must(w.phone.Present(g, w.room, Unlock, noon))(w.tb)
-	bare := must(p.Encode())(w.tb)
-	p.List, p.KeySets = w.list(2, noon), [][]byte{w.keySet(w.signer, 2, w.signer)}
-	add := func(kind string, want Reason, raw []byte) {
-		v.Courier = append(v.Courier, courierVector{Kind: kind, Want: want, Raw: hex.EncodeToString(raw)})
-	}
-	add("greeting", OK, g.Encode())
-	add("greeting", Malformed, append(g.Encode(), 0))
-	add("greeting", Malformed, mustEncode(Greeting{Bridge: testBridge, Nonce: make([]byte, 15)}))
-	add("presentation", OK, bare)
-	add("presentation", OK, must(p.Encode())(w.tb))
-	add("presentation", Malformed, bare[:len(bare)-1])
-	add("presentation", Malformed, mustEncode(Presentation{Token: p.Token}))
-	nonce, names := func(n int) []byte { return make([]byte, n) }, strings.Repeat("!~", 32)
-	for _, g := range []Greeting{{names, nonce(16), maxNumber, 0}, {names, nonce(32), 0, maxNumber}} {
-		add("greeting", OK, g.Encode())
-	}
-	for _, g := range []Greeting{{names + "x", nonce(16), 0, 0}, {"", nonce(16), 0, 0}, {"a b", nonce(16), 0, 0}, {names, nonce(33), 0, 0},
-		{names, nonce(16), maxNumber + 1, 0}, {names, nonce(16), 0, maxNumber + 1}} {
-		add("greeting", Malformed, g.Encode())
-	}
-	add("greeting", Malformed, mustEncode(members{1: names, 2: nonce(16), 3: 0}))
-	add("greeting", Malformed, mustEncode(members{1: names, 2: nonce(16), 3: 0, 4: 0, 5: 0}))
-	add("greeting", Malformed, w.firstTwice(g.Encode()))
-	set := p.KeySets[0]
-	for _, n := range []int{8, 9} {
-		add("presentation", map[int]Reason{8: OK, 9: Malformed}[n], mustEncode(Presentation{Token: p.Token, Proof: p.Proof, KeySets: slices.Repeat([][]byte{set}, n)}))
-	}
-	for want, over := range map[Reason]int{OK: 0, Malformed: 1} {
-		add("presentation", want, mustEncode(Presentation{Token: nonce(MaxTokenSize + over), Proof: p.Proof}))
-		add("presentation", want, mustEncode(Presentation{Token: p.Token, Proof: nonce(MaxProofSize + over)}))
-		add("presentation", want, mustEncode(Presentation{Token: p.Token, Proof: p.Proof, KeySets: [][]byte{nonce(MaxKeySetSize + over)}}))
-		add("presentation", want, mustEncode(Presentation{Token: p.Token, Proof: p.Proof, List: nonce(MaxListSize + over)}))
-	}
-	slices.SortStableFunc(v.Courier[len(v.Courier)-8:], func(a, b courierVector) int {
-		return cmp.Or(strings.Compare(string(a.Want), string(b.Want)), len(a.Raw)-len(b.Raw))
-	})
-	for _, m := range []members{{1: p.Token}, {2: p.Proof}, {1: p.Token, 2: p.Proof, 5: 1}, {1: p.Token, 2: p.Proof, 3: []byte{}},
-		{1: p.Token, 2: p.Proof, 4: []any{}}, {1: p.Token, 2: p.Proof, 4: []any{[]byte{}}}, {1: []byte{}, 2: p.Proof}, {1: p.Token, 2: []byte{}}} {
-		add("presentation", Malformed, mustEncode(m))
-	}
-	add("presentation", Malformed, w.firstTwice(bare))
-	for _, m := range []members{{1: names}, {1: "aWordToCome", 2: strings.Repeat("x", 128)}} {
-		add("answer", OK, mustEncode(m))
-	}
-	for _, m := range []members{{1: names + "x"}, {1: ""}, {1: "ok", 2: strings.Repeat("x", 129)}, {1: "ok", 2: ""}, {1: "ok", 3: 1}, {2: "ok"}} {
-		add("answer", Malformed, mustEncode(m))
-	}
-	add("answer", Malformed, []byte{0xa2, 0x01, 0x62, 'o', 'k', 0x02, 0x61, 0xff})
-	add("answer", OK, Answer{Reason: OK}.Encode())
-	add("answer", OK, Answer{Reason: Revoked, Detail: "the token was revoked"}.Encode())
-	add("answer", Malformed, mustEncode(map[int]string{1: "two words"}))
 }
