@@ -10,22 +10,22 @@ import (
 type adminCommands struct {
 	remote `embed:""`
 
-	Token operatorTokenCommands `cmd:"" help:"Operators' tokens, for commands from elsewhere."`
+	Token operatorTokenCommands `cmd:"" help:"Tokens of operators, for commands from another machine."`
 }
 
 type operatorTokenCommands struct {
-	Create operatorTokenCreate `cmd:"" help:"Make an operator's token."`
+	Create operatorTokenCreate `cmd:"" help:"Create an operator's token."`
 	List   operatorTokenList   `cmd:"" help:"List the valid operators' tokens."`
-	Revoke operatorTokenRevoke `cmd:"" help:"Stop an operator's token at once."`
+	Revoke operatorTokenRevoke `cmd:"" help:"Revoke an operator's token at once."`
 }
 
 type operatorTokenCreate struct {
-	Name string        `arg:"" help:"Whose it is."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 30d. Left out: it does not."`
+	Name string        `arg:"" help:"Who or what uses the token."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
 }
 
 func (operatorTokenCreate) Help() string {
-	return `Example, on the server's machine and then elsewhere:
+	return `Example, first on the server's machine, then on another:
   latchkey admin token create "Ana's laptop" --ttl 30d
   LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_... latchkey property list`
 }
@@ -37,8 +37,8 @@ func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) e
 			return err
 		}
 		return s.answer(answer, func() {
-			s.say("Made %s for %s.", answer.GetData().GetId(), c.Name)
-			s.secret("token", answer.GetToken(), "; it may do everything here")
+			s.say("Created %s for %s.", answer.GetData().GetId(), c.Name)
+			s.secret("token", answer.GetToken(), "; it may do everything on this server")
 		})
 	})
 }
@@ -56,7 +56,7 @@ func (*operatorTokenList) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 type operatorTokenRevoke struct {
-	ID string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
+	ID string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
 func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {

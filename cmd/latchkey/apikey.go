@@ -9,10 +9,10 @@ import (
 type apiKeyCommands struct {
 	remote `embed:""`
 
-	Create apiKeyCreate `cmd:"" help:"Make the api-key of a property. It reads all of the property."`
+	Create apiKeyCreate `cmd:"" help:"Create the api-key of a property. It can read all of the property."`
 	Show   apiKeyShow   `cmd:"" help:"Show the api-key without its secret."`
-	Rotate apiKeyRotate `cmd:"" help:"Make a new api-key that replaces the one there is."`
-	Revoke apiKeyRevoke `cmd:"" help:"Stop the api-key at once."`
+	Rotate apiKeyRotate `cmd:"" help:"Replace the api-key by a new one."`
+	Revoke apiKeyRevoke `cmd:"" help:"Revoke the api-key at once."`
 }
 
 type apiKeyCreate struct{}
@@ -23,7 +23,7 @@ func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it as the header api-key") })
+		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 
@@ -43,7 +43,7 @@ func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type apiKeyRotate struct {
-	Overlap minutes `placeholder:"DURATION" help:"The old one stays valid this long, such as 1d. Left out: it stops at once."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d. Left out: not at all."`
 }
 
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -52,7 +52,7 @@ func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it as the header api-key") })
+		return s.answer(answer, func() { s.secret("api-key", answer.GetApiKey(), "; scripts send it in the header api-key") })
 	})
 }
 

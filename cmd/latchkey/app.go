@@ -16,14 +16,14 @@ type appCommands struct {
 }
 
 type appCreate struct {
-	Name string `arg:"" help:"The vendor, as people call it."`
+	Name string `arg:"" help:"The vendor's name."`
 }
 
 func (appCreate) Help() string {
 	return `Example:
   latchkey app create "Cloud PMS"
 
-The client token goes to the vendor, who sends it with every call, beside the access token that each property hands out (latchkey integration connect).`
+Give the client token to the vendor. The vendor sends it with every call, together with the access token of the property (latchkey integration connect).`
 }
 
 func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -53,16 +53,16 @@ func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, a := range answer.GetData().GetList() {
 				rows = append(rows, []string{a.GetId(), a.GetName(), fmt.Sprint(a.GetIntegrations()), when(a.GetCreatedAt())})
 			}
-			s.table(`There is no partner app yet. Make one with: latchkey app create "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
+			s.table(`There is no partner app yet. Create one with: latchkey app create "Cloud PMS"`, []string{"id", "name", "properties", "created"}, rows)
 		})
 	})
 }
 
 type appTokenCommands struct {
 	List   appTokenList   `cmd:"" help:"List the valid client tokens of an app, without their secrets."`
-	Create appTokenCreate `cmd:"" help:"Make one more client token."`
-	Rotate appTokenRotate `cmd:"" help:"Make a client token that replaces all others."`
-	Revoke appTokenRevoke `cmd:"" help:"Stop a client token at once."`
+	Create appTokenCreate `cmd:"" help:"Create another client token."`
+	Rotate appTokenRotate `cmd:"" help:"Replace all client tokens by a new one."`
+	Revoke appTokenRevoke `cmd:"" help:"Revoke a client token at once."`
 }
 
 type appTokenList struct {
@@ -84,7 +84,7 @@ func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 
 type appTokenCreate struct {
 	App  string `required:"" placeholder:"APP" help:"The app, by name or id."`
-	Name string `help:"What to call the token."`
+	Name string `help:"A name for the token."`
 }
 
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -102,11 +102,11 @@ func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error 
 
 type appTokenRotate struct {
 	App     string  `required:"" placeholder:"APP" help:"The app, by name or id."`
-	Overlap minutes `placeholder:"DURATION" help:"The others stay valid this long, such as 1d. Left out: they stop at once."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old tokens stay valid, such as 1d. Left out: not at all."`
 }
 
 func (appTokenRotate) Help() string {
-	return `Example, which gives the vendor a day to change over:
+	return `Example that gives the vendor a day to change the token:
   latchkey app token rotate --app app_... --overlap 1d`
 }
 
@@ -125,7 +125,7 @@ func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error 
 
 type appTokenRevoke struct {
 	App string `required:"" placeholder:"APP" help:"The app, by name or id."`
-	ID  string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
+	ID  string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
 func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {

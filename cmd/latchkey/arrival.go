@@ -13,11 +13,11 @@ type arrivalsCommand struct {
 	remote `embed:""`
 
 	Date string `placeholder:"YYYY-MM-DD" help:"The day, in the property's time zone. Left out: today."`
-	Bad  bool   `help:"Only arrivals that are not ready."`
+	Bad  bool   `help:"Only arrivals that are at risk or not ready."`
 }
 
 func (arrivalsCommand) Help() string {
-	return `Lists each stay that begins that day, whether its doors will open, and what to fix before the guest comes. Those with the worst problems come first. Examples:
+	return `Lists the stays that begin that day, whether their doors will open, and what to fix before the guest comes, the worst first. Examples:
   latchkey arrivals
   latchkey arrivals --date 2026-07-01 --bad`
 }
@@ -52,7 +52,7 @@ func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	})
 }
 
-// zone is the property's time zone, in which the days and times of arrivals are meant.
+// zone is the property's time zone, which days and times of arrivals refer to.
 func (s *session) zone() (*time.Location, error) {
 	answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 	if err != nil {
@@ -61,10 +61,10 @@ func (s *session) zone() (*time.Location, error) {
 	return time.LoadLocation(answer.GetData().GetTimeZone())
 }
 
-// verdicts are the verdicts on arrivals in words, the worst first.
+// verdicts of arrivals and their words, the worst first.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
-// readiness is a verdict in words, and its rank: the worst is 0.
+// readiness returns the words for a verdict, and its rank: the worst is 0.
 func readiness(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
@@ -88,7 +88,7 @@ func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 // arrivals prints a row for each arrival, and another for each further thing to fix.
 func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
 	if len(list) > 0 {
-		s.say("%s, times of %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)
+		s.say("%s, times in %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)
 	}
 	var rows [][]string
 	for _, a := range list {
@@ -108,6 +108,6 @@ func (s *session) arrivals(zone *time.Location, none string, list []*propertyv1.
 	}
 	s.table(none, []string{"guest", "room", "time", "readiness", "number", "why"}, rows)
 	if slices.ContainsFunc(list, func(a *propertyv1.Arrival) bool { return a.GetVerdict() != "ready" }) {
-		s.next("latchkey reservation explain NUMBER    tells what led there, and what to do")
+		s.next("latchkey reservation explain NUMBER    shows what happened, and what to do")
 	}
 }

@@ -43,7 +43,7 @@ func TestArrivalsWorstFirst(t *testing.T) {
 	var out bytes.Buffer
 	s := &session{remote: &remote{}, streams: &streams{out: &out}}
 	s.arrivals(time.UTC, "", list)
-	want := `Wednesday, 1 July 2026, times of UTC
+	want := `Wednesday, 1 July 2026, times in UTC
 
 GUEST     ROOM  TIME   READINESS  NUMBER  WHY
 Sooner    -     12:00  not ready  5       103: Assign a room.
@@ -54,7 +54,7 @@ Risk      12    15:00  at risk    3       Charge it.
 Ready     101   09:00  ready      1
 
 Next:
-  latchkey reservation explain NUMBER    tells what led there, and what to do
+  latchkey reservation explain NUMBER    shows what happened, and what to do
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)

@@ -10,13 +10,13 @@ import (
 
 var lockSheet = sheet{columns: []string{"lock", "door"}, needed: []string{"lock", "door"}, row: "lock", nothing: "nothing was assigned"}
 
-// assignment puts a lock on a door.
+// assignment assigns a lock to a door.
 type assignment struct {
 	line       int
 	lock, door string // ids
 }
 
-// assignFile puts the locks of a file on doors. Nothing is assigned where a line is wrong.
+// assignFile assigns the locks of a file to doors. If a line is wrong, it assigns nothing.
 func assignFile(ctx context.Context, r *remote, io *streams, file string) error {
 	records, wrong, err := lockSheet.readFile(file, io)
 	if err != nil {
@@ -39,7 +39,8 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 	})
 }
 
-// planAssignments resolves the names in a file, and adds what is wrong with lines. A lock that is at its door already is left out.
+// planAssignments resolves the names in a file and adds the errors of lines to wrong. It leaves out a lock that is already
+// assigned to its door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
 	lineOf := map[string]int{} // of each lock and door
@@ -58,7 +59,7 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 			case err != nil:
 				wrong.add(r.line, "%s", explain(err, naming{}))
 			case lineOf[id] > 0:
-				wrong.add(r.line, "%s %s is in line %d too", cell.k.noun, cell.word, lineOf[id])
+				wrong.add(r.line, "%s %s is in line %d, too", cell.k.noun, cell.word, lineOf[id])
 			default:
 				*cell.to, lineOf[id] = id, r.line
 			}
@@ -71,14 +72,14 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 		case holder < 0:
 			plan = append(plan, a)
 		case known[holder].GetId() != a.lock:
-			wrong.add(r.line, "%s has lock %s (%s) already; take it off first: latchkey lock unassign %s",
+			wrong.add(r.line, "%s already has lock %s (%s); unassign that first: latchkey lock unassign %s",
 				r.cells["door"], known[holder].GetName(), known[holder].GetId(), known[holder].GetId())
 		}
 	}
 	return plan
 }
 
-// partly is an error of the server in the middle of many changes, with a sentence about what was done.
+// partly is an error in the middle of many changes, with a sentence about the changes made before.
 type partly struct {
 	error
 	done string
@@ -86,7 +87,7 @@ type partly struct {
 
 func (e *partly) Unwrap() error { return e.error }
 
-// failedAt says how far a file was carried out.
+// failedAt says which lines of a file were done before the error.
 func failedAt(line, before int) string {
 	assigned := fmt.Sprintf("%d locks before it were assigned", before)
 	switch before {
@@ -95,10 +96,10 @@ func failedAt(line, before int) string {
 	case 1:
 		assigned = "1 lock before it was assigned"
 	}
-	return fmt.Sprintf("Failed at line %d. %s; line %d may be too. Run the command again: it skips locks that are at their doors.", line, assigned, line)
+	return fmt.Sprintf("Failed at line %d. %s; line %d may be, too. Run the command again: it skips locks that are already assigned.", line, assigned, line)
 }
 
-// assignAll carries out a plan, one call for each lock.
+// assignAll makes one call for each lock.
 func (s *session) assignAll(plan []assignment) error {
 	list := &propertyv1.LockList{}
 	for _, a := range plan {
@@ -109,5 +110,5 @@ func (s *session) assignAll(plan []assignment) error {
 		list.List = append(list.List, answer.GetData())
 	}
 	list.Total = int32(len(list.GetList())) //nolint:gosec // at most mostRows
-	return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable("Every lock is at its door already.", list.GetList()) })
+	return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable("All locks are already assigned to these doors.", list.GetList()) })
 }

@@ -15,11 +15,11 @@ type bridgeCommands struct {
 	Create   bridgeCreate   `cmd:"" help:"Create a bridge and its join code."`
 	JoinCode bridgeJoinCode `cmd:"" help:"Make a new join code for a bridge."`
 	List     bridgeList     `cmd:"" help:"List bridges and whether they are connected."`
-	Revoke   bridgeRevoke   `cmd:"" help:"Shut a bridge out, within seconds."`
+	Revoke   bridgeRevoke   `cmd:"" help:"Revoke a bridge. It loses its connection within seconds."`
 }
 
 type bridgeCreate struct {
-	Name string `arg:"" help:"What people call it."`
+	Name string `arg:"" help:"The bridge's name."`
 }
 
 func (bridgeCreate) Help() string {
@@ -41,7 +41,7 @@ func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type bridgeJoinCode struct {
-	ID string `arg:"" name:"bridge" help:"By name or id (brg_...)."`
+	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }
 
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
@@ -58,10 +58,10 @@ func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error 
 }
 
 func (s *session) joinCode(code string, until *timestamppb.Timestamp) {
-	s.secret("join code", code, ", serves once and until "+when(until))
+	s.secret("join code", code, "; valid for one enrolment, until "+when(until))
 	s.next(
-		"On the machine beside the locks: latchkey-bridge enroll, with this code (latchkey-bridge enroll --help)",
-		"latchkey bridge list    shows it online; latchkey lock list shows its locks",
+		"On the machine near the locks: latchkey-bridge enroll, with this code (latchkey-bridge enroll --help)",
+		"latchkey bridge list    shows when it is online; latchkey lock list shows its locks",
 	)
 }
 
@@ -82,18 +82,18 @@ func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 				}
 				rows = append(rows, []string{b.GetId(), b.GetName(), state, fmt.Sprint(b.GetLocks()), when(b.GetLastSeenAt()), dash(b.GetSoftware())})
 			}
-			s.table(`There is no bridge yet. Make one with: latchkey bridge create Reception`,
+			s.table(`There is no bridge yet. Create one with: latchkey bridge create Reception`,
 				[]string{"id", "name", "state", "locks", "last seen", "software"}, rows)
 		})
 	})
 }
 
 type bridgeRevoke struct {
-	ID string `arg:"" name:"bridge" help:"By name or id (brg_...)."`
+	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }
 
 func (bridgeRevoke) Help() string {
-	return `Codes that are on its locks stay there: nobody is left to take them off. Take them off at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
+	return `Codes on its locks stay there, because no bridge can remove them. Remove them at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
 }
 
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {

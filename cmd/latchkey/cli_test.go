@@ -141,9 +141,9 @@ func TestFirstStartLeadsOn(t *testing.T) {
 	s.fails(1, "space create 9 --type Bed --dorm 'Dorm Z'", "--dorm", "names no dorm")
 	s.ok("space list --type Bed", "Bed")
 	s.ok("gate create Entrance", "Entrance", "all")
-	s.ok("mapping list "+id(in), "Nothing to show")
-	s.ok("mapping suggest "+id(in), "never read", "latchkey integration read-spaces ")
-	s.ok("mapping suggest "+id(in)+" --apply", "never read")
+	s.ok("mapping list "+id(in), "There is no such space")
+	s.ok("mapping suggest "+id(in), "have not been read", "latchkey integration read-spaces ")
+	s.ok("mapping suggest "+id(in)+" --apply", "have not been read")
 	s.ok("mapping conflicts", "No conflict")
 
 	bridge := s.json("bridge create Reception")
@@ -151,7 +151,7 @@ func TestFirstStartLeadsOn(t *testing.T) {
 		t.Error("no join code")
 	}
 	s.ok("bridge list", "Reception", "waiting")
-	s.ok("bridge join-code "+id(bridge), "serves once")
+	s.ok("bridge join-code "+id(bridge), "valid for one enrolment")
 	s.ok("lock list", "There is no lock yet")
 	s.fails(1, "lock unlock lck_none", "lock")
 	s.ok("arrivals", "No arrivals")
@@ -216,7 +216,7 @@ func TestFromElsewhere(t *testing.T) {
 		{"a viewer reads", viewer["token"].(string), []string{"space", "list"}, 0, "101"},
 		{"a viewer changes nothing", viewer["token"].(string), []string{"space", "create", "102", "--type", "Room"}, 1, "latchkey token create --role operator"},
 		{"a viewer is no operator", viewer["token"].(string), []string{"app", "list"}, 1, "lko_ token"},
-		{"a wrong token", "lko_nonsense", []string{"app", "list"}, 1, "Make a new one"},
+		{"a wrong token", "lko_nonsense", []string{"app", "list"}, 1, "Create a new one"},
 		{"no token", "", []string{"app", "list"}, 1, "--server needs --token"},
 	} {
 		code, out, errs := remote(c.token, c.args...)
@@ -284,7 +284,7 @@ func TestNextIsAtTheSamePlace(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	s := &shell{T: t, dir: t.TempDir()}
-	s.fails(1, "property list", "no server runs on", "latchkey serve --data-dir "+s.dir)
+	s.fails(1, "property list", "no server runs with the data directory", "latchkey serve --data-dir "+s.dir)
 	code, _, errs := s.feed("", "property", "list", "--server", "127.0.0.1:1", "--token", "lko_x")
 	if code != 1 || !strings.Contains(errs, "no server answers") {
 		t.Errorf("exit code %d: %s", code, errs)
@@ -308,5 +308,5 @@ func TestWrongCommandLines(t *testing.T) {
 	s.fails(2, "property create", "--time-zone", "Try: latchkey property create --help")
 	s.fails(2, "space create x --type Villa", "Villa")
 	s.fails(2, "nosuch", "Try: latchkey --help")
-	s.fails(1, "space create x --type Room --beds 3", "--beds goes with --type Dorm")
+	s.fails(1, "space create x --type Room --beds 3", "--beds needs --type Dorm")
 }

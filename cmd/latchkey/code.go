@@ -14,18 +14,18 @@ import (
 type codeCommands struct {
 	remote `embed:""`
 
-	List   codeList   `cmd:"" help:"List the codes of staff, for one use, and of the backup. Never a PIN."`
-	Show   codeShow   `cmd:"" help:"Show a code and the locks that hold it. Never a PIN."`
-	Create codeCreate `cmd:"" help:"Make a code of staff, or for one use."`
-	Reveal codeReveal `cmd:"" help:"Show the PIN of a code. Who read it, and when, is written down."`
+	List   codeList   `cmd:"" help:"List staff codes, one-time codes and backup codes, without PINs."`
+	Show   codeShow   `cmd:"" help:"Show a code and the locks that have it, without the PIN."`
+	Create codeCreate `cmd:"" help:"Create a staff code or a one-time code."`
+	Reveal codeReveal `cmd:"" help:"Show the PIN of a code. The server records who read it, and when."`
 	Revoke codeRevoke `cmd:"" help:"End a code at once."`
 	Swap   codeSwap   `cmd:"" help:"End the two backup codes of a lock and make two new ones."`
 }
 
 type codeList struct {
-	Kind  string `enum:",staff,oneTime,backup" default:"" help:"Only those of this kind: staff, oneTime or backup."`
+	Kind  string `enum:",staff,oneTime,backup" default:"" help:"Only codes of this kind: staff, oneTime or backup."`
 	Lock  string `placeholder:"LOCK" help:"Only the backup codes of this lock, by name, address or id."`
-	Ended bool   `help:"Those that ended, too."`
+	Ended bool   `help:"Include ended codes."`
 }
 
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -61,19 +61,19 @@ func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code
 	}
 }
 
-// none is what an empty list says. Backup codes are not made by hand.
+// none is the text for an empty list. Backup codes are not made by hand.
 func (c *codeList) none() string {
 	switch {
 	case c.Lock != "" || c.Kind == "backup":
-		return "There is no backup code. Locks on doors keep two each where the property asks for them: latchkey property set --backup-codes"
+		return "There is no backup code. To give each lock on a door two backup codes: latchkey property set --backup-codes"
 	case c.Kind == "oneTime":
-		return "There is no code for one use. Make one: latchkey code create HOLDER --one-time"
+		return "There is no one-time code. Create one: latchkey code create HOLDER --one-time"
 	}
 	return noCode
 }
 
 type codeShow struct {
-	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
+	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
@@ -96,23 +96,23 @@ func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range answer.GetPlaces() {
 				rows = append(rows, []string{p.GetDoorName(), p.GetLockId(), p.GetEvidence(), dash(p.GetResult()), when(p.GetNotBefore()), when(p.GetNotAfter()), when(p.GetUsedAt())})
 			}
-			s.table("No lock holds it.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
+			s.table("No lock has this code.", []string{"door", "lock", "evidence", "result", "opens from", "until", "used here"}, rows)
 		})
 	})
 }
 
 type codeCreate struct {
-	Holder   string   `arg:"" help:"Whose it is, such as \"Cleaning, Ana\"."`
+	Holder   string   `arg:"" help:"Who uses the code, such as \"Cleaning, Ana\"."`
 	Door     []string `placeholder:"DOOR" help:"A space or gate that it opens, by name or id. Repeat for more."`
-	AllRooms bool     `help:"Every space with a lock, besides these doors."`
-	Hours    []string `sep:"none" placeholder:"DAYS FROM-TO" help:"When in the week, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"; again for more. Left out: at any hour."`
-	From     string   `placeholder:"TIME" help:"Opens from here, such as 2026-07-01T08:00:00+02:00. Left out: now."`
-	Until    string   `placeholder:"TIME" help:"Opens up to here. Left out: without an end."`
-	OneTime  bool     `help:"Ends when it has opened a door once."`
+	AllRooms bool     `help:"Every space with a lock, in addition to --door."`
+	Hours    []string `sep:"none" placeholder:"DAYS FROM-TO" help:"Weekly hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\". Repeat for more. Left out: at any time."`
+	From     string   `placeholder:"TIME" help:"Start of the code, such as 2026-07-01T08:00:00+02:00. Left out: now."`
+	Until    string   `placeholder:"TIME" help:"End of the code. Left out: no end."`
+	OneTime  bool     `help:"End the code when it has opened a door once."`
 }
 
 func (codeCreate) Help() string {
-	return `The PIN is drawn by the service: latchkey code reveal shows it. Examples:
+	return `The server generates the PIN; latchkey code reveal shows it. Examples:
   latchkey code create "Cleaning, Ana" --all-rooms --door "Main entrance" --hours "mon-fri 08:00-16:00"
   latchkey code create Plumber --door 201 --one-time`
 }
@@ -138,7 +138,7 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		at, err := time.Parse(time.RFC3339, t.text)
 		if err != nil {
-			return fmt.Errorf("%s %q: want a time with an offset, such as 2026-07-01T08:00:00+02:00", t.flag, t.text)
+			return fmt.Errorf("%s %q: must be a time with an offset, such as 2026-07-01T08:00:00+02:00", t.flag, t.text)
 		}
 		*t.to = timestamppb.New(at)
 	}
@@ -152,13 +152,13 @@ func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
-			s.say("%s", s.again("Its PIN: latchkey code reveal "+answer.GetData().GetId()))
+			s.say("%s", s.withTypedFlags("To see the PIN: latchkey code reveal "+answer.GetData().GetId()))
 		})
 	})
 }
 
 type codeReveal struct {
-	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
+	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
@@ -180,7 +180,7 @@ func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type codeRevoke struct {
-	ID string `arg:"" name:"code" help:"By holder or id (cod_...)."`
+	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
@@ -194,13 +194,13 @@ func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() {
 			s.codes([]*propertyv1.Code{answer.GetData()})
-			s.say("%s", s.again("When each lock is known to be rid of it: latchkey code show "+c.ID))
+			s.say("%s", s.withTypedFlags("To see whether each lock has removed it: latchkey code show "+c.ID))
 		})
 	})
 }
 
 type codeSwap struct {
-	Lock string `arg:"" help:"By name, address or id (lck_...)."`
+	Lock string `arg:"" help:"The lock's name, address or id (lck_...)."`
 }
 
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
@@ -216,7 +216,7 @@ func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-const noCode = "There is no code. Make one: latchkey code create"
+const noCode = "There is no code yet. Create one: latchkey code create"
 
 func (s *session) codes(list []*propertyv1.Code) { s.codeTable(noCode, list) }
 
@@ -245,7 +245,7 @@ var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
 // readHours reads weekly hours such as "mon-fri 08:00-16:00".
 func readHours(text string) (*propertyv1.WeeklyHours, error) {
-	wrong := fmt.Errorf("--hours %q: want days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
+	wrong := fmt.Errorf("--hours %q: must be days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
 	days, hours, ok := strings.Cut(text, " ")
 	from, to, ok2 := strings.Cut(hours, "-")
 	if !ok || !ok2 || !strings.Contains(from, ":") || !strings.Contains(to, ":") {

@@ -13,7 +13,7 @@ import (
 
 const (
 	columnGap = 2
-	// leastWrapped is the least width of a last column beside the others. With less room it goes below them.
+	// leastWrapped is the least width of the last column. With less space it goes below the others.
 	leastWrapped = 24
 	belowIndent  = 4
 )
@@ -31,8 +31,8 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// columnsOf aligns the cells of rows, of which the first is the header, and escapes what controls a terminal. Cells may be empty or
-// missing. Where the width is known, the last column is wrapped between words.
+// columnsOf aligns the cells of rows and escapes control characters. The first row is the header. Cells may be empty or
+// missing. If the width is known, the last column is wrapped between words.
 func columnsOf(rows [][]string, width int) []string {
 	var widths []int
 	escaped := make([][]string, len(rows))

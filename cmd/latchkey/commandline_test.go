@@ -131,10 +131,10 @@ func TestErrorsNameTheFileAndLine(t *testing.T) {
 	for content, want := range map[string][]string{
 		"{\n\"listen-http\": \"x\",\n\"listen-opps\": 1,\n\"nonsense\": 2}": {file + `, line 3: there is no setting "listen-opps"; did you mean "listen-ops"?`, file + `, line 4: there is no setting "nonsense"`},
 		"{\n\"drain\": \"1s\",\n}": {file + ", line "},
-		"[]":                       {file + ", line 1: want a JSON object"},
-		"":                         {file + ", line 1: want a JSON object"},
+		"[]":                       {file + ", line 1: must be a JSON object"},
+		"":                         {file + ", line 1: must be a JSON object"},
 		"{\n\"drain\": \"1s\"":     {file + ", line 2", "ends too early"},
-		"{\"drain\": \"1s\"}\n{}":  {file + ", line 2", "more after the object"},
+		"{\"drain\": \"1s\"}\n{}":  {file + ", line 2", "text after the object"},
 		"{\n\"drain\": \"1s\",\n\"drain\": \"2s\"}":           {file + ", line 3", `"drain" is set twice`},
 		"{\n\n\"drain\": \"soon\"}":                           {"want a duration such as 30d", "--drain is set in " + file + ", line 3"},
 		"{\n\"drain\": 20}":                                   {"in quotes", "--drain is set in " + file + ", line 2"},

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	mostFaults = 50      // listed of one file
-	mostRows   = 500     // as many as one call takes
+	mostFaults = 50      // listed for one file
+	mostRows   = 500     // the maximum of one call
 	mostCSV    = 4 << 20 // bytes, far more than so many rows need
 )
 
-// sheet is the form of a CSV file that a command reads.
+// sheet is the format of a CSV file that a command reads.
 type sheet struct {
 	columns []string
 	needed  []string // columns that must be there
 	row     string   // what a row is, such as "space"
-	nothing string   // what did not happen where a line is wrong, such as "nothing was created"
+	nothing string   // what an error says was not done, such as "nothing was created"
 }
 
 // record is one line of a file: a cell for each column.
@@ -44,7 +44,7 @@ func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
 
-// err lists the wrong lines; nil where there are none.
+// err lists the wrong lines. It is nil if there are none.
 func (f *faults) err(nothing string) error {
 	if len(f.list) == 0 {
 		return nil
@@ -68,7 +68,7 @@ func openFile(name string, io *streams) (goio.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// fileName is what errors call a file.
+// fileName is the name of a file in errors.
 func fileName(name string) string {
 	if name == "-" {
 		return "standard input"
@@ -76,7 +76,7 @@ func fileName(name string) string {
 	return name
 }
 
-// readFile reads the records of a file, whose name begins an error.
+// readFile reads the records of a file. Its errors begin with the name of the file.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {
@@ -90,7 +90,7 @@ func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	return records, wrong, nil
 }
 
-// read reads records, and collects the lines that are wrong in form.
+// read reads records and collects malformed lines.
 func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
 	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
 	switch {
@@ -101,7 +101,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	case !utf8.Valid(raw):
 		return nil, nil, errors.New("is not UTF-8; save it as CSV in UTF-8")
 	}
-	// Spreadsheets begin a file with a byte order mark, and separate columns as is usual in the country.
+	// Spreadsheets begin a file with a byte order mark. In some countries they separate columns by semicolons.
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	lines := csv.NewReader(bytes.NewReader(raw))
 	first, _, _ := bytes.Cut(raw, []byte("\n"))
@@ -111,7 +111,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	lines.TrimLeadingSpace, lines.FieldsPerRecord = true, -1
 	header, err := lines.Read()
 	if err != nil {
-		return nil, nil, errors.New("has no line; " + sh.wants())
+		return nil, nil, errors.New("is empty; " + sh.wants())
 	}
 	if err := sh.checkHeader(header); err != nil {
 		return nil, nil, err
@@ -137,7 +137,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	}
 	switch {
 	case len(records) == 0 && len(wrong.list) == 0:
-		return nil, nil, fmt.Errorf("has no %s below the line of column names", sh.row)
+		return nil, nil, fmt.Errorf("has no %s below the column names", sh.row)
 	case len(records) > mostRows:
 		return nil, nil, fmt.Errorf("has more than %d %ss; split the file", mostRows, sh.row)
 	}
@@ -145,10 +145,10 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 }
 
 func (sh sheet) wants() string {
-	return "the first line names the columns: " + strings.Join(sh.columns, ",")
+	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
 
-// checkHeader lowers the names of columns, and refuses unknown, repeated and missing ones.
+// checkHeader changes the column names to lower case and refuses unknown, repeated and missing columns.
 func (sh sheet) checkHeader(header []string) error {
 	for i, name := range header {
 		header[i] = strings.ToLower(strings.TrimSpace(name))
@@ -170,7 +170,7 @@ func (sh sheet) checkHeader(header []string) error {
 	return nil
 }
 
-// readRow reads one line. A line without a value is skipped, as spreadsheets leave them behind.
+// readRow reads one line. It skips a line without values: spreadsheets write such lines.
 func readRow(header []string, line int, row []string, wrong *faults) (record, bool) {
 	r := record{line, map[string]string{}}
 	filled := false

@@ -21,44 +21,44 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// demoCommand starts a whole property to play with.
+// demoCommand starts a server, a PMS and a bridge with virtual locks.
 type demoCommand struct {
-	Once      bool   `xor:"mode" help:"Tell the story, check every step, and end: exit code 0, or 1 and which step failed."`
-	ReadyFile string `xor:"mode" type:"path" placeholder:"FILE" help:"Tell no story; write addresses and tokens as JSON to FILE once all is set up, and stay."`
-	Data      string `type:"path" placeholder:"DIR" help:"Keep the data in DIR, which must be empty or not there. Left out: a temporary directory that goes with the demo."`
-	HTTP      string `name:"listen-http" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"REST, Connect and documentation. Port 0 is a free one."`
+	Once      bool   `xor:"mode" help:"Run the demo steps, check each, and end. Exit code 0, or 1 and the step that failed."`
+	ReadyFile string `xor:"mode" type:"path" placeholder:"FILE" help:"Skip the demo steps. Write addresses and tokens as JSON to FILE when everything is set up, and keep running."`
+	Data      string `type:"path" placeholder:"DIR" help:"Store the data in DIR, which must be empty or missing. Left out: a temporary directory that is deleted at the end."`
+	HTTP      string `name:"listen-http" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"REST, Connect and documentation. Port 0: any free port."`
 	GRPC      string `name:"listen-grpc" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"gRPC."`
 	Bridge    string `name:"listen-bridge" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The bridges' streams."`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*demoCommand) Help() string {
-	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks; tells in ten steps how a reservation becomes a code that opens a door, and how it ends; then stays up to be tried by hand.
+	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. Ten steps show how a reservation becomes a code that opens a door, and how the code ends. Then the demo keeps running, so that you can try it by hand.
 
-Without a terminal it ends after the story. In the demo, and nowhere else by default, the partner's endpoints may be on loopback over plain HTTP.`
+Without a terminal it ends after the steps. Only in the demo, the partner's endpoints may be on loopback over plain HTTP without --partner-allow.`
 }
 
-// errStopped ends a demo that was told to stop before its story was told.
+// errStopped ends a demo that is stopped before its last step.
 var errStopped = errors.New("stopped")
 
-// Run runs the demo. Who reads the story may go away, which must not end it before it has cleaned up: it stops.
+// Run runs the demo. If the reader of its output goes away (a closed pipe), the demo stops and cleans up.
 func (c *demoCommand) Run(ctx context.Context, std *streams) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	return c.run(ctx, &streams{in: std.in, out: &listened{to: std.out, gone: stop}, errs: std.errs})
+	return c.run(ctx, &streams{in: std.in, out: &watchedWriter{to: std.out, failed: stop}, errs: std.errs})
 }
 
-// listened is a stream that tells when nobody reads it any more.
-type listened struct {
-	to   io.Writer
-	gone func()
+// watchedWriter calls failed when a write fails.
+type watchedWriter struct {
+	to     io.Writer
+	failed func()
 }
 
-func (l *listened) Write(p []byte) (int, error) {
+func (l *watchedWriter) Write(p []byte) (int, error) {
 	n, err := l.to.Write(p)
 	if err != nil {
-		l.gone()
+		l.failed()
 	}
 	return n, err
 }
@@ -92,7 +92,7 @@ func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 		}
 		return stay(ctx, w)
 	}
-	return c.tell(ctx, std, w)
+	return c.runSteps(ctx, std, w)
 }
 
 func (c *demoCommand) config(dir string) config.Config {
@@ -103,7 +103,7 @@ func (c *demoCommand) config(dir string) config.Config {
 	return cfg
 }
 
-// directory is where the demo keeps its data, and what becomes of it in the end.
+// directory returns the data directory of the demo, and what to do with it at the end.
 func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	if c.Data == "" {
 		dir, err = os.MkdirTemp("", "latchkey-demo-")
@@ -114,12 +114,12 @@ func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	}
 	there, err := os.ReadDir(c.Data)
 	if err == nil && len(there) > 0 {
-		err = fmt.Errorf("--data %s is not empty: a demo begins anew; name an empty directory", c.Data)
+		err = fmt.Errorf("--data %s is not empty: name an empty directory", c.Data)
 	}
 	return c.Data, func() error { return nil }, err
 }
 
-// ready is what --ready-file holds.
+// ready is the content of --ready-file.
 type ready struct {
 	HTTP        string `json:"http"`
 	GRPC        string `json:"grpc"`
@@ -134,7 +134,7 @@ type ready struct {
 	Socket      string `json:"socket"`
 }
 
-// writeReady writes the file whole or not at all: whoever waits for it reads no half of it.
+// writeReady writes the file by a rename, so that a waiting program never reads half of it.
 func (c *demoCommand) writeReady(w *sandbox.World) error {
 	raw, err := json.MarshalIndent(ready{
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
@@ -151,7 +151,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 	return os.Rename(temp, c.ReadyFile)
 }
 
-// stay waits until the demo is told to end, or a part of it ends by itself.
+// stay waits until the demo is stopped, or a part of it fails.
 func stay(ctx context.Context, w *sandbox.World) error {
 	select {
 	case <-ctx.Done():
@@ -161,14 +161,14 @@ func stay(ctx context.Context, w *sandbox.World) error {
 	}
 }
 
-func (c *demoCommand) tell(ctx context.Context, std *streams, w *sandbox.World) error {
+func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")
 	if err := w.Tell(ctx, &narrator{ctx: ctx, out: std.out}); err != nil && ctx.Err() != nil {
 		return errStopped
 	} else if err != nil {
-		return fmt.Errorf("the story failed at %w", err)
+		return fmt.Errorf("the demo failed at %w", err)
 	}
-	fmt.Fprintf(std.out, "Every step went as it should.\n")
+	fmt.Fprintf(std.out, "All steps succeeded.\n")
 	if f, ok := std.in.(*os.File); c.Once || !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
@@ -176,16 +176,16 @@ func (c *demoCommand) tell(ctx context.Context, std *streams, w *sandbox.World) 
 	return stay(ctx, w)
 }
 
-// narrator prints the story.
+// narrator prints the steps.
 type narrator struct {
-	ctx context.Context // of the story: its end is no failure of a step
+	ctx context.Context // of the demo: if it ends, a step was stopped and did not fail
 	out io.Writer
 }
 
 // Begin prints the title of a step.
 func (n *narrator) Begin(number int, title string) { fmt.Fprintf(n.out, "%2d  %s\n", number, title) }
 
-// End prints what came of it.
+// End prints the outcome of a step.
 func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	for _, line := range outcome {
 		fmt.Fprintf(n.out, "      %s\n", line)
@@ -200,12 +200,12 @@ func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))
 }
 
-// invite says how to go on by hand.
+// invite says how to continue by hand.
 func invite(out io.Writer, w *sandbox.World) {
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	headers := fmt.Sprintf("-H 'client-token: %s' -H 'access-token: %s'", w.ClientToken, w.AccessToken)
 	fmt.Fprintf(out, `
-Now you. It stays up until you press Ctrl-C.
+Now try it yourself. The demo runs until you press Ctrl-C.
 
   REST and Connect   http://%[1]s    (documentation at http://%[1]s/docs)
   gRPC               %[2]s
@@ -215,7 +215,7 @@ Now you. It stays up until you press Ctrl-C.
   api-key            %[6]s
   property           %[7]s
 
-Check a guest in to Room 103, look at the PIN, type it at the door (the third line reads it; any other digits are refused):
+Check a guest in to Room 103, read the PIN, and type it at the door (the third command reads the PIN itself; a wrong PIN is refused):
 
 curl -sX PATCH http://%[1]s/v1/reservations %[8]s -H 'content-type: application/json' -d '{"pmsMeta":{"id":"MINE"},"pmsNumber":"42","booker":{"lastName":"You"},"state":"started","roomId":"R103","fromDate":"%[9]s","toDate":"%[10]s"}'
 

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// wantsJSON tells whether the server's answer was asked for as JSON.
+// wantsJSON reports whether the command line has --json.
 func wantsJSON(c *kong.Context) bool {
 	for _, f := range c.Flags() {
 		if f.Name == "json" && f.Target.IsValid() && f.Target.Bool() {
@@ -32,7 +32,7 @@ func writeEnvelope(to io.Writer, err error) {
 	fmt.Fprintf(to, "{\"error\":%s}\n", text)
 }
 
-// envelopeOf is the error of a call as REST has it. An error of the command itself is of what was typed, unless it says more.
+// envelopeOf returns the error as REST would. An error of the command itself means invalid input, unless it has a reason.
 func envelopeOf(err error) *errorsv1.Error {
 	st := statusOf(err)
 	if st == nil {
@@ -44,7 +44,7 @@ func envelopeOf(err error) *errorsv1.Error {
 	}
 	e := chain.EnvelopeOf(st)
 	if e.GetReason() == "" {
-		// No server said this, but the connection.
+		// The connection failed, so that no server gave a reason.
 		switch st.Code() {
 		case codes.Unavailable:
 			e.Reason = string(fault.UnavailableReason)

@@ -12,22 +12,22 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// advice is what to do about an error, by its code; the server's own message comes first.
+// advice says what to do about an error, by its code. It follows the server's own message.
 var advice = map[codes.Code]string{
-	codes.Unauthenticated: "The token is wrong, ended or revoked, or it is not for this command. Make a new one on the server's machine: latchkey admin token create NAME (operators), latchkey token create (staff).",
+	codes.Unauthenticated: "The token is wrong, expired or revoked, or it is not for this command. Create a new one on the server's machine: latchkey admin token create NAME (operators), latchkey token create (staff).",
 	codes.Unimplemented:   "The server is older than this command line. Use the version that the server runs.",
-	codes.Internal:        "This is a defect of ours. The server's log says more; quote the request id when you report it.",
+	codes.Internal:        "This is a bug in Latchkey. Please report it with the request id. The server's log has details.",
 }
 
-// unanswered is what to do where no answer came. An answer of the server may have these codes too, because of something behind it.
+// unanswered says what to do if no answer came. The server may also answer with these codes; then they mean something else.
 var unanswered = map[codes.Code]string{
-	codes.Unavailable:      "Is the server running, and is the address right? Look at its log.",
-	codes.DeadlineExceeded: "The server did not answer in time. Look at its log, then try again.",
+	codes.Unavailable:      "Check that the server runs and that the address is right. Its log may say more.",
+	codes.DeadlineExceeded: "The server did not answer in time. Check its log, then try again.",
 }
 
-// statusOf is what a call ended with, as the server said it; nil for an error that is of no call.
+// statusOf is the status of a failed call. It is nil for an error that no call caused.
 func statusOf(err error) *status.Status {
-	// What wraps an error must not get into its text, as status.FromError has it.
+	// status.FromError would add the text of wrapping errors.
 	var of interface{ GRPCStatus() *status.Status }
 	if !errors.As(err, &of) {
 		return nil
@@ -38,7 +38,7 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// explain turns an error into text for people: what was wrong, each wrong field as it was typed, and what to do.
+// explain turns an error into text: what was wrong, each wrong field by its name on the command line, and what to do.
 func explain(err error, n naming) string {
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {
@@ -57,7 +57,7 @@ func explain(err error, n naming) string {
 		name = file.of
 	}
 	if strings.Contains(text, "unexpected HTTP status code") || strings.Contains(text, "looked like an HTTP/1.1 header") {
-		return "that address answers as an HTTP listener: --server is the gRPC one, the server's --listen-grpc"
+		return "that address is an HTTP listener: --server must be the gRPC address, the server's --listen-grpc"
 	}
 	var said *errdetails.ErrorInfo
 	id := ""
@@ -66,7 +66,7 @@ func explain(err error, n naming) string {
 		case *errdetails.ErrorInfo:
 			said = d
 		case *errdetails.BadRequest:
-			text = "the server refuses what was given:"
+			text = "the server refused these values:"
 			for _, v := range d.GetFieldViolations() {
 				text += "\n  " + strings.TrimSpace(name(v.GetField())+" "+n.in(plain(v.GetDescription())))
 			}
@@ -90,7 +90,7 @@ func explain(err error, n naming) string {
 	return text
 }
 
-// plain says of a pattern what it wants.
+// plain replaces the message about a regular expression by what the value must be.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"
@@ -98,7 +98,7 @@ func plain(description string) string {
 	return description
 }
 
-// adviceOn is what to do about an error of which the server said more, or which is of the connection: nil.
+// adviceOn says what to do about an error. said is nil if the error is from the connection.
 func adviceOn(code codes.Code, said *errdetails.ErrorInfo) string {
 	if role := said.GetMetadata()["role"]; role != "" {
 		return fmt.Sprintf("Use a token of that role or a higher one: latchkey token create --role %s.", role)

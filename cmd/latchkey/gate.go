@@ -17,9 +17,9 @@ type gateCommands struct {
 }
 
 type gateCreate struct {
-	Name  string   `arg:"" help:"What people call it."`
-	Floor string   `help:"The floor, as people call it."`
-	Space []string `placeholder:"SPACE" help:"A space whose guests it lets in, by name or id. Repeat for more. Left out: the guests of all."`
+	Name  string   `arg:"" help:"The gate's name."`
+	Floor string   `help:"The floor."`
+	Space []string `placeholder:"SPACE" help:"A space whose guests may open the gate, by name or id. Repeat for more. Left out: guests of all spaces."`
 }
 
 func (gateCreate) Help() string {
@@ -39,7 +39,7 @@ func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return s.answer(answer, func() {
 			s.gates([]*propertyv1.Gate{answer.GetData()})
-			s.next("latchkey lock assign LOCK " + answer.GetData().GetId() + "    puts a lock on it (latchkey lock list)")
+			s.next("latchkey lock assign LOCK " + answer.GetData().GetId() + "    assigns a lock to it (latchkey lock list)")
 		})
 	})
 }
@@ -57,11 +57,11 @@ func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type gateSet struct {
-	ID    string   `arg:"" name:"gate" help:"By name or id (gat_...)."`
-	Name  *string  `help:"What people call it."`
-	Floor *string  `help:"The floor, as people call it."`
-	Space []string `placeholder:"SPACE" xor:"spaces" help:"Replaces the spaces whose guests it lets in."`
-	All   bool     `xor:"spaces" help:"It lets in the guests of all spaces."`
+	ID    string   `arg:"" name:"gate" help:"The gate's name or id (gat_...)."`
+	Name  *string  `help:"The gate's name."`
+	Floor *string  `help:"The floor."`
+	Space []string `placeholder:"SPACE" xor:"spaces" help:"Replace the spaces whose guests may open the gate."`
+	All   bool     `xor:"spaces" help:"Guests of all spaces may open the gate."`
 }
 
 func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
@@ -88,7 +88,7 @@ func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type gateDelete struct {
-	ID string `arg:"" name:"gate" help:"By name or id (gat_...)."`
+	ID string `arg:"" name:"gate" help:"The gate's name or id (gat_...)."`
 }
 
 func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
@@ -113,5 +113,5 @@ func (s *session) gates(list []*propertyv1.Gate) {
 		}
 		rows = append(rows, []string{g.GetId(), g.GetName(), dash(g.GetFloor()), dash(g.GetLockId()), spaces})
 	}
-	s.table(`There is no gate. Make one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "lets in guests of"}, rows)
+	s.table(`There is no gate yet. Create one with: latchkey gate create "Main entrance"`, []string{"id", "name", "floor", "lock", "opens for guests of"}, rows)
 }

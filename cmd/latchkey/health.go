@@ -16,15 +16,15 @@ import (
 // healthCommand asks a server on this machine whether it is ready.
 type healthCommand struct {
 	DataDir string        `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server; the command uses the Unix socket in it."`
-	Timeout time.Duration `default:"5s" help:"How long the server may take to answer."`
+	Timeout time.Duration `default:"5s" help:"How long to wait for an answer."`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*healthCommand) Help() string {
-	return "Exit code 0: the server is ready, or degraded and answering calls. 1: it is not ready, or no server answers. The output says why."
+	return "Exit code 0: the server is ready, or degraded but answering calls. Exit code 1: the server is unready, or does not answer. The output says why."
 }
 
-// Run prints what the server says of itself.
+// Run prints the answer of /readyz.
 func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

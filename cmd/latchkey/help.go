@@ -9,9 +9,9 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpCommand is another way to ask for --help, and tells what commands have in common.
+// helpCommand prints what --help prints, and the flags that all commands share.
 type helpCommand struct {
-	Topic []string `arg:"" optional:"" help:"A command, or connection: how commands reach a server."`
+	Topic []string `arg:"" optional:"" help:"A command, or \"connection\": how commands reach a server."`
 }
 
 // Run prints the help of a topic.
@@ -21,15 +21,15 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 		return nil
 	}
 	if start(ctx, append(c.Topic, "--help"), io.in, io.raw, io.errs) != 0 {
-		return fmt.Errorf("there is no help on %s; latchkey --help lists the commands", strings.Join(c.Topic, " "))
+		return fmt.Errorf("there is no command %s; latchkey --help lists the commands", strings.Join(c.Topic, " "))
 	}
 	return nil
 }
 
-// usual are the flags of the group that every command's own help lists.
+// usual are the connection flags that every command's own help lists.
 var usual = []string{"property", "json"}
 
-// connectionFlags are the flags that say which server a command speaks to, and as whom.
+// connectionFlags are the flags for the server and the credential of a command.
 func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	for _, list := range n.AllFlags(false) {
 		for _, f := range list {
@@ -41,7 +41,7 @@ func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// printHelp leaves out of a command's help the flags that it shares with most others.
+// printHelp prints the help of a command without the flags that most commands share.
 func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	selected := c.Selected()
 	if selected == nil {
@@ -63,9 +63,9 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 }
 
 func connectionHelp(k *kong.Kong, io *streams) {
-	fmt.Fprintln(io.out, `On the machine that runs the server, commands use the Unix socket in its data
-directory and need no token. From elsewhere, name the server and a token, best
-by the environment. These flags go before or after the command:`)
+	fmt.Fprintln(io.out, `On the server's machine, commands use the Unix socket in the data directory
+and need no token. From another machine, name the server and a token, best in
+the environment. These flags go before or after the command:`)
 	fmt.Fprintln(io.out)
 	var rows [][]string
 	for _, n := range k.Model.Children {
@@ -85,16 +85,16 @@ by the environment. These flags go before or after the command:`)
 		fmt.Fprintln(io.out, line)
 	}
 	fmt.Fprintln(io.out, `
-Example, on the server's machine and then elsewhere:
+Example, first on the server's machine, then on another:
   latchkey admin token create "Ana's laptop" --ttl 30d
   export LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_...
   latchkey property list`)
 }
 
-// valued are the flags of a connection that take a value.
+// valued are the connection flags that take a value.
 var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
 
-// flagsLast moves the flags of a connection from before the command to the end, where the command takes them.
+// flagsLast moves connection flags from before the command to the end of the command line, where kong accepts them.
 func flagsLast(args []string) []string {
 	i := 0
 	for i < len(args) {

@@ -13,11 +13,11 @@ import (
 )
 
 type spaceImport struct {
-	File string `arg:"" optional:"" default:"-" help:"CSV with a first line of column names: type,name and optionally floor,dorm,private,beds. - reads standard input."`
+	File string `arg:"" optional:"" default:"-" help:"CSV file. Its first line names the columns: type,name and optionally floor,dorm,private,beds. - reads standard input."`
 }
 
 func (spaceImport) Help() string {
-	return `Columns are separated by commas or semicolons. private is yes or no; left empty, a room is private and a dorm is not. beds is how many beds a dorm has: they are created too, called 1 to N. Example of a file:
+	return `Separate columns by commas or semicolons. private is yes or no; if empty, a room is private and a dorm is not. beds is the number of beds of a dorm: they are created too, with the names 1 to N. Example of a file:
   type,name,floor,dorm,private,beds
   Room,101,1,,,
   Dorm,Dorm A,2,,,8
@@ -48,19 +48,19 @@ var spaceSheet = sheet{
 	row: "space", nothing: "nothing was created",
 }
 
-// spaceColumns are the columns of fields that are called otherwise in a request.
+// spaceColumns are the columns whose names differ from the fields of the request.
 var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private"}
 
-// types are those of spaces.
+// types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
-// spacesOf reads spaces, and the line of each, and adds what is wrong with lines as far as that shows without the server.
+// spacesOf returns the spaces of a file and the line of each. It adds the errors that can be found without the server to wrong.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
 	seen := map[string]int{} // the line of each name, with its dorm
 	add := func(line int, n *propertyv1.NewSpace) {
 		key := fmt.Sprint(n.GetType() == "Bed", n.GetParentName(), "\n", n.GetName())
 		if before := seen[key]; before > 0 {
-			wrong.add(line, "name %s is that of line %d", n.GetName(), before)
+			wrong.add(line, "line %[2]d has the name %[1]s, too", n.GetName(), before)
 			return
 		}
 		seen[key] = line
@@ -88,7 +88,7 @@ func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, l
 	return spaces, lines
 }
 
-// checkSpace says what is wrong with a space of a file, sets whether it is private, and returns how many beds it has.
+// checkSpace returns the problems of a space in a file and its number of beds. It sets whether the space is private.
 func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, problems []string) {
 	switch {
 	case !slices.Contains(types, n.GetType()):
@@ -96,7 +96,7 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 	case n.GetType() == "Bed" && n.GetParentName() == "":
 		problems = append(problems, "dorm must name the dorm of the bed")
 	case n.GetType() != "Bed" && n.GetParentName() != "":
-		problems = append(problems, "dorm must be empty: only a bed is in one")
+		problems = append(problems, "dorm must be empty: only a bed has a dorm")
 	}
 	if n.GetName() == "" {
 		problems = append(problems, "name must not be empty")
@@ -112,24 +112,24 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 		var err error
 		number, err = strconv.Atoi(beds)
 		if err != nil || number < 0 || number > mostBeds || n.GetType() != "Dorm" && number > 0 {
-			problems = append(problems, fmt.Sprintf("beds must be 0 to %d, and only a Dorm has them", mostBeds))
+			problems = append(problems, fmt.Sprintf("beds must be 0 to %d, and only a Dorm can have beds", mostBeds))
 			number = 0
 		}
 	}
 	return number, problems
 }
 
-// atLines is an error of the server about a request whose entries are lines of a file.
+// atLines is an error of the server about a request that was read from the lines of a file.
 type atLines struct {
 	error
 	list    string            // the field of the request
-	columns map[string]string // what the file calls fields, where it is not their name
+	columns map[string]string // column by field, where the names differ
 	lines   []int
 }
 
 func (e *atLines) Unwrap() error { return e.error }
 
-// of is where in the file a field of the request was: spaces[1].parentName in line 3, the column dorm.
+// of returns the line and column of a field: spaces[1].parentName is line 3, column dorm.
 func (e *atLines) of(field string) string {
 	rest, found := strings.CutPrefix(field, e.list+"[")
 	number, rest, closed := strings.Cut(rest, "]")
@@ -143,7 +143,7 @@ func (e *atLines) of(field string) string {
 	return field
 }
 
-// where is the line that an error is about as a whole, such as a name that is taken: the server gives its index.
+// where returns the line of an error about an entry as a whole, such as a name in use. The server gives its index.
 func (e *atLines) where(said *errdetails.ErrorInfo) string {
 	if i := said.GetMetadata()["index"]; i != "" {
 		return e.of(e.list+"["+i+"]") + " "

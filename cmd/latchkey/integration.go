@@ -12,26 +12,26 @@ type integrationCommands struct {
 	remote `embed:""`
 
 	Connect      integrationConnect `cmd:"" help:"Connect a partner app to a property and get its access token."`
-	List         integrationList    `cmd:"" help:"List what is connected."`
+	List         integrationList    `cmd:"" help:"List the integrations of a property."`
 	Show         integrationShow    `cmd:"" help:"Show one integration, its scopes, tokens and endpoints."`
-	Set          integrationSet     `cmd:"" help:"Change the name or the scopes."`
-	RotateToken  rotateToken        `cmd:"" help:"Make a new access token that replaces the one there is."`
-	RevokeToken  revokeToken        `cmd:"" help:"Stop the access token at once."`
-	RotateSecret rotateSecret       `cmd:"" help:"Make a new secret for signing calls to the partner."`
+	Set          integrationSet     `cmd:"" help:"Change the name or the scopes of an integration."`
+	RotateToken  rotateToken        `cmd:"" help:"Replace the access token by a new one."`
+	RevokeToken  revokeToken        `cmd:"" help:"Revoke the access token at once."`
+	RotateSecret rotateSecret       `cmd:"" help:"Replace the secret that signs calls to the partner."`
 	ReadSpaces   readSpaces         `cmd:"" help:"Read the partner's rooms and beds (getSpaces) now."`
 }
 
 type integrationConnect struct {
 	App   string   `arg:"" help:"The app, by name or id (latchkey app list)."`
-	Name  string   `help:"What to call it. Left out: as the app is called."`
-	Scope []string `placeholder:"SCOPE" help:"What it may do: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Left out: all but guests:read."`
+	Name  string   `help:"The name of the integration. Left out: the app's name."`
+	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. Left out: all but guests:read."`
 }
 
 func (integrationConnect) Help() string {
 	return `Example:
   latchkey integration connect app_...
 
-The access token goes to the vendor. With it and its client token the vendor registers its endpoints and pushes reservations.`
+Give the access token to the vendor. With it and the client token, the vendor registers its endpoints and pushes reservations.`
 }
 
 func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) error {
@@ -49,7 +49,7 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 			s.secret("access token", answer.GetAccessToken(), "; give it to the vendor")
 			s.next(
 				"The vendor registers its endpoints: PATCH /v1/endpoints with client-token and access-token.",
-				"latchkey mapping suggest "+in.GetId()+"    once getSpaces is registered and your rooms are here",
+				"latchkey mapping suggest "+in.GetId()+"    when getSpaces is registered and your spaces are created",
 			)
 		})
 	})
@@ -68,14 +68,14 @@ func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, in := range answer.GetData().GetList() {
 				rows = append(rows, []string{in.GetId(), in.GetName(), dash(in.GetAppId()), fmt.Sprint(len(in.GetEndpoints())), when(in.GetSpacesReadAt())})
 			}
-			s.table("Nothing is connected yet. Connect an app with: latchkey integration connect APP (latchkey app list)",
+			s.table("There is no integration yet. Connect an app with: latchkey integration connect APP (latchkey app list)",
 				[]string{"id", "name", "app", "endpoints", "spaces read"}, rows)
 		})
 	})
 }
 
 type integrationShow struct {
-	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
 func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
@@ -92,9 +92,9 @@ func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 type integrationSet struct {
-	ID    string   `arg:"" name:"integration" help:"By name or id (int_...)."`
-	Name  *string  `help:"What to call it."`
-	Scope []string `placeholder:"SCOPE" help:"Replaces the scopes."`
+	ID    string   `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Name  *string  `help:"A new name."`
+	Scope []string `placeholder:"SCOPE" help:"Replace the scopes. Repeat for more."`
 }
 
 func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {
@@ -114,8 +114,8 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 }
 
 type rotateToken struct {
-	ID      string  `arg:"" name:"integration" help:"By name or id (int_...)."`
-	Overlap minutes `placeholder:"DURATION" help:"The old one stays valid this long, such as 1d. Left out: it stops at once."`
+	ID      string  `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d. Left out: not at all."`
 }
 
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
@@ -132,7 +132,7 @@ func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type revokeToken struct {
-	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
@@ -145,14 +145,14 @@ func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		return s.answer(answer, func() {
-			s.say("%s has no valid access token any more. What it stored stays, and guests keep their access.", c.ID)
+			s.say("%s has no valid access token any more. Its reservations stay, and guests keep their access.", c.ID)
 		})
 	})
 }
 
 type rotateSecret struct {
-	ID           string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	DropPrevious bool   `help:"Sign with the new one alone, because the old one leaked. Else calls carry both signatures."`
+	ID           string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures for a while."`
 }
 
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
@@ -169,7 +169,7 @@ func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type readSpaces struct {
-	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
@@ -204,11 +204,11 @@ func (s *session) showIntegration(in *propertyv1.Integration) {
 type endpointCommands struct {
 	remote `embed:""`
 
-	List endpointList `cmd:"" help:"List the endpoints that partners registered, and how calls to them go."`
+	List endpointList `cmd:"" help:"List the endpoints that a partner registered, and whether calls to them succeed."`
 }
 
 type endpointList struct {
-	ID string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
 func (endpointList) Help() string {
@@ -234,6 +234,6 @@ func (s *session) endpoints(list []*propertyv1.Endpoint) {
 	for _, e := range list {
 		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), when(e.GetLastSuccessAt()), e.GetLastError()})
 	}
-	s.table("No endpoint is registered. The vendor does that: PATCH /v1/endpoints.",
+	s.table("No endpoint is registered. The vendor registers endpoints: PATCH /v1/endpoints.",
 		[]string{"action", "state", "method", "url", "last success", "last error"}, rows)
 }

@@ -15,13 +15,13 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// stored says where an installation keeps its data, for commands that go there themselves.
+// stored locates the data of an installation, for commands that open the database themselves.
 type stored struct {
 	Database string `placeholder:"URL" env:"LATCHKEY_DATABASE" help:"sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
 	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 }
 
-// open opens a database that is there.
+// open opens an existing database.
 func (s stored) open(ctx context.Context) (*db.DB, error) {
 	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()
 	if db.Missing(url) {
@@ -32,21 +32,21 @@ func (s stored) open(ctx context.Context) (*db.DB, error) {
 
 // backupCommand copies the embedded database.
 type backupCommand struct {
-	File string `arg:"" type:"path" help:"Where the copy goes; there must be no such file yet."`
+	File string `arg:"" type:"path" help:"The file to write. It must not exist."`
 	stored
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*backupCommand) Help() string {
-	return `The copy is of one moment and complete, also while the server runs: changes do not wait for it.
+	return `The copy is complete and consistent, also while the server runs. Changes do not wait for it.
 
-To bring a copy back: latchkey restore FILE.`
+To restore a copy: latchkey restore FILE.`
 }
 
 // Run makes the copy.
 func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
 	if c.Database != "" && !strings.HasPrefix(c.Database, "sqlite:") {
-		return errors.New("this copies an embedded database; use pg_dump, or PostgreSQL's continuous archiving")
+		return errors.New("backup copies only an embedded database; for PostgreSQL use pg_dump or continuous archiving")
 	}
 	d, err := c.open(ctx)
 	if err != nil {
@@ -56,35 +56,35 @@ func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
 	if err := d.Backup(ctx, c.File); err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "Copied to %s.\nWhat is sealed in it opens with the key-encryption key alone (%s, unless the server is told otherwise): keep a copy of that too, in another place.\n",
+	fmt.Fprintf(io.out, "Copied to %s.\nThe copy is useless without the key-encryption key (%s, unless the server uses another): keep a copy of the key, too, in another place.\n",
 		c.File, config.Config{DataDir: c.DataDir}.KeyPath())
 	return nil
 }
 
 type keyCommands struct {
-	Rotate keyRotate `cmd:"" help:"Draw a new key-encryption key and seal every data key with it."`
+	Rotate keyRotate `cmd:"" help:"Replace the key-encryption key and encrypt every data key with the new one."`
 }
 
 type keyRotate struct {
 	stored
 	KeyFile string `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
-	// A key from elsewhere is not of a file.
-	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"Refused: a key that is not of a file is not replaced here."`
-	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"Refused, as the key itself."`
+	// A key from elsewhere is not in a file.
+	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"Refused: the command replaces only a key in a file."`
+	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"Refused, for the same reason."`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*keyRotate) Help() string {
-	return `Stop every server first: the command fails while one runs, because it would go on sealing with the old key. Nodes elsewhere need a copy of the new file before they start.
+	return `Stop every server first: the command fails while one runs. Other nodes need a copy of the new file before they start.
 
-If it is interrupted, run it again; nothing is lost. Copies of the database made before need the old key: keep it as long as them.`
+If the command is interrupted, run it again: nothing is lost. Earlier backups need the old key: keep it as long as you keep them.`
 }
 
-// Run draws and seals.
+// Run replaces the key.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	if c.Key != "" || len(c.KeyCommand) > 0 {
-		return errors.New("the key comes from LATCHKEY_KEY or LATCHKEY_KEY_COMMAND, and not from a file, which is what this replaces")
+		return errors.New("the key comes from LATCHKEY_KEY or LATCHKEY_KEY_COMMAND; this command can only replace a key in a file")
 	}
 	d, err := c.open(ctx)
 	if err != nil {
@@ -99,14 +99,14 @@ func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(io.out, "Sealed %d data keys with a new key, which is in %s: keep a copy of that file in another place.\n", rotated, cfg.KeyPath())
+	fmt.Fprintf(io.out, "Encrypted %d data keys with a new key, which is in %s: keep a copy of that file in another place.\n", rotated, cfg.KeyPath())
 	return nil
 }
 
 // idle is how long to wait for the lease of a server that has stopped. A server that lost power holds it for 15 s.
 const idle = 20 * time.Second
 
-// alone runs f while no server works on a database. On PostgreSQL it holds the lease that one of the nodes otherwise has.
+// alone runs f while no server uses the database. On PostgreSQL it holds the lease that one of the nodes has otherwise.
 func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) error) error {
 	if d.SQLite() {
 		release, err := server.Own(url)
@@ -118,7 +118,7 @@ func alone(ctx context.Context, d *db.DB, url string, f func(context.Context) er
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(idle, cancel)
-	err := errors.New("a server works on this database: stop every node first")
+	err := errors.New("a server is using this database: stop every node first")
 	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context) error {
 		if late.Stop() {
 			err = f(ctx)

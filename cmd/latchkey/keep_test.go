@@ -110,7 +110,7 @@ func TestRotationOnPostgres(t *testing.T) {
 	if !opens(t, url, key) {
 		t.Fatal("a first start fails")
 	}
-	if got := typed(t, 0, "key", "rotate", "--database", url, "--key-file", key, "--data-dir", filepath.Join(t.TempDir(), "d")); !strings.Contains(got, "Sealed 2 data keys") {
+	if got := typed(t, 0, "key", "rotate", "--database", url, "--key-file", key, "--data-dir", filepath.Join(t.TempDir(), "d")); !strings.Contains(got, "Encrypted 2 data keys") {
 		t.Error(got)
 	}
 	if !opens(t, url, key) {

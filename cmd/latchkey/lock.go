@@ -14,17 +14,17 @@ import (
 type lockCommands struct {
 	remote `embed:""`
 
-	List     lockList     `cmd:"" help:"List locks, their doors and how they do."`
-	Show     lockShow     `cmd:"" help:"Show a lock and its slots. Never a PIN."`
-	Rename   lockRename   `cmd:"" help:"Give a lock another name."`
-	Assign   lockAssign   `cmd:"" help:"Put a lock on a door: a space or a gate."`
-	Unassign lockUnassign `cmd:"" help:"Take a lock off its door."`
+	List     lockList     `cmd:"" help:"List locks, their doors and their state."`
+	Show     lockShow     `cmd:"" help:"Show a lock and its slots, without PINs."`
+	Rename   lockRename   `cmd:"" help:"Rename a lock."`
+	Assign   lockAssign   `cmd:"" help:"Assign a lock to a door: a space or a gate."`
+	Unassign lockUnassign `cmd:"" help:"Remove a lock from its door."`
 	Unlock   lockUnlock   `cmd:"" help:"Open a lock now, once."`
 }
 
 type lockList struct {
-	Bridge     string `placeholder:"BRIDGE" help:"Only those of this bridge, by name or id."`
-	Unassigned bool   `help:"Only those without a door."`
+	Bridge     string `placeholder:"BRIDGE" help:"Only locks of this bridge, by name or id."`
+	Unassigned bool   `help:"Only locks without a door."`
 }
 
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -56,18 +56,18 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 	}
 }
 
-// none is what an empty list says.
+// none is the text for an empty list.
 func (c *lockList) none() string {
 	switch {
 	case c.Unassigned:
-		return "No such lock is without a door."
+		return "Every lock has a door."
 	case c.Bridge != "":
 		return "That bridge has no lock yet. Locks appear when it connects: latchkey bridge list"
 	}
 	return noLock
 }
 
-// knownBridge refuses a bridge that does not exist, even one named by its id: the list of its locks would be empty.
+// knownBridge refuses a bridge that does not exist, even if it is named by id: the list of its locks would be empty.
 func (s *session) knownBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
@@ -77,13 +77,13 @@ func (s *session) knownBridge(bridge *string) error {
 		return err
 	}
 	if *bridge, err = aBridge.choose(*bridge, list); err != nil {
-		return s.saidAgain(err)
+		return s.errWithTypedFlags(err)
 	}
 	return nil
 }
 
 type lockShow struct {
-	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
+	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
 func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
@@ -100,8 +100,8 @@ func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type lockRename struct {
-	ID   string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
-	Name string `arg:"" help:"What people call it."`
+	ID   string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
+	Name string `arg:"" help:"The new name."`
 }
 
 func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
@@ -118,18 +118,18 @@ func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type lockAssign struct {
-	ID   string `arg:"" optional:"" name:"lock" help:"By name, address or id (lck_...)."`
-	Door string `arg:"" optional:"" help:"The space or gate, by name or id; a bed as DORM/BED."`
-	File string `placeholder:"FILE" help:"Assign many: CSV with the columns lock,door. - reads standard input."`
+	ID   string `arg:"" optional:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
+	Door string `arg:"" optional:"" help:"The space or gate, by name or id. A bed also as DORM/BED."`
+	File string `placeholder:"FILE" help:"Assign many locks: a CSV file with the columns lock,door. - reads standard input."`
 }
 
 func (lockAssign) Help() string {
-	return `Access of the stays behind that door follows at once. Examples:
+	return `The codes of current stays move to the lock at once. Examples:
   latchkey lock assign 201 201
   latchkey lock assign 0x00158d0001a2b3c4 "Main entrance"
   latchkey lock assign --file locks.csv
 
-A file names a lock and a door in each line below the names of the columns. Nothing is assigned if a line is wrong:
+In a file, the first line names the columns, and each other line names a lock and a door. If a line is wrong, nothing is assigned:
   lock,door
   201,201
   Front,Main entrance`
@@ -148,7 +148,7 @@ func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type lockUnassign struct {
-	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
+	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
 func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
@@ -172,14 +172,14 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 }
 
 type lockUnlock struct {
-	ID string `arg:"" name:"lock" help:"By name, address or id (lck_...)."`
+	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
 func (lockUnlock) Help() string {
-	return `The door opens within ten seconds of the call, at most once, or not at all. The result "unknown" means that nothing came back yet: the door may have opened, or may open until the ten seconds are over. Wait and look at the door before you try again.`
+	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
 
-// unopened is the error of an unlock that is not known to have opened the door.
+// unopened is the error of an unlock command that did not certainly open the door.
 func unopened(act *propertyv1.Act) error {
 	why := act.GetReason()
 	if w := whyNot[why]; w != "" {
@@ -192,9 +192,9 @@ func unopened(act *propertyv1.Act) error {
 		if act.GetDeadline() != nil {
 			message += ", or may open until " + act.GetDeadline().AsTime().Format(time.TimeOnly) + " UTC"
 		}
-		why = cmp.Or(why, "nothing came back")
+		why = cmp.Or(why, "no answer came")
 	case "expired":
-		why = cmp.Or(why, "the call did not reach the lock in time")
+		why = cmp.Or(why, "the command did not reach the lock in time")
 	}
 	if why != "" {
 		message += ": " + why
@@ -202,10 +202,10 @@ func unopened(act *propertyv1.Act) error {
 	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
-// whyNot are the results of an unlock in words.
+// whyNot explains the results of an unlock command.
 var whyNot = map[string]string{
 	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
-	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened from afar",
+	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",
 }
 
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
@@ -218,7 +218,7 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		act := answer.GetData()
-		if err := s.answer(answer, func() { s.facts("act", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
+		if err := s.answer(answer, func() { s.facts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
 			return err
 		}
 		if act.GetResult() != "opened" {
@@ -261,44 +261,44 @@ func (s *session) showLock(a *propertyv1.GetLockResponse) {
 	s.say("")
 	s.facts("model", l.GetModel(), "kind", l.GetKind(), "last seen", when(l.GetStatus().GetLastSeenAt()), "firmware", l.GetStatus().GetFirmware(),
 		"PIN length", fmt.Sprintf("%d to %d", can.GetPinMinLength(), can.GetPinMaxLength()), "slots", fmt.Sprintf("%d, %d free", can.GetSlotsTotal(), st.GetSlotsFree()),
-		"why offline", dash(st.GetOfflineReason()), "battery seen", when(st.GetBatteryObservedAt()), "battery low", yes(st.GetBatteryLow()), "clock", clockText(st),
-		"opens from afar", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule(),
+		"why offline", dash(st.GetOfflineReason()), "battery read", when(st.GetBatteryObservedAt()), "battery low", yes(st.GetBatteryLow()), "clock", clockText(st),
+		"remote unlock", yes(can.GetRemoteUnlock()), "read back", yes(can.GetReadBack()), "schedule", can.GetNativeSchedule(),
 		"wrong PINs", wrongPINText(can, st))
 	s.say("")
 	var rows [][]string
 	for _, sl := range a.GetSlots() {
 		whose := dash(sl.GetReservationId() + sl.GetCodeId())
 		if sl.GetUnmanaged() {
-			whose = "not ours"
+			whose = "foreign code"
 		}
 		rows = append(rows, []string{fmt.Sprint(sl.GetNumber()), sl.GetEvidence(), dash(sl.GetResult()), whose, when(sl.GetNotBefore()), when(sl.GetNotAfter()), when(sl.GetUsedAt())})
 	}
-	s.table("No slot was ever used.", []string{"slot", "evidence", "result", "whose", "opens from", "until", "used"}, rows)
+	s.table("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
-// wrongPINText says what slows the guessing of PINs at a lock.
+// wrongPINText says what happens after wrong PINs at a lock.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
 		return "the keypad is paused until " + when(s.GetKeypadPausedUntil())
 	}
 	switch {
 	case can.GetLockout() == "verified":
-		return fmt.Sprintf("%d in a row close the keypad for %d s (verified)", can.GetLockoutAttempts(), can.GetLockoutSeconds())
+		return fmt.Sprintf("lockout for %[2]d s after %[1]d in a row (verified)", can.GetLockoutAttempts(), can.GetLockoutSeconds())
 	case can.GetKeypadPause():
 		return "the bridge pauses the keypad"
 	case can.GetLockout() == "unverified":
-		return "the lock has a lockout that cannot be read"
+		return "the lock has a lockout, but its limits cannot be read"
 	case can.GetGuessable():
-		return "nothing slows guessing"
+		return "no lockout: PINs can be guessed"
 	}
 	return "-"
 }
 
-// clockText says how far a lock's clock is from its bridge's, and whether it may keep windows.
+// clockText says how far a lock's clock is off, and whether the clock may end windows.
 func clockText(s *propertyv1.LockStatus) string {
 	switch {
 	case s.ClockOffsetMs == nil:
-		return "not known"
+		return "unknown"
 	case s.GetClockUntrusted():
 		return fmt.Sprintf("%.1f s off, not trusted", float64(s.GetClockOffsetMs())/1000)
 	}

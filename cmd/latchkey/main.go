@@ -10,7 +10,7 @@ import (
 	"slices"
 	"syscall"
 
-	// Time zones of properties must be known on machines without a zone database.
+	// For the time zones of properties, on machines without a zone database.
 	_ "time/tzdata"
 
 	"github.com/alecthomas/kong"
@@ -23,22 +23,22 @@ func main() {
 	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// untilSignalled ends with the first signal. The second ends the process: from before anybody can tell that the first was
-// heard, so that none is lost in between. A terminal that closes tells once or twice, and means one stop.
+// untilSignalled returns a context that ends with the first signal. The second signal ends the process. The default handler is
+// restored before the context ends, so that no second signal is lost. A terminal that closes may send SIGHUP twice; that counts once.
 func untilSignalled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	told, closed := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
-	// Under nohup it means nothing.
+	stop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	// nohup ignores SIGHUP.
 	if !signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(closed, syscall.SIGHUP)
+		signal.Notify(hangup, syscall.SIGHUP)
 	}
 	go func() {
 		select {
-		case <-told:
-		case <-closed:
+		case <-stop:
+		case <-hangup:
 		}
-		signal.Stop(told)
+		signal.Stop(stop)
 		cancel()
 	}()
 	return ctx
@@ -55,7 +55,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 			code = int(e)
 		}
 	}()
-	// Names come from partners and bridges: none of them controls the terminal.
+	// Partners and bridges choose names. Escape them, so that none of them controls the terminal.
 	raw := out
 	out, errs = text.Terminal(out), text.Terminal(errs)
 	var c commands
@@ -73,7 +73,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	args = flagsLast(args)
 	chosen, err := parser.Parse(args)
 	if err == nil {
-		err = filled(chosen)
+		err = refuseEmptyLists(chosen)
 	}
 	if err != nil && slices.Contains(args, "--json") {
 		writeEnvelope(errs, err)

@@ -13,16 +13,16 @@ type mappingCommands struct {
 	remote `embed:""`
 
 	List      mappingList      `cmd:"" help:"List the partner's rooms and beds, what they are mapped to, and suggestions."`
-	Suggest   mappingSuggest   `cmd:"" help:"Show suggestions by name, or apply them all."`
-	Set       mappingSet       `cmd:"" help:"Map one partner's space to one of ours."`
-	Import    mappingImport    `cmd:"" help:"Map many from a CSV file, all or none."`
-	Unset     mappingUnset     `cmd:"" help:"Remove the mapping of one partner's space."`
-	Conflicts mappingConflicts `cmd:"" help:"List where the mapping and the partner's listing contradict each other."`
+	Suggest   mappingSuggest   `cmd:"" help:"Show or apply suggestions, which are found by name."`
+	Set       mappingSet       `cmd:"" help:"Map one space of the partner to a space of the property."`
+	Import    mappingImport    `cmd:"" help:"Map many spaces from a CSV file, all or none."`
+	Unset     mappingUnset     `cmd:"" help:"Remove the mapping of one space of the partner."`
+	Conflicts mappingConflicts `cmd:"" help:"List conflicts between the mapping and the partner's spaces."`
 }
 
 type mappingList struct {
-	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	Unmapped bool   `help:"Only those that are not mapped."`
+	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Unmapped bool   `help:"Only spaces that are not mapped."`
 }
 
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -39,8 +39,8 @@ func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range list.GetList() {
 				rows = append(rows, []string{p.GetExternalId(), p.GetType(), p.GetName(), p.GetState(), dash(p.GetSpaceName()), dash(p.GetSpaceId()), suggestionOf(p)})
 			}
-			s.table("Nothing to show. Has getSpaces been read? latchkey integration read-spaces "+c.ID,
-				[]string{"partner's id", "type", "name", "state", "our name", "our id", "suggestion"}, rows)
+			s.table("There is no such space. To read getSpaces now: latchkey integration read-spaces "+c.ID,
+				[]string{"partner's id", "type", "name", "state", "mapped to", "space id", "suggestion"}, rows)
 		})
 	})
 }
@@ -69,9 +69,9 @@ func (s *session) partnerSpaces(integration string, unmapped bool) (*propertyv1.
 }
 
 type mappingSuggest struct {
-	ID    string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	Apply bool   `help:"Map what is suggested."`
-	Exact bool   `help:"With --apply: only where the names are the same but for case, punctuation and leading zeros."`
+	ID    string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Apply bool   `help:"Apply the suggestions."`
+	Exact bool   `help:"With --apply: only if the names are equal except for case, punctuation and leading zeros."`
 }
 
 func (mappingSuggest) Help() string {
@@ -79,7 +79,7 @@ func (mappingSuggest) Help() string {
   latchkey mapping suggest int_...
   latchkey mapping suggest int_... --apply
 
-Where two of ours could be meant, nothing is suggested: map it with latchkey mapping set.`
+If a name matches two spaces of the property, there is no suggestion: use latchkey mapping set.`
 }
 
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
@@ -94,7 +94,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 		if err != nil {
 			return err
 		}
-		none, err := s.unread(c.ID, "Everything that the partner lists is mapped.")
+		none, err := s.unread(c.ID, "All spaces of the partner are mapped.")
 		if err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// unread says that nothing is known of the partner's spaces, where that is so; else what is given.
+// unread returns a text if the partner's spaces were never read, and otherwise if they were.
 func (s *session) unread(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *session) unread(integration, otherwise string) (string, error) {
 	if answer.GetData().GetSpacesReadAt() != nil {
 		return otherwise, nil
 	}
-	return "The partner's spaces were never read, so that there is nothing to map: latchkey integration read-spaces " + integration, nil
+	return "The partner's spaces have not been read yet. Read them: latchkey integration read-spaces " + integration, nil
 }
 
 func (c *mappingSuggest) apply(s *session) error {
@@ -134,17 +134,17 @@ func (c *mappingSuggest) apply(s *session) error {
 	}
 	return s.answer(answer, func() {
 		if none != "" {
-			s.say("%s", s.again(none))
+			s.say("%s", s.withTypedFlags(none))
 			return
 		}
-		s.say("Mapped %d.", answer.GetData().GetTotal())
-		s.next("latchkey mapping list " + c.ID + " --unmapped    shows what is left")
+		s.say("Mapped %s.", count(int(answer.GetData().GetTotal()), "space"))
+		s.next("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
 	})
 }
 
 type mappingSet struct {
-	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name; id:101 is the id 101 and no name."`
+	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
 	Space    string `arg:"" help:"The property's space, by name or id."`
 }
 
@@ -182,12 +182,12 @@ func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
 }
 
 type mappingImport struct {
-	ID   string `arg:"" name:"integration" help:"By name or id (int_...)."`
+	ID   string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 	File string `arg:"" optional:"" default:"-" help:"CSV with the columns partner,space. - reads standard input."`
 }
 
 func (mappingImport) Help() string {
-	return `Each line names a space of the partner, by its id or name, and a space of the property, by its name or id; a bed as DORM/BED. Where a word is the id of one of the partner's spaces and the name of another, write id:101 for the one with the id 101. Example of a file:
+	return `Each line names a space of the partner and a space of the property, each by name or id. A bed can be written DORM/BED. If 101 is the id of one of the partner's spaces and the name of another, write id:101 for the id. Example of a file:
   partner,space
   R201,201
   DA-1,Dorm A/1`
@@ -221,13 +221,13 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 			return &atLines{error: err, list: "mappings", columns: map[string]string{"externalId": "partner", "spaceId": "space"}, lines: lines}
 		}
 		return s.answer(answer, func() {
-			s.say("Mapped %d.", answer.GetData().GetTotal())
-			s.next("latchkey mapping list " + c.ID + " --unmapped    shows what is left")
+			s.say("Mapped %s.", count(int(answer.GetData().GetTotal()), "space"))
+			s.next("latchkey mapping list " + c.ID + " --unmapped    shows the rest")
 		})
 	})
 }
 
-// mappingsOf resolves the names in a file, gives the line of each mapping, and adds what is wrong with lines.
+// mappingsOf returns the mappings of a file and the line of each. It adds the errors of lines to wrong.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {
@@ -241,7 +241,7 @@ func mappingsOf(records []record, partner kind, partners, spaces []candidate, wr
 		}
 		for _, id := range []string{"partner " + external, "space " + space} {
 			if _, name, _ := strings.Cut(id, " "); name != "" && lineOf[id] > 0 {
-				wrong.add(r.line, "%s is in line %d too", id, lineOf[id])
+				wrong.add(r.line, "%s is in line %d, too", id, lineOf[id])
 			}
 			lineOf[id] = r.line
 		}
@@ -251,12 +251,12 @@ func mappingsOf(records []record, partner kind, partners, spaces []candidate, wr
 }
 
 type mappingUnset struct {
-	ID       string `arg:"" name:"integration" help:"By name or id (int_...)."`
-	External string `arg:"" name:"partners-id" help:"The partner's space, by its id or name; id:101 is the id 101 and no name."`
+	ID       string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	External string `arg:"" name:"partners-id" help:"The partner's space, by id or name. id:101 means the id 101, not a name."`
 }
 
 func (mappingUnset) Help() string {
-	return `Stays in that partner's space lose the door at once.`
+	return `Stays in that space lose access to the door at once.`
 }
 
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
@@ -276,8 +276,8 @@ func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type mappingConflicts struct {
-	ID  string `arg:"" optional:"" name:"integration" help:"Only those of this integration, by name or id."`
-	All bool   `help:"Those that are healed, too."`
+	ID  string `arg:"" optional:"" name:"integration" help:"Only conflicts of this integration, by name or id."`
+	All bool   `help:"Include resolved conflicts."`
 }
 
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
@@ -303,7 +303,7 @@ func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) erro
 			for _, x := range all.GetList() {
 				rows = append(rows, []string{x.GetKind(), dash(x.GetExternalId()), x.GetDetail(), fmt.Sprint(len(x.GetReservationIds())), when(x.GetOpenedAt()), when(x.GetClosedAt())})
 			}
-			s.table("No conflict.", []string{"kind", "partner's id", "what", "reservations", "since", "healed"}, rows)
+			s.table("No conflicts.", []string{"kind", "partner's id", "what", "reservations", "since", "resolved"}, rows)
 		})
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// naming is how a command calls what it was given: its flags and its arguments.
+// naming lists the flags and arguments of a command.
 type naming struct{ flags, arguments []string }
 
 // namingOf is the naming of a command.
@@ -28,7 +28,7 @@ func namingOf(command *kong.Node) naming {
 	return n
 }
 
-// typedAs is how commands call fields of requests where that is not the field's own name.
+// typedAs is the flag or argument for a field of a request, where the names differ.
 var typedAs = map[string]string{
 	"checkInTime": "check-in", "checkOutTime": "check-out", "earlyInMinutes": "early-in", "lateOutMinutes": "late-out",
 	"owingPolicy": "owing", "owingThresholdMinor": "owing-threshold",
@@ -41,8 +41,8 @@ var typedAs = map[string]string{
 
 var index = regexp.MustCompile(`\[\d+\]`)
 
-// of is what was typed for a field of the request: --time-zone for settings.timeZone. A field that the command does not take is
-// called as it is.
+// of returns the flag or argument for a field of the request: --time-zone for settings.timeZone. A field that the command
+// does not take keeps its name.
 func (n naming) of(field string) string {
 	path := strings.TrimPrefix(index.ReplaceAllString(field, ""), "settings.")
 	word := path[strings.LastIndex(path, ".")+1:]
@@ -64,7 +64,7 @@ func (n naming) of(field string) string {
 // camel finds the names of fields in a message.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
-// in has a message speak of what was typed, where it speaks of fields.
+// in replaces the names of fields in a message by flags and arguments.
 func (n naming) in(message string) string {
 	return camel.ReplaceAllStringFunc(message, n.of)
 }

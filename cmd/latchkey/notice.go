@@ -33,19 +33,19 @@ func (c *noticeList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, n := range answer.GetData().GetList() {
 				rows = append(rows, []string{n.GetId(), when(n.GetCreatedAt()), yes(n.GetReadAt() != nil), yes(n.GetStands()), n.GetSubject(), n.GetText()})
 			}
-			s.table("No notice.", []string{"id", "since", "read", "open", "about", "what"}, rows)
+			s.table("No notices.", []string{"id", "since", "read", "open", "about", "what"}, rows)
 		})
 	})
 }
 
 type noticeRead struct {
-	IDs []string `arg:"" optional:"" name:"notice" help:"ntc_..."`
-	All bool     `help:"All unread ones."`
+	IDs []string `arg:"" optional:"" name:"notice" help:"The id of a notice (ntc_...)."`
+	All bool     `help:"All unread notices."`
 }
 
 func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.All == (len(c.IDs) > 0) {
-		return errors.New("name some notices, or else say --all")
+		return errors.New("name some notices, or use --all")
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewNoticeServiceClient(s.conn).MarkNoticesRead(s, &propertyv1.MarkNoticesReadRequest{Ids: c.IDs, All: c.All})
@@ -59,7 +59,7 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// knownNotices refuses notices that are not there: the others, which were read before, are none to speak of.
+// knownNotices returns an error if a notice does not exist. Notices that were read before are no error.
 func (s *session) knownNotices(ids []string) error {
 	missing := slices.Clone(ids)
 	for token := ""; len(missing) > 0; {
@@ -75,7 +75,7 @@ func (s *session) knownNotices(ids []string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("no such notice at this property: %s", strings.Join(missing, ", "))
+		return fmt.Errorf("this property has no notice %s", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -8,14 +8,14 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// inOrder sorts spaces as people do: 2 before 12, and beds below their dorm.
+// inOrder sorts spaces naturally: 2 before 12, and beds below their dorm.
 func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 	dorms := map[string]string{}
 	for _, sp := range list {
 		dorms[sp.GetId()] = sp.GetName()
 	}
-	// A bed stands where its dorm does; a dorm before its beds.
-	place := func(sp *propertyv1.Space) (name, dorm string, bed bool) {
+	// A bed sorts by the name of its dorm, and after the dorm.
+	sortKey := func(sp *propertyv1.Space) (name, dorm string, bed bool) {
 		if above, ok := dorms[sp.GetParentSpaceId()]; ok && sp.GetParentSpaceId() != "" {
 			return above, sp.GetParentSpaceId(), true
 		}
@@ -23,8 +23,8 @@ func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *propertyv1.Space) int {
-		aName, aDorm, aBed := place(a)
-		bName, bDorm, bBed := place(b)
+		aName, aDorm, aBed := sortKey(a)
+		bName, bDorm, bBed := sortKey(b)
 		switch {
 		case aDorm != bDorm:
 			return cmp.Or(natural(aName, bName), strings.Compare(aDorm, bDorm))
@@ -38,7 +38,7 @@ func inOrder(list []*propertyv1.Space) []*propertyv1.Space {
 	return list
 }
 
-// natural compares names as people do: runs of digits as numbers, letters whatever their case.
+// natural compares names: digits as numbers, and letters without regard to case.
 func natural(a, b string) int {
 	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
 		an, bn := digits(a), digits(b)
@@ -58,7 +58,7 @@ func natural(a, b string) int {
 	return cmp.Compare(len(a), len(b))
 }
 
-// digits is how many digits a text begins with.
+// digits counts the digits at the beginning of a text.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

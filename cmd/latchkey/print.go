@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// answer prints what the server answered: as JSON where that is asked for, else for people.
+// answer prints the server's answer: as JSON with --json, else by human.
 func (s *session) answer(m proto.Message, human func()) error {
 	if !s.JSON {
 		human()
@@ -55,15 +55,15 @@ func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.messa
 
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// next says what to do now.
+// next prints the next steps.
 func (s *session) next(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
-		fmt.Fprintln(s.out, "  "+s.again(l))
+		fmt.Fprintln(s.out, "  "+s.withTypedFlags(l))
 	}
 }
 
-// secret shows what is shown only once.
+// secret prints a secret that the server shows only once.
 func (s *session) secret(name, value, advice string) {
 	if value == "" {
 		return
@@ -71,10 +71,10 @@ func (s *session) secret(name, value, advice string) {
 	s.say("\n%s, shown only this once%s:\n\n    %s", name, advice, value)
 }
 
-// table prints rows in columns, or none where there are no rows.
+// table prints rows in columns, or the text none if there are no rows.
 func (s *session) table(none string, header []string, rows [][]string) {
 	if len(rows) == 0 {
-		s.say("%s", s.again(none))
+		s.say("%s", s.withTypedFlags(none))
 		return
 	}
 	upper := make([]string, len(header))
@@ -86,7 +86,7 @@ func (s *session) table(none string, header []string, rows [][]string) {
 	}
 }
 
-// facts prints name and value line by line, without what is empty.
+// facts prints pairs of name and value, a line each. It skips empty values.
 func (s *session) facts(pairs ...string) {
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -97,10 +97,10 @@ func (s *session) facts(pairs ...string) {
 	_ = w.Flush()
 }
 
-// errNothing refuses a change without any value, such as one whose only value was an empty variable of a script.
+// errNothing refuses a change without any value, for example if a script's variable was empty.
 var errNothing = errors.New("nothing to change: name at least one flag; --help lists them")
 
-// when writes a time in the zone of the machine; a dash where there is none.
+// when writes a time in the machine's zone, or a dash.
 func when(t *timestamppb.Timestamp) string {
 	return whenIn(time.Local, t)
 }
@@ -128,7 +128,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// dash stands for what is not there.
+// dash replaces an empty text.
 func dash(s string) string {
 	if s == "" {
 		return "-"

@@ -15,20 +15,20 @@ type propertyCommands struct {
 	Create propertyCreate `cmd:"" help:"Create a property."`
 	List   propertyList   `cmd:"" help:"List the properties of this installation."`
 	Show   propertyShow   `cmd:"" help:"Show the settings of a property."`
-	Set    propertySet    `cmd:"" help:"Change settings. Access that is issued follows at once."`
+	Set    propertySet    `cmd:"" help:"Change settings. Current stays follow at once."`
 }
 
-// settings are the flags of create and set alike.
+// settings are the flags that create and set share.
 type settings struct {
-	CheckIn        *string `placeholder:"HH:MM" help:"When a stay given by date begins. Default 15:00."`
-	CheckOut       *string `placeholder:"HH:MM" help:"When it ends. Default 11:00."`
-	EarlyIn        *int32  `placeholder:"MINUTES" help:"Codes open this much earlier. Default 0."`
-	LateOut        *int32  `placeholder:"MINUTES" help:"Codes still open this much later. Default 0."`
-	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8, or 0: 8 for doors with a lock at which nothing slows guessing, 6 for others. Default 0."`
-	GatesAlone     *bool   `negatable:"" help:"A stay whose own door has no lock still gets the codes of the gates."`
-	BackupCodes    *bool   `negatable:"" help:"Each lock on a door keeps two codes ready for when nothing else opens it."`
-	Owing          *string `placeholder:"POLICY" help:"What an unpaid stay does to self check-in: block (default), allow or threshold."`
-	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: up to this much does not block, in the currency's minor unit."`
+	CheckIn        *string `placeholder:"HH:MM" help:"Check-in time of stays without a time. Default 15:00."`
+	CheckOut       *string `placeholder:"HH:MM" help:"Check-out time of stays without a time. Default 11:00."`
+	EarlyIn        *int32  `placeholder:"MINUTES" help:"How much earlier codes open. Default 0."`
+	LateOut        *int32  `placeholder:"MINUTES" help:"How much later codes still open. Default 0."`
+	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8, or 0: 8 for doors whose lock does not slow the guessing of PINs, 6 for others. Default 0."`
+	GatesAlone     *bool   `negatable:"" help:"If a stay's own door has no lock, it still gets codes for the gates."`
+	BackupCodes    *bool   `negatable:"" help:"Keep two backup codes on each lock of a door, which work without server and bridge."`
+	Owing          *string `placeholder:"POLICY" help:"Self check-in of a guest who owes money: block (default), allow or threshold."`
+	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: the largest amount that does not block, in the currency's minor unit."`
 }
 
 func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
@@ -39,7 +39,7 @@ func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
 }
 
 type propertyCreate struct {
-	Name     string `arg:"" help:"What people call it."`
+	Name     string `arg:"" help:"The property's name."`
 	TimeZone string `required:"" placeholder:"ZONE" help:"IANA name, such as Europe/Lisbon."`
 	settings `embed:""`
 }
@@ -60,9 +60,9 @@ func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error 
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
 			s.next(
 				`latchkey space create 101 --type Room     or many at once: latchkey space import FILE`,
-				`latchkey bridge create Reception          the agent on site that drives the locks`,
-				`latchkey app create "Your PMS"            the vendor, unless "latchkey app list" has it`,
-				`latchkey integration connect APP          the access token that the vendor uses for this property`,
+				`latchkey bridge create Reception          the program on site that drives the locks`,
+				`latchkey app create "Your PMS"            the vendor, if "latchkey app list" does not show it`,
+				`latchkey integration connect APP          the vendor's access token for this property`,
 				`With more than one property, add --property `+p.GetId()+` to each.`,
 			)
 		})
@@ -82,7 +82,7 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range all {
 				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), when(p.GetCreatedAt())})
 			}
-			s.table(`There is no property yet. Make one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
+			s.table(`There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
 				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
 		})
 	})
@@ -116,7 +116,7 @@ func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type propertySet struct {
-	Name     *string `help:"What people call it."`
+	Name     *string `help:"The property's name."`
 	TimeZone *string `placeholder:"ZONE" help:"IANA name, such as Europe/Lisbon."`
 	settings `embed:""`
 }

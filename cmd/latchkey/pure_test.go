@@ -88,7 +88,7 @@ func TestReadSpacesCSV(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                    "names the columns",
+		"":                    "name the columns",
 		"type,floor\n":        `no column "name"`,
 		"type,name\n":         "has no space",
 		"type,name\nRoom\n":   "line 2: has 1 value for 2 columns",
@@ -97,7 +97,7 @@ func TestReadSpacesCSV(t *testing.T) {
 		"type,name,name\n":    "twice",
 		"type,name\nR\xfcm,1": "not UTF-8",
 		"type,name,dorm\nVilla,1,\nRoom,,\nBed,1,\nRoom,2,Dorm A\nRoom,3,\nRoom,3,\nRoom,4,,x": "nothing was created:\n  line 2: type must be one of Room, Dorm, Bed\n  line 3: name must not be empty\n" +
-			"  line 4: dorm must name the dorm of the bed\n  line 5: dorm must be empty: only a bed is in one\n  line 7: name 3 is that of line 6\n  line 8: \"x\" is in a column without a name",
+			"  line 4: dorm must name the dorm of the bed\n  line 5: dorm must be empty: only a bed has a dorm\n  line 7: line 6 has the name 3, too\n  line 8: \"x\" is in a column without a name",
 		"type,name\nRoom,\"1\n": "line 2: ",
 	} {
 		if _, _, err := parseSpaces(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -159,12 +159,12 @@ func TestExplain(t *testing.T) {
 		never string
 	}{
 		{errors.New("plain"), []string{"plain"}, ""},
-		{wrong.Err(), []string{"refuses what was given", "--time-zone must be IANA", "req_1"}, "settings"},
+		{wrong.Err(), []string{"refused these values", "--time-zone must be IANA", "req_1"}, "settings"},
 		{status.Error(codes.Unauthenticated, "valid credential required"), []string{"valid credential required", "latchkey token create"}, "rpc"},
-		{status.Error(codes.Unimplemented, `unexpected HTTP status code received from server: 404 (Not Found); data: "{}"`), []string{"answers as an HTTP listener", "--listen-grpc"}, "older"},
+		{status.Error(codes.Unimplemented, `unexpected HTTP status code received from server: 404 (Not Found); data: "{}"`), []string{"is an HTTP listener", "--listen-grpc"}, "older"},
 		{role, []string{"the role operator is needed (roleMissing)", "--role operator"}, "owner"},
-		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Is the server running"}, "rpc"},
-		{offline, []string{"its bridge is offline (bridgeOffline)"}, "Is the server running"},
+		{status.Error(codes.Unavailable, `connection error: desc = "refused"`), []string{"no server answers", "Check that the server runs"}, "rpc"},
+		{offline, []string{"its bridge is offline (bridgeOffline)"}, "Check that the server runs"},
 		{none, []string{"no such lock (lockNotFound)\n  request id: req_1"}, "rpc error"},
 	} {
 		got := explain(c.err, naming{flags: []string{"time-zone"}})
@@ -192,7 +192,7 @@ func TestAgainQuotes(t *testing.T) {
 	if _, err := parser.Parse([]string{"sub", "--data-dir", "/it's here", "--plaintext", "--json"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := c.Sub.again("run latchkey lock list now"), `run latchkey lock list --data-dir '/it'\''s here' --plaintext now`; got != want {
+	if got, want := c.Sub.withTypedFlags("run latchkey lock list now"), `run latchkey lock list --data-dir '/it'\''s here' --plaintext now`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -200,7 +200,7 @@ func TestAgainQuotes(t *testing.T) {
 func TestFailedAt(t *testing.T) {
 	for before, want := range map[int]string{
 		0: "No lock before it was assigned;", 1: "1 lock before it was assigned;",
-		2: "Failed at line 4. 2 locks before it were assigned; line 4 may be too. Run the command again: it skips locks that are at their doors.",
+		2: "Failed at line 4. 2 locks before it were assigned; line 4 may be, too. Run the command again: it skips locks that are already assigned.",
 	} {
 		if got := failedAt(4, before); !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)

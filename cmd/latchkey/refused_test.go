@@ -36,8 +36,8 @@ func TestNothingIsNotSaidWrongly(t *testing.T) {
 	bridge := id(s.json("bridge create Reception"))
 	s.fails(1, "lock list --bridge nope", "no bridge nope")
 	s.ok("lock list --bridge "+bridge, "That bridge has no lock yet")
-	s.ok("lock list --unassigned", "without a door")
-	s.fails(1, "notice read nope", "no such notice", "nope")
+	s.ok("lock list --unassigned", "Every lock has a door")
+	s.fails(1, "notice read nope", "this property has no notice", "nope")
 	s.ok("notice read --all", "Marked 0")
 	s.ok("code list", "code create")
 	s.ok("code list --kind backup", "latchkey property set", "--backup-codes")
@@ -52,7 +52,7 @@ func TestNothingIsNotSaidWrongly(t *testing.T) {
 	}
 	s.ok("integration set "+in+" --name B", "B")
 	for _, command := range []string{"integration set " + in + " --scope ''", "integration connect " + app + " --scope ''", "gate create H --space ''", "code create X --all-rooms --door ''"} {
-		s.fails(2, command, "names nothing", "--help")
+		s.fails(2, command, "is empty", "--help")
 	}
 }
 
@@ -82,7 +82,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	if e.Reason != "invalidFields" || len(e.Details) == 0 {
 		t.Errorf("got %+v", e)
 	}
-	if e = failed(1, "property", "list", "--data-dir", t.TempDir()); e.Title != "UNAVAILABLE" || e.Reason != "unavailable" || !strings.Contains(e.Message, "no server runs on") {
+	if e = failed(1, "property", "list", "--data-dir", t.TempDir()); e.Title != "UNAVAILABLE" || e.Reason != "unavailable" || !strings.Contains(e.Message, "no server runs with the data directory") {
 		t.Errorf("got %+v", e)
 	}
 	if e = failed(1, "property", "list", "--server", "127.0.0.1:1", "--token", "lko_x"); e.Reason != "unavailable" {

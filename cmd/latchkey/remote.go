@@ -28,20 +28,20 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// patience is the longest a command waits for the server.
+// patience is how long a command waits for the server.
 const patience = 30 * time.Second
 
-// remote says which server a command speaks to, and as whom.
+// remote is the server and the credential of a command.
 type remote struct {
 	DataDir   string `group:"connection" default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Data directory of the server on this machine; commands use the Unix socket in it."`
-	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server elsewhere, instead of the socket. Needs --token."`
-	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better given by the environment."`
+	Server    string `group:"connection" placeholder:"HOST:PORT" env:"LATCHKEY_SERVER" help:"gRPC address of a server on another machine, instead of the socket. Needs --token."`
+	Token     string `group:"connection" placeholder:"TOKEN" env:"LATCHKEY_TOKEN" help:"An operator's token (lko_...) or a property's staff token (lkp_...). Better set it in the environment."`
 	Property  string `group:"connection" short:"p" placeholder:"NAME" env:"LATCHKEY_PROPERTY" help:"The property, by name or id, if there are several."`
-	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server, PEM, instead of the system's. With it TLS is spoken to loopback addresses too."`
-	Plaintext bool   `group:"connection" help:"Speak to --server without TLS. Loopback addresses need no flag."`
+	CA        string `group:"connection" name:"ca" type:"existingfile" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for --server (PEM), instead of the system's. With this flag, loopback addresses use TLS, too."`
+	Plaintext bool   `group:"connection" help:"Connect to --server without TLS. Loopback addresses do not need this flag."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
 
-	// typed is how the command line said which server and property, for commands that it leads on to.
+	// typed are the flags for server and property on the command line, to repeat them in suggested commands.
 	typed string
 }
 
@@ -57,7 +57,7 @@ func (r *remote) AfterApply(c *kong.Context) error {
 	return nil
 }
 
-// repeated is a flag as another command needs it too. A token is not shown again.
+// repeated is a flag in a suggested command. It does not show the token.
 func (r *remote) repeated(f *kong.Flag) string {
 	switch f.Name {
 	case "data-dir", "server", "property", "ca":
@@ -70,7 +70,7 @@ func (r *remote) repeated(f *kong.Flag) string {
 	return ""
 }
 
-// typedFlag writes a flag and its value as a shell reads them; nothing if the value is empty.
+// typedFlag writes a flag and its value for a shell. It is empty if the value is.
 func typedFlag(name, value string) string {
 	if value == "" {
 		return ""
@@ -81,30 +81,30 @@ func typedFlag(name, value string) string {
 	return " --" + name + " " + value
 }
 
-// command finds the commands in a text, up to where flags can stand.
+// command finds commands in a text, up to the place for flags.
 var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
 
-// again has the commands in a text speak to the same server, for the same property.
-func (r *remote) again(text string) string {
+// withTypedFlags adds the typed flags to the commands in a text, so that they use the same server and property.
+func (r *remote) withTypedFlags(text string) string {
 	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
 
-// session is one command's conversation with the server.
+// session is the connection of one command to the server.
 type session struct {
 	context.Context
 	*remote
 	*streams
 	conn *grpc.ClientConn // over the socket, or to the server
-	// staffToken is shown in calls to the property area.
+	// staffToken is sent with calls to the property area.
 	staffToken string
-	// worksFor is the property of an operator's command over the socket, which needs no token.
-	worksFor string
-	// minted is the id and the property of a staff token made for this command.
+	// socketProperty is the property of an operator's command over the socket, which needs no token.
+	socketProperty string
+	// minted is the staff token that was created for this command.
 	minted *adminv1.Token
 	end    context.CancelFunc
 }
 
-// with runs f with a session that ends afterwards.
+// with runs f with a session and closes it.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
@@ -120,14 +120,14 @@ func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error
 func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
-			return errors.New("this is for operators, and the token given is a property's (lkp_); use an lko_ token, or run it on the server's machine without a token")
+			return errors.New("this command is for operators, and the token is a property's (lkp_): use an lko_ token, or run the command on the server's machine without a token")
 		}
 		return f(s)
 	})
 }
 
-// asStaff runs f for a command of the property area. An operator works as an owner of the property: over the socket without a
-// token, which can be done while the disk is full, elsewhere with a staff token for as long as the command runs.
+// asStaff runs f for a command of the property area. An operator acts as an owner of the property: over the socket without a
+// token, which works even if the disk is full; from another machine with a staff token that is revoked when the command ends.
 func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -144,7 +144,7 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	})
 }
 
-// target is where the server is, and how the connection is protected.
+// target returns the server's address and the credentials of the connection.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -154,14 +154,14 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 		return "unix:" + socket, insecure.NewCredentials(), nil
 	}
 	if r.Token == "" {
-		return "", nil, errors.New("--server needs --token (or LATCHKEY_TOKEN): an operator's lko_ token or a property's lkp_ token.\nMake one on the server's machine with:  latchkey admin token create NAME")
+		return "", nil, errors.New("--server needs --token (or LATCHKEY_TOKEN): an operator's lko_ token or a property's lkp_ token.\nCreate one on the server's machine with:  latchkey admin token create NAME")
 	}
 	host, _, err := net.SplitHostPort(r.Server)
 	if err != nil {
-		return "", nil, fmt.Errorf("--server %q: want HOST:PORT, the server's --listen-grpc", r.Server)
+		return "", nil, fmt.Errorf("--server %q: must be HOST:PORT, the server's --listen-grpc", r.Server)
 	}
 	if r.Plaintext && r.CA != "" {
-		return "", nil, errors.New("--ca is for TLS and --plaintext is without: leave one of them out")
+		return "", nil, errors.New("--ca needs TLS and --plaintext disables TLS: leave one of them out")
 	}
 	if r.Plaintext || r.CA == "" && loopback(host) {
 		return r.Server, insecure.NewCredentials(), nil
@@ -170,12 +170,12 @@ func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	return r.Server, credentials.NewTLS(trust), err
 }
 
-// noSocket explains why the socket of the server on a data directory cannot be used.
+// noSocket explains why the socket in a data directory cannot be used.
 func noSocket(dataDir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the data directory %s belongs to another user (%w).\nRun the command as the user that runs the server:  sudo -u USER latchkey ...\nor name the server with --server and --token", dataDir, err)
 	}
-	return fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs on %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", dataDir, err, dataDir)
+	return fault.New(fault.Unavailable, fault.UnavailableReason, "no server runs with the data directory %s (%s).\nStart one with:  latchkey serve --data-dir %s\nor name another with --data-dir, or with --server and --token", dataDir, err, dataDir)
 }
 
 func (r *remote) trust() (*tls.Config, error) {
@@ -189,7 +189,7 @@ func (r *remote) trust() (*tls.Config, error) {
 	}
 	c.RootCAs = x509.NewCertPool()
 	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca %s: holds no certificate in PEM", r.CA)
+		return nil, fmt.Errorf("--ca %s: contains no certificate in PEM", r.CA)
 	}
 	return c, nil
 }
@@ -209,14 +209,13 @@ func (s *session) dial() error {
 	return err
 }
 
-// authorize shows the token of the area that the call is of. Over the socket an operator needs
-// none.
+// authorize adds the token for the area of the call. Over the socket an operator needs none.
 func (s *session) authorize(ctx context.Context, method string, req, answer any, conn *grpc.ClientConn, next grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	token := s.Token
 	if strings.HasPrefix(method, "/latchkey.property.") {
 		token = s.staffToken
-		if s.worksFor != "" {
-			ctx = metadata.AppendToOutgoingContext(ctx, chain.HeaderProperty, s.worksFor)
+		if s.socketProperty != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, chain.HeaderProperty, s.socketProperty)
 		}
 	}
 	if token != "" {
@@ -225,7 +224,7 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	return next(ctx, method, req, answer, conn, opts...)
 }
 
-// tokenMinutes bounds the life of a staff token that could not be revoked.
+// tokenMinutes limits the life of a staff token if its revocation fails.
 const tokenMinutes = 15
 
 func (s *session) mint() error {
@@ -234,7 +233,7 @@ func (s *session) mint() error {
 		return err
 	}
 	if s.Server == "" && s.Token == "" {
-		s.worksFor = property
+		s.socketProperty = property
 		return nil
 	}
 	answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
@@ -247,7 +246,7 @@ func (s *session) mint() error {
 	return nil
 }
 
-// property is the id of the named property, or else of the only one.
+// property returns the id of the named property, or of the only one.
 func (s *session) property() (string, error) {
 	if s.Property != "" {
 		id := s.Property
@@ -266,7 +265,7 @@ func (s *session) property() (string, error) {
 	}
 	switch list := answer.GetData().GetList(); len(list) {
 	case 0:
-		return "", errors.New(s.again("there is no property yet; make one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon"))
+		return "", errors.New(s.withTypedFlags("there is no property yet; create one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon"))
 	case 1:
 		return list[0].GetId(), nil
 	default:
@@ -278,7 +277,7 @@ func (s *session) property() (string, error) {
 	}
 }
 
-// sameProperty refuses to work for another property than the named one: a staff token is valid for one property.
+// sameProperty refuses a property that the staff token is not for.
 func (s *session) sameProperty() error {
 	if s.Property == "" {
 		return nil
@@ -288,7 +287,7 @@ func (s *session) sameProperty() error {
 		return err
 	}
 	if own := answer.GetData(); own.GetId() != s.Property && len(aProperty.match(s.Property, []candidate{{id: own.GetId(), names: []string{own.GetName()}}})) == 0 {
-		return fmt.Errorf("--property (or LATCHKEY_PROPERTY) names %s, and the token is of %s, %s: leave it out, or use a token of %s", s.Property, own.GetId(), own.GetName(), s.Property)
+		return fmt.Errorf("--property (or LATCHKEY_PROPERTY) is %s, but the token is for %s, %s: leave the flag out, or use a token for %s", s.Property, own.GetId(), own.GetName(), s.Property)
 	}
 	return nil
 }
@@ -298,7 +297,7 @@ func (s *session) close() {
 	if s.minted != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context), 2*time.Second)
 		defer cancel()
-		// It ends by itself soon if this fails.
+		// If this fails, the token expires soon.
 		_, _ = adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(ctx, &adminv1.RevokeStaffTokenRequest{
 			PropertyId: s.minted.GetPropertyId(), Id: s.minted.GetId(),
 		})

@@ -15,14 +15,14 @@ type reservationCommands struct {
 	remote `embed:""`
 
 	List    reservationList    `cmd:"" help:"List reservations, the latest arrival first."`
-	Find    reservationFind    `cmd:"" help:"Find reservations by guest, number, PMS's id or room."`
+	Find    reservationFind    `cmd:"" help:"Find reservations by guest, number, the PMS's id or room."`
 	Show    reservationShow    `cmd:"" help:"Show a reservation and whether its doors open."`
-	Explain reservationExplain `cmd:"" help:"Explain why the doors of a stay open or do not, and what led there."`
+	Explain reservationExplain `cmd:"" help:"Explain why the doors of a stay open or not, step by step."`
 }
 
 type reservationList struct {
-	Day   string `placeholder:"YYYY-MM-DD" help:"Only stays that include this day; also today, yesterday or tomorrow. Stays that began over 400 days before it are left out."`
-	State string `enum:",enquired,requested,optional,confirmed,started,processed,canceled" default:"" help:"Only those in this state; started: guests who are in the house."`
+	Day   string `placeholder:"YYYY-MM-DD" help:"Only stays that include this day. Also: today, yesterday, tomorrow. Leaves out stays that began over 400 days before."`
+	State string `enum:",enquired,requested,optional,confirmed,started,processed,canceled" default:"" help:"Only reservations in this state. started: the guest is checked in."`
 	Space string `placeholder:"SPACE" help:"Only stays in this room, dorm or bed, by name or id."`
 	Limit int    `default:"50" help:"At most this many."`
 }
@@ -52,7 +52,7 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// dayOf is a day as the service reads it.
+// dayOf replaces today, yesterday and tomorrow by the date.
 func dayOf(word string, zone *time.Location) string {
 	days, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
 	if !ok {
@@ -62,12 +62,12 @@ func dayOf(word string, zone *time.Location) string {
 }
 
 type reservationFind struct {
-	Text  string `arg:"" help:"The number, the PMS's id, beginnings of the guest's names, or a room."`
+	Text  string `arg:"" help:"The number, the PMS's id, the beginning of the guest's names, or a room."`
 	Limit int    `default:"50" help:"At most this many."`
 }
 
 func (reservationFind) Help() string {
-	return `Finds the reservation with this number or id, else those of guests with such a name, else the guests who are in that room now. Examples:
+	return `Searches for a reservation with this number or id, then for guests with this name, then for guests who are in this room now. Examples:
   latchkey reservation find 4711
   latchkey reservation find "ada lov"
   latchkey reservation find 204`
@@ -101,7 +101,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// reservations lists reservations page by page, at most a number of them, and says whether there are more.
+// reservations lists at most limit reservations, page by page, and reports whether there are more.
 func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
 		req.PageSize = int32(min(limit-len(all), 200)) //nolint:gosec // at most 200
@@ -126,7 +126,7 @@ func (s *session) showReservations(zone *time.Location, none string, limit int, 
 	return s.answer(&propertyv1.ListReservationsResponse{Data: list}, func() {
 		s.reservationTable(zone, none, all)
 		if more {
-			s.say("\nThere are more: --limit %d", 2*limit)
+			s.say("\nThere are more. To see them: --limit %d", 2*limit)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// reservation finds the one reservation that a word names: the number, an id, or the beginning of the guest's name.
+// reservation finds the one reservation with a number, an id, or the beginning of the guest's name.
 func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
 	const most = 10
 	found, more, err := s.reservations(&propertyv1.ListReservationsRequest{Query: word}, most)
@@ -158,13 +158,13 @@ func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) == 0 || strings.TrimSpace(word) == "":
-		return nil, s.saidAgain(fault.New(fault.NotFound, fault.ReservationNotFound, "no reservation %s here; search with: latchkey reservation find TEXT", word))
+		return nil, s.errWithTypedFlags(fault.New(fault.NotFound, fault.ReservationNotFound, "there is no reservation %s; search with: latchkey reservation find TEXT", word))
 	}
 	zone, err := s.zone()
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("%q names more than one reservation; give the id of one:", word)
+	text := fmt.Sprintf("%q matches more than one reservation; use an id:", word)
 	for _, x := range found {
 		text += fmt.Sprintf("\n  %s  %s, %s, %s, from %s, %s", x.GetId(), x.GetPmsNumber(), guestOf(x), dash(x.GetSpaceName()), shortTime(zone, x.GetFrom().AsTime()), x.GetState())
 	}
@@ -175,11 +175,11 @@ func (s *session) reservation(word string) (*propertyv1.Reservation, error) {
 }
 
 type reservationShow struct {
-	ID string `arg:"" name:"reservation" help:"By number, PMS's id, guest or id (rsv_...)."`
+	ID string `arg:"" name:"reservation" help:"The number, the PMS's id, the guest's name or the id (rsv_...)."`
 }
 
 func (reservationShow) Help() string {
-	return `Who and where, and each door now, with what to do about it. Never a PIN. With --json: data.reservation, and the doors in data.explanation. Examples:
+	return `Shows the guest, the room, and each door with what to do about it, without PINs. With --json: data.reservation, and the doors in data.explanation. Examples:
   latchkey reservation show 4711
   latchkey reservation show Lovelace`
 }
@@ -207,17 +207,17 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
 		s.say("")
 		s.explainedDoors(e)
-		s.next("latchkey reservation explain " + x.GetId() + "    tells what led there")
+		s.next("latchkey reservation explain " + x.GetId() + "    shows what happened")
 		return nil
 	})
 }
 
 type reservationExplain struct {
-	ID string `arg:"" name:"reservation" help:"By number, PMS's id, guest or id (rsv_...)."`
+	ID string `arg:"" name:"reservation" help:"The number, the PMS's id, the guest's name or the id (rsv_...)."`
 }
 
 func (reservationExplain) Help() string {
-	return `Each door now, with what to do about it, and step by step what led there, from the PMS's update to the keypad. Never a PIN or a name. Examples:
+	return `Shows each door with what to do about it, and what happened, step by step from the PMS's update to the keypad, without PINs and names. Examples:
   latchkey reservation explain 4711
   latchkey reservation explain rsv_...`
 }
@@ -245,15 +245,15 @@ func (s *session) explanation(e *partnerv1.Explanation) {
 	s.explainedDoors(e)
 	s.say("")
 	if e.GetForgotten() {
-		s.say("Older steps are no longer kept.")
+		s.say("Older steps have been deleted.")
 	}
 	if e.GetTruncated() {
-		s.say("There were earlier steps, which are left out.")
+		s.say("Earlier steps are left out.")
 	}
 	s.steps("Nothing has happened yet.", e.GetSteps())
 }
 
-// verdictWords are the verdicts on a door in words.
+// verdictWords are the words for the verdicts on a door.
 var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
 
 func (s *session) explainedDoors(e *partnerv1.Explanation) {
@@ -268,7 +268,7 @@ func (s *session) explainedDoors(e *partnerv1.Explanation) {
 		}
 		doors = append(doors, []string{d.GetName(), verdict, dash(d.GetEvidence()), dash(d.GetReason()), d.GetAdvice()})
 	}
-	s.table("No door belongs to this stay.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
+	s.table("This stay has no door.", []string{"door", "verdict", "pin", "reason", "to do"}, doors)
 }
 
 func (s *session) steps(none string, list []*partnerv1.ExplainedStep) {

@@ -10,14 +10,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// candidate is a thing that a word on the command line may name.
+// candidate is an object that a word on the command line may name.
 type candidate struct {
 	id    string
 	names []string
-	about string // tells it from others of the same name
+	about string // distinguishes it from others with the same name
 }
 
-// kind is a kind of thing that commands take by id or by name.
+// kind is a kind of object that commands take by id or by name.
 type kind struct {
 	noun     string
 	prefixes []string // of ids; none: another system chose the ids, and one may be the name of another candidate
@@ -26,14 +26,14 @@ type kind struct {
 	list     func(s *session) ([]candidate, error)
 }
 
-// hasID tells whether a word is written as an id of the kind.
+// hasID reports whether a word has the form of an id of this kind.
 func (k kind) hasID(word string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
 
-// match finds the candidates that a word names: the one with this id, else those with this name, else those whose name
-// differs only in case or in blanks. Where another system chose the ids, a word that is both an id and a name matches both
-// candidates, and id:WORD matches by id alone.
+// match finds the candidates that a word names: the candidate with this id, else those with this name, else those whose name
+// differs only in case or blanks. If another system chose the ids, a word that is both an id and a name matches both
+// candidates, and id:WORD matches only the id.
 func (k kind) match(word string, list []candidate) []candidate {
 	id, onlyID := word, false
 	if len(k.prefixes) == 0 {
@@ -57,7 +57,7 @@ func (k kind) match(word string, list []candidate) []candidate {
 	}))
 }
 
-// idMark begins a word that is an id and no name, where another system chose the ids.
+// idMark marks a word as an id, not a name, if another system chose the ids.
 const idMark = "id:"
 
 // matching returns the candidates that meet a condition.
@@ -70,7 +70,7 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
 	switch len(found) {
 	case 0:
-		return "", fault.New(fault.NotFound, k.reason, "no %s %s here; this lists them: %s", k.noun, word, k.listing)
+		return "", fault.New(fault.NotFound, k.reason, "there is no %s %s; to list them: %s", k.noun, word, k.listing)
 	case 1:
 		return found[0].id, nil
 	}
@@ -79,7 +79,7 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	if len(k.prefixes) == 0 {
 		mark = idMark
 	}
-	text := fmt.Sprintf("%q names more than one %s; give the id of one:", word, k.noun)
+	text := fmt.Sprintf("%q matches more than one %s; use an id:", word, k.noun)
 	for _, c := range found[:min(len(found), most)] {
 		text += "\n  " + strings.TrimSpace(mark+c.id+"  "+c.names[0]+"  "+c.about)
 	}
@@ -89,7 +89,7 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
 }
 
-// resolve replaces the names in words by the ids of what they name. An id is left to the server, and so is an empty word.
+// resolve replaces names by ids. It does not check ids, and leaves empty words.
 func (s *session) resolve(k kind, words ...*string) error {
 	var list []candidate
 	for _, w := range words {
@@ -104,22 +104,22 @@ func (s *session) resolve(k kind, words ...*string) error {
 		}
 		id, err := k.choose(*w, list)
 		if err != nil {
-			return s.saidAgain(err)
+			return s.errWithTypedFlags(err)
 		}
 		*w = id
 	}
 	return nil
 }
 
-// saidAgain has the commands in an error speak to the same server.
-func (s *session) saidAgain(err error) error {
+// errWithTypedFlags adds the typed flags to the commands in an error.
+func (s *session) errWithTypedFlags(err error) error {
 	if f, ok := fault.Of(err); ok {
-		return fault.New(f.Kind, f.Reason, "%s", s.again(f.Message))
+		return fault.New(f.Kind, f.Reason, "%s", s.withTypedFlags(f.Message))
 	}
 	return err
 }
 
-// resolveAll is resolve for a list.
+// resolveAll resolves a list.
 func (s *session) resolveAll(k kind, words []string) error {
 	at := make([]*string, len(words))
 	for i := range words {
@@ -183,7 +183,7 @@ var (
 	}}
 )
 
-// aToken is a token of one of several lists.
+// aToken is the kind of the tokens in a list.
 func aToken(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
@@ -194,14 +194,14 @@ func aToken(listing string, list func(s *session) (*adminv1.TokenList, error)) k
 }
 
 func each[T any](list []T, as func(T) candidate) []candidate {
-	out := make([]candidate, 0, len(list)) // not nil: it was listed
+	out := make([]candidate, 0, len(list)) // not nil, which would mean not loaded
 	for _, x := range list {
 		out = append(out, as(x))
 	}
 	return out
 }
 
-// lockCandidates names a lock also by its address at the bridge.
+// lockCandidates names a lock by its name and by its address at the bridge.
 func lockCandidates(list []*propertyv1.Lock) []candidate {
 	return each(list, func(l *propertyv1.Lock) candidate {
 		about := "no door"
@@ -212,7 +212,7 @@ func lockCandidates(list []*propertyv1.Lock) []candidate {
 	})
 }
 
-// spaceCandidates names a bed also by its dorm: Dorm A/1.
+// spaceCandidates names a bed by its name and by its dorm: Dorm A/1.
 func spaceCandidates(list []*propertyv1.Space) []candidate {
 	dorms := map[string]string{}
 	for _, sp := range list {
@@ -227,7 +227,7 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	})
 }
 
-// resolveApp resolves the name of an app. Only operators may list the apps: a staff token needs the id.
+// resolveApp resolves the name of an app. Only operators may list apps; with a staff token, the word must be an id.
 func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil

@@ -57,7 +57,7 @@ func TestMappingFileWithAWordThatIsIDAndName(t *testing.T) {
 		return mappings, wrong.err(mappingSheet.nothing)
 	}
 	_, err := resolve("partner,space\n101,101\n")
-	for _, want := range []string{"nothing was mapped", `line 2: "101" names more than one space of the partner; give the id of one`, "id:101  204  Room", "id:7  101  Room"} {
+	for _, want := range []string{"nothing was mapped", `line 2: "101" matches more than one space of the partner; use an id`, "id:101  204  Room", "id:7  101  Room"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
@@ -77,13 +77,13 @@ func TestNamesForIDs(t *testing.T) {
 	s.ok("lock rename 'Room 101' Alpha")
 	s.ok("lock show ALPHA", "Alpha", "Room 101")
 	s.ok("lock show 'Room 101'", "Alpha") // by its address
-	s.fails(1, "lock show Beta", "no lock Beta here", "latchkey lock list")
+	s.fails(1, "lock show Beta", "there is no lock Beta", "latchkey lock list")
 	s.ok("lock rename 'Room 102' Alpha")
-	s.fails(1, "lock unlock Alpha", "names more than one lock", "lck_", "address Room 101", "address Room 102")
-	s.fails(1, "lock assign Alpha 'Room 103'", "names more than one lock")
-	s.fails(1, "lock assign 'Room 103' Nowhere", "no space or gate Nowhere here")
+	s.fails(1, "lock unlock Alpha", "matches more than one lock", "lck_", "address Room 101", "address Room 102")
+	s.fails(1, "lock assign Alpha 'Room 103'", "matches more than one lock")
+	s.fails(1, "lock assign 'Room 103' Nowhere", "there is no space or gate Nowhere")
 	s.ok("lock list --bridge 'bridge in the OFFICE'", "Alpha")
-	s.ok("bridge join-code 'Bridge in the office'", "serves once")
+	s.ok("bridge join-code 'Bridge in the office'", "valid for one enrolment")
 	s.ok("space set 'Room 103' --floor 9", "9")
 	s.ok("space set 'Dorm 4/Bed B' --dorm 'dorm 4' --floor 8", "8")
 	s.ok("gate set 'Front door' --space 'Room 101' --space 'Room 102'", w.Spaces["Room 101"], w.Spaces["Room 102"])
@@ -102,7 +102,7 @@ func TestNamesForIDs(t *testing.T) {
 	s.ok("code create Ana --door 'Front door' --door 'Room 101'", "2 doors")
 	s.ok("code show Ana", "1", "Ana")
 	s.ok("code revoke Ana")
-	s.fails(1, "code show Ana", "no code Ana here")
+	s.fails(1, "code show Ana", "there is no code Ana")
 	s.ok("token create --name Desk --ttl 30d")
 	s.ok("token list", "Desk")
 	s.ok("token revoke Desk", "Revoked tok_")
@@ -110,7 +110,7 @@ func TestNamesForIDs(t *testing.T) {
 	s.ok("admin token revoke Bo", "Revoked tok_")
 	s.ok("property create Annex --time-zone Europe/Rome")
 	s.ok("property show -p annex", "Europe/Rome")
-	s.fails(1, "property show -p Nowhere", "no property Nowhere here")
+	s.fails(1, "property show -p Nowhere", "there is no property Nowhere")
 	s.ok("space list --token "+w.StaffToken+" -p 'hostel miramar'", "Room 101")
 	s.fails(1, "space list --token "+w.StaffToken+" -p Annex", "Annex")
 }
@@ -133,11 +133,11 @@ func TestAssignFromAFile(t *testing.T) {
 		}
 	}
 	assign(1, "lock,door\nBed A,Bed A\nNone,Room 101\nBed B,\nBed A,Front door\nFront door,Room 102\nRoom 103,Nowhere\n",
-		"nothing was assigned", "line 3: no lock None", "line 4: space or gate is missing", "line 5: lock Bed A is in line 2 too", "line 6: Room 102 has lock Room 102", "line 7: no space or gate Nowhere")
+		"nothing was assigned", "line 3: there is no lock None", "line 4: space or gate is missing", "line 5: lock Bed A is in line 2, too", "line 6: Room 102 already has lock Room 102", "line 7: there is no space or gate Nowhere")
 	s.ok("lock list --unassigned", "Bed A")
 	assign(0, "lock;door\nBed A;Dorm 4/Bed A\nbed b;Bed B\nFront door;Front door\nRoom 101;Room 101\n", "Bed A", "Front door")
-	s.ok("lock list --unassigned", "No such lock")
-	assign(0, "lock,door\nBed A,Bed A\n", "Every lock is at its door already")
+	s.ok("lock list --unassigned", "Every lock has a door")
+	assign(0, "lock,door\nBed A,Bed A\n", "All locks are already assigned")
 	s.fails(1, "lock assign 'Room 101'", "--file")
 	s.fails(1, "lock assign 'Room 101' 'Room 101' --file x", "not both")
 	s.fails(1, "lock assign --file /nowhere/locks.csv", "/nowhere/locks.csv")
@@ -160,10 +160,10 @@ func TestMappingFromAFile(t *testing.T) {
 	s.ok("mapping unset 'Sandbox PMS' R101")
 	s.ok("mapping unset 'Sandbox PMS' R102")
 	feed(1, "partner,space\nR101,Room 101\nR999,Room 102\nR102,Room 999\nR101,Room 103\n",
-		"nothing was mapped", "line 3: no space of the partner R999", "line 4: no space Room 999", "line 5: partner R101 is in line 2 too")
+		"nothing was mapped", "line 3: there is no space of the partner R999", "line 4: there is no space Room 999", "line 5: partner R101 is in line 2, too")
 	feed(1, "partner,space\nR101,Room 103\n", "is mapped to the partner's space")
-	feed(0, "partner,space\nRoom 101,room 102\nR102,Room 101\n", "Mapped 2.")
-	s.ok("mapping list 'Sandbox PMS' --unmapped", "Nothing to show")
+	feed(0, "partner,space\nRoom 101,room 102\nR102,Room 101\n", "Mapped 2 spaces.")
+	s.ok("mapping list 'Sandbox PMS' --unmapped", "There is no such space")
 }
 
 func TestImportOfBedsAndPrivacy(t *testing.T) {
@@ -174,7 +174,7 @@ func TestImportOfBedsAndPrivacy(t *testing.T) {
 		t.Fatalf("exit code %d: %s%s", code, out, errs)
 	}
 	s.ok("space list", "Room  1       -      -       no", "Dorm  Dorm B  -      -       yes")
-	s.fails(1, "space set 1x --floor 1", "no space 1x here")
+	s.fails(1, "space set 1x --floor 1", "there is no space 1x")
 	s.ok("space set 'Dorm A/12' --floor 7", "12    7")
 	code, _, errs = s.feed("type,name,private,beds\nRoom,1,maybe,\nRoom,2,,3\nDorm,C,,many\n", "space", "import", "--data-dir", s.dir)
 	for _, w := range []string{"line 2: private must be yes, no or empty", "line 3: beds must be 0 to 499, and only a Dorm", "line 4: beds must be"} {

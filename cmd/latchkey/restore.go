@@ -21,12 +21,12 @@ type restoreCommand struct {
 	KeyFile    string   `type:"path" env:"LATCHKEY_KEY_FILE" placeholder:"PATH" help:"The key file. Left out: the data directory's name with .key."`
 	Key        string   `hidden:"" env:"LATCHKEY_KEY" help:"The key-encryption key itself, as for serve."`
 	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"A program that prints the key, as for serve."`
-	Force      bool     `help:"Replace the database that is there. It is kept beside, under another name."`
+	Force      bool     `help:"Replace an existing database. It is kept under another name."`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*restoreCommand) Help() string {
-	return `Stop the server first. The file is checked before anything changes: that it is whole, that this version can use it, and that the key opens it. An interrupted restore leaves the former database or the restored one, never half of each. If the former one cannot be read, it may leave none: run the command again.
+	return `Stop the server first. Before anything changes, the command checks that the file is complete, that this version can use it, and that the key decrypts it. If a restore is interrupted, run it again: the data directory has the former database, the restored one, or (only if the former one was unreadable) none.
 
 Examples:
   latchkey restore /backups/latchkey-2026-07-01.db
@@ -38,7 +38,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	path, ok := db.SQLitePath(cfg.DatabaseURL())
 	if !ok {
-		return errors.New("this restores an embedded database; for PostgreSQL use pg_restore, or its recovery from an archive")
+		return errors.New("restore works only for an embedded database; for PostgreSQL use pg_restore or recovery from an archive")
 	}
 	if _, err := os.Stat(c.File); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	if _, err := os.Stat(path); err == nil && !c.Force {
-		return fmt.Errorf("there is a database at %s. To replace it: --force, which keeps it beside under another name", path)
+		return fmt.Errorf("there is a database at %s. To replace it, add --force: the old one is kept under another name", path)
 	}
 	staged, err := db.Stage(ctx, c.File, filepath.Dir(path))
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	}
 	key := keyring.Source{Text: c.Key, Command: c.KeyCommand, File: cfg.KeyPath(), DataDir: c.DataDir}
 	if err := keyring.Verify(ctx, key, staged); err != nil {
-		return fmt.Errorf("the key does not open %s: %w\nName the key file of the time of the copy with --key-file", c.File, err)
+		return fmt.Errorf("the key does not decrypt %s: %w\nUse --key-file to name the key file from the time of the backup", c.File, err)
 	}
 	former, err := staged.Install(ctx, path, time.Now())
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	return nil
 }
 
-// report says what was done, and what comes next.
+// report prints what was done, and the next steps.
 func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	fmt.Fprintf(io.out, "Restored %s to %s.\n", c.File, path)
 	if former != "" {
@@ -84,12 +84,12 @@ func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	}
 	serve := "latchkey serve" + dataDir + typedFlag("database", c.Database) + typedFlag("key-file", c.KeyFile)
 	if lacks > 0 {
-		serve += "    brings the copy to the schema of this version"
+		serve += "    updates the copy to the schema of this version"
 	}
 	fmt.Fprintf(io.out, `
-Everything is as it was when the copy was made:
-- Tokens, bridges and codes that were revoked since are valid again. Revoke them again.
-- Reservations changed since are missing or old. Have the PMS send all current ones.
+The database is as it was when the backup was made:
+- Tokens, bridges and codes that were revoked later are valid again. Revoke them again.
+- Later changes of reservations are lost. Have the PMS send all current reservations.
 
 Next:
   %[1]s

@@ -61,7 +61,7 @@ func TestRestore(t *testing.T) {
 	if err := otherServer.ends(time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	says("another key", typed(t, 1, "restore", backup, "--force", "--key-file", other, "--data-dir", p.dir), "the key does not open", "--key-file")
+	says("another key", typed(t, 1, "restore", backup, "--force", "--key-file", other, "--data-dir", p.dir), "the key does not decrypt", "--key-file")
 	says("no key", typed(t, 1, "restore", backup, "--force", "--key-file", filepath.Join(root, "no.key"), "--data-dir", p.dir), "no.key is missing")
 	if _, err := os.Stat(filepath.Join(root, "no.key")); !os.IsNotExist(err) {
 		t.Errorf("a key was made: %v", err)
@@ -72,7 +72,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	elsewhere := filepath.Join(root, "elsewhere")
-	says("elsewhere", typed(t, 0, "restore", backup, "--data-dir", elsewhere, "--key-file", key), "Restored", "revoked since are valid again",
+	says("elsewhere", typed(t, 0, "restore", backup, "--data-dir", elsewhere, "--key-file", key), "Restored", "revoked later are valid again",
 		"\n  latchkey serve --data-dir "+elsewhere+" --key-file "+key+"\n", "\n  latchkey bridge list --data-dir "+elsewhere+"  ", "\n  latchkey arrivals --data-dir "+elsewhere+"  ")
 	third := "sqlite:" + filepath.Join(root, "a place", "third.db")
 	says("another database", typed(t, 0, "restore", backup, "--database", third, "--key-file", key, "--data-dir", elsewhere),

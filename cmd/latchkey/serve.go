@@ -17,24 +17,24 @@ import (
 
 // serveCommand runs the server.
 type serveCommand struct {
-	File          kong.ConfigFlag `name:"config" placeholder:"PATH" help:"A file of settings: a JSON object with the names of the flags below, without the dashes before them."`
+	File          kong.ConfigFlag `name:"config" placeholder:"PATH" help:"Settings file: a JSON object with the names of the flags below, without the leading dashes."`
 	config.Config `embed:""`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*serveCommand) Help() string {
-	return `Without any flag: one machine, an embedded database in ./latchkey-data, every listener on loopback.
+	return `Without flags: one machine, an embedded database in ./latchkey-data, all listeners on loopback.
 
-Each setting can also be given by the environment (LATCHKEY_ and its name in capitals, as LATCHKEY_LISTEN_HTTP for --listen-http) or in the file of --config. A flag wins over the environment, and that over the file. Port 0 is a free one.
+Each setting can also come from the environment (LATCHKEY_LISTEN_HTTP for --listen-http) or from the file of --config. A flag overrides the environment, and the environment overrides the file. Port 0 means any free port.
 
-On SIGTERM or Ctrl-C the server lets bridges leave and calls finish; a second one ends it at once.
+On SIGTERM or Ctrl-C the server lets bridges leave and calls finish. A second signal ends it at once.
 
 After the first start, in another terminal:
   latchkey property create "Hostel Miramar" --time-zone Europe/Lisbon
-It says what comes next.`
+It prints the next step.`
 }
 
-// Run serves until the process is told to stop.
+// Run serves until the context ends.
 func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	s, err := server.New(ctx, c.Config, server.Options{Version: version})
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	return s.Run(ctx)
 }
 
-// welcome says where what is, and at the first start what comes next.
+// welcome prints the addresses, and after the first start the next step.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	fmt.Fprintf(to, "  operations     http://%s (/metrics, /readyz)\n", s.OpsAddr())
 	fmt.Fprintf(to, "  database       %s\n", db.Redact(c.DatabaseURL()))
 	if c.Key == "" && len(c.KeyCommand) == 0 {
-		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it nothing sealed can be read again)\n", c.KeyPath())
+		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
 	}
 	if empty {
 		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
@@ -80,7 +80,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	return nil
 }
 
-// next is the command that comes after the first start, as it can be typed.
+// next is the command to type after the first start.
 func (c *serveCommand) next() string {
 	command := "latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon"
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
@@ -89,23 +89,23 @@ func (c *serveCommand) next() string {
 	return command
 }
 
-// migrateCommand brings a database to the schema of this version.
+// migrateCommand updates a database to the schema of this version.
 type migrateCommand struct {
 	Database string `placeholder:"URL" env:"LATCHKEY_DATABASE" help:"sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME. Left out: the embedded database in the data directory."`
 	DataDir  string `default:"latchkey-data" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
-	Check    bool   `help:"Only say what would be done; exit code 1 if that is anything."`
+	Check    bool   `help:"Only list the pending migrations. Exit code 1 if there are any."`
 }
 
-// Help is shown below the flags' own.
+// Help is the text below the flags.
 func (*migrateCommand) Help() string {
-	return "An embedded database is migrated by serve itself; a PostgreSQL database by this command, before the new version starts."
+	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }
 
 // Run migrates.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
 	if c.Check && db.Missing(url) {
-		return fmt.Errorf("there is no database yet at %s; serve makes it", url)
+		return fmt.Errorf("there is no database at %s yet; serve creates it", url)
 	}
 	d, err := db.Open(ctx, db.Config{URL: url})
 	if err != nil {
@@ -118,10 +118,10 @@ func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 			return err
 		}
 		for _, n := range names {
-			fmt.Fprintln(io.out, "to do:", n)
+			fmt.Fprintln(io.out, "pending:", n)
 		}
 		if len(names) > 0 {
-			return fmt.Errorf("%d migrations are to be done", len(names))
+			return fmt.Errorf("%d migrations are pending", len(names))
 		}
 		fmt.Fprintln(io.out, "The schema is up to date.")
 		return nil

@@ -185,7 +185,7 @@ func TestMigrateCheckMakesNothing(t *testing.T) {
 		}
 		return out.String() + errs.String()
 	}
-	if got := run(1, "migrate", "--check"); !strings.Contains(got, "no database yet") {
+	if got := run(1, "migrate", "--check"); !strings.Contains(got, "there is no database at") {
 		t.Errorf("said %s", got)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
@@ -210,7 +210,7 @@ func TestMigrate(t *testing.T) {
 	if got := run(1, free...); !strings.Contains(got, "run: latchkey migrate") {
 		t.Errorf("serve on an empty database: %s", got)
 	}
-	if got := run(1, "migrate", "--check"); !strings.Contains(got, "to do: 0001") {
+	if got := run(1, "migrate", "--check"); !strings.Contains(got, "pending: 0001") {
 		t.Errorf("migrate --check: %s", got)
 	}
 	if got := run(0, "migrate"); !strings.Contains(got, "done: 0001") {

@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment lets every setting of serve come from the environment too: LATCHKEY_ and the flag's name.
+// environment lets every setting of serve come from the environment, too: LATCHKEY_ and the flag's name.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -32,7 +32,7 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe is what --help says of a flag. The rule for the environment of settings is given once, above them.
+// describe returns the help text of a flag. The help of serve explains the environment once, so that its flags need not.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help
@@ -40,17 +40,17 @@ func describe(v *kong.Value) string {
 	return kong.DefaultHelpValueFormatter(v)
 }
 
-// settingsFile is a file of settings: values and lines by the names of flags.
+// settingsFile is a settings file: values and lines by flag name.
 type settingsFile struct {
-	known  []string // the settings there are
+	known  []string // all settings
 	name   string
 	values map[string]any
 	lines  map[string]int
 }
 
-// read reads a JSON object with the flags' names, without the dashes before them.
+// read reads a JSON object with flag names, without the leading dashes.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
-	s.name, s.values, s.lines = "the file of settings", map[string]any{}, map[string]int{}
+	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {
 		s.name = named.Name()
 	}
@@ -64,7 +64,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("the file ends too early")
 		}
-		return fmt.Errorf("%s, line %d: want a JSON object such as {\"listen-http\": \"127.0.0.1:7080\"}: %w", s.name, line(), err)
+		return fmt.Errorf("%s, line %d: must be a JSON object such as {\"listen-http\": \"127.0.0.1:7080\"}: %w", s.name, line(), err)
 	}
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, fail(errors.Join(err, errors.New("it does not begin with {")))
@@ -89,7 +89,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 		return nil, fail(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fail(errors.New("there is more after the object"))
+		return nil, fail(errors.New("there is text after the object"))
 	}
 	return s, s.unknown()
 }
@@ -97,7 +97,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 // Validate implements [kong.Resolver].
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
-// unknown refuses names that are no settings.
+// unknown refuses unknown names.
 func (s *settingsFile) unknown() error {
 	var unknown []string
 	for name := range s.values {
@@ -117,7 +117,7 @@ func (s *settingsFile) unknown() error {
 	return errors.Join(wrong...)
 }
 
-// Resolve is what the file says of a flag. The environment wins.
+// Resolve returns the file's value of a flag, unless the environment sets it.
 func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	for _, name := range f.Envs {
 		if _, set := os.LookupEnv(name); set {
@@ -127,7 +127,7 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any
 	return s.values[f.Name], nil
 }
 
-// origins says of the settings in an error where in the file they are, unless they came from the command line or the environment.
+// origins names the line of each setting that an error mentions, if its value comes from the file.
 func (s *settingsFile) origins(text string, args []string) string {
 	var places []string
 	for name, line := range s.lines {

@@ -16,15 +16,15 @@ type spaceCommands struct {
 	List   spaceList   `cmd:"" help:"List rooms, dorms and beds."`
 	Show   spaceShow   `cmd:"" help:"Show a space, who is in it, and who opened its door."`
 	Set    spaceSet    `cmd:"" help:"Change a space."`
-	Delete spaceDelete `cmd:"" help:"Delete a space that nothing hangs on."`
+	Delete spaceDelete `cmd:"" help:"Delete a space that is not in use."`
 }
 
 type spaceCreate struct {
-	Name  string `arg:"" help:"What people call it."`
-	Type  string `required:"" enum:"Room,Dorm,Bed" help:"Room, Dorm or Bed."`
-	Floor string `help:"The floor, as people call it."`
+	Name  string `arg:"" help:"The space's name."`
+	Type  string `required:"" enum:"Room,Dorm,Bed" placeholder:"TYPE" help:"Room, Dorm or Bed."`
+	Floor string `help:"The floor."`
 	Dorm  string `placeholder:"NAME" help:"The dorm of a bed, by name or id."`
-	Beds  int    `placeholder:"N" help:"With --type Dorm: create this many beds in it too, called 1 to N."`
+	Beds  int    `placeholder:"N" help:"With --type Dorm: also create this many beds, with the names 1 to N."`
 }
 
 func (spaceCreate) Help() string {
@@ -33,12 +33,12 @@ func (spaceCreate) Help() string {
   latchkey space create "Dorm A" --type Dorm --beds 4`
 }
 
-// mostBeds is what fits into one call beside the dorm.
+// mostBeds fit into one call together with the dorm.
 const mostBeds = 499
 
 func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.Beds < 0 || c.Beds > mostBeds || c.Beds > 0 && c.Type != "Dorm" {
-		return fmt.Errorf("--beds goes with --type Dorm, and is 1 to %d", mostBeds)
+		return fmt.Errorf("--beds needs --type Dorm and must be 1 to %d", mostBeds)
 	}
 	first := &propertyv1.NewSpace{Type: c.Type, Name: c.Name, Floor: c.Floor}
 	if strings.HasPrefix(c.Dorm, "spc_") {
@@ -61,13 +61,13 @@ func createSpaces(ctx context.Context, r *remote, io *streams, spaces []*propert
 		}
 		return s.answer(answer, func() {
 			s.spaces(answer.GetData().GetList())
-			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    puts a lock on the door")
+			s.next("latchkey lock list", "latchkey lock assign LOCK SPACE    assigns a lock to the door")
 		})
 	})
 }
 
 type spaceList struct {
-	Type string `enum:",Room,Dorm,Bed" default:"" help:"Only this type: Room, Dorm or Bed."`
+	Type string `enum:",Room,Dorm,Bed" default:"" help:"Only spaces of this type: Room, Dorm or Bed."`
 }
 
 func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
@@ -95,13 +95,13 @@ func (s *session) allSpaces(kind string) ([]*propertyv1.Space, error) {
 }
 
 type spaceSet struct {
-	ID      string  `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
-	Name    *string `help:"What people call it."`
-	Floor   *string `help:"The floor, as people call it."`
+	ID      string  `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
+	Name    *string `help:"The space's name."`
+	Floor   *string `help:"The floor."`
 	Type    *string `help:"Room or Dorm."`
-	Dorm    *string `placeholder:"DORM" help:"Another dorm for a bed, by name or id."`
-	Private *bool   `negatable:"" help:"Let as a whole to one party."`
-	Active  *bool   `negatable:"" help:"Switched on. Off, it gives no access."`
+	Dorm    *string `placeholder:"DORM" help:"The dorm of a bed, by name or id."`
+	Private *bool   `negatable:"" help:"One party rents the space as a whole."`
+	Active  *bool   `negatable:"" help:"An inactive space gives no access."`
 }
 
 func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
@@ -128,7 +128,7 @@ func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type spaceDelete struct {
-	ID string `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
+	ID string `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
@@ -157,6 +157,6 @@ func (s *session) spaces(list []*propertyv1.Space) {
 		}
 		rows = append(rows, []string{sp.GetId(), sp.GetType(), sp.GetName(), dash(sp.GetFloor()), dash(dorm), yes(sp.GetIsPrivate()), yes(sp.GetIsActive()), dash(sp.GetLockId())})
 	}
-	s.table("There is no space yet. Make one with: latchkey space create 101 --type Room",
+	s.table("There is no space yet. Create one with: latchkey space create 101 --type Room",
 		[]string{"id", "type", "name", "floor", "dorm", "private", "active", "lock"}, rows)
 }

@@ -17,17 +17,17 @@ import (
 )
 
 type spaceShow struct {
-	ID string `arg:"" name:"space" help:"By name (a bed also as DORM/BED) or id (spc_...)."`
+	ID string `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
 func (spaceShow) Help() string {
-	return `Shows a space, who is in it now, and what happened at its door since yesterday: openings by guests, by staff codes and one-time codes and by remote unlock, and refused codes.
+	return `Shows a space, the guests in it now, and what happened at its door since yesterday: openings by guests, staff codes, one-time codes and remote unlocks, and refused codes.
 
-With --json: space, guests, openings, codeUses, and truncated where not all stays were checked. Example:
+With --json: data.space, data.guests, data.openings, data.codeUses, and data.truncated if not all stays were checked. Example:
   latchkey space show 204`
 }
 
-// mostChecked bounds the stays of a day of which the openings are looked up, each with a call.
+// mostChecked limits the stays of a day whose openings are loaded, each with a call.
 const mostChecked = 20
 
 func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
@@ -68,7 +68,7 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// opening is a step at a door, and the number of the stay that it is a step of.
+// opening is a step at a door, and the number of its stay.
 type opening struct {
 	number string
 	step   *partnerv1.ExplainedStep
@@ -78,8 +78,8 @@ func (o opening) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
-// openings lists what happened at a door since the beginning of yesterday, as far as the stays there tell, the latest first. It
-// checks a limited number of stays of each day, and says whether there are more.
+// openings lists the steps at a door since the beginning of yesterday, the latest first, from the explanations of the stays
+// there. It checks at most mostChecked stays of each day, and reports whether there are more.
 func (s *session) openings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
@@ -167,7 +167,7 @@ func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 	return fmt.Sprintf("%s refused %s.", space.GetName(), code)
 }
 
-// atDoor tells whether a step is an opening or a refusal.
+// atDoor reports whether a step is an opening or a refusal.
 func atDoor(kind string) bool {
 	return strings.HasPrefix(kind, "doorOpened") || strings.HasSuffix(kind, "Denied")
 }

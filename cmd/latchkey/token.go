@@ -10,15 +10,15 @@ import (
 type tokenCommands struct {
 	remote `embed:""`
 
-	Create tokenCreate `cmd:"" help:"Make a token for a person or a script of a property."`
+	Create tokenCreate `cmd:"" help:"Create a token for a person or a script of a property."`
 	List   tokenList   `cmd:"" help:"List the valid staff tokens of a property."`
-	Revoke tokenRevoke `cmd:"" help:"Stop a staff token at once."`
+	Revoke tokenRevoke `cmd:"" help:"Revoke a staff token at once."`
 }
 
 type tokenCreate struct {
-	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer reads; operator also changes spaces, mappings and locks; owner also changes settings and credentials."`
-	Name string        `help:"Whose it is."`
-	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"It stops by itself after this time, such as 30d. Left out: it does not."`
+	Role string        `enum:"viewer,operator,owner" default:"operator" help:"viewer: read only. operator: also change spaces, mappings and locks. owner: also change settings and credentials."`
+	Name string        `help:"Who or what uses the token."`
+	TTL  time.Duration `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
 }
 
 func (tokenCreate) Help() string {
@@ -39,7 +39,7 @@ func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		return s.answer(answer, func() {
-			s.say("Made %s, %s of %s.", answer.GetData().GetId(), c.Role, property)
+			s.say("Created %s, %s of %s.", answer.GetData().GetId(), c.Role, property)
 			s.secret("token", answer.GetToken(), "")
 		})
 	})
@@ -62,7 +62,7 @@ func (*tokenList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type tokenRevoke struct {
-	ID string `arg:"" name:"token" help:"By name or id (tok_...). Not the secret."`
+	ID string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
 func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
@@ -86,7 +86,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// inMinutes rounds up, so that a short time does not become "never".
+// inMinutes rounds up: 0 would mean never.
 func inMinutes(d time.Duration) int32 {
 	return int32((d + time.Minute - 1) / time.Minute)
 }

@@ -20,9 +20,9 @@ func TestAnUnlockThatFailedSaysWhatIsKnown(t *testing.T) {
 	}{
 		{&propertyv1.Act{Result: "refused", Reason: &jammed, Deadline: until}, "the door did not open: the bolt is jammed"},
 		{&propertyv1.Act{Result: "refused"}, "the door did not open"},
-		{&propertyv1.Act{Result: "expired", Deadline: until}, "the door did not open: the call did not reach the lock in time"},
+		{&propertyv1.Act{Result: "expired", Deadline: until}, "the door did not open: the command did not reach the lock in time"},
 		{&propertyv1.Act{Result: "unknown", Reason: &silent}, "the door may have opened: the lock did not answer"},
-		{&propertyv1.Act{Result: "unknown", Deadline: until}, "the door may have opened, or may open until 09:30:15 UTC: nothing came back"},
+		{&propertyv1.Act{Result: "unknown", Deadline: until}, "the door may have opened, or may open until 09:30:15 UTC: no answer came"},
 	} {
 		f, ok := fault.Of(unopened(tt.act))
 		if !ok || f.Message != tt.want {

@@ -12,21 +12,20 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// protection is how a command and a server protect their connection.
-type protection string
+// tlsProblem is why a command and a server cannot agree on TLS.
+type tlsProblem string
 
-// The ways in which the two can disagree.
 const (
-	serverWantsTLS  protection = "the server speaks TLS"
-	serverHasNoTLS  protection = "the server speaks without TLS"
-	untrusted       protection = "the certificate is not trusted"
-	otherName       protection = "the certificate has other names"
-	outOfDate       protection = "the certificate is out of date"
-	otherwiseFailed protection = ""
+	serverWantsTLS  tlsProblem = "the server uses TLS"
+	serverHasNoTLS  tlsProblem = "the server does not use TLS"
+	untrusted       tlsProblem = "the certificate is not trusted"
+	otherName       tlsProblem = "the certificate is for other names"
+	outOfDate       tlsProblem = "the certificate has expired or is not valid yet"
+	otherwiseFailed tlsProblem = ""
 )
 
-// disagreement reads from the text of a failed connection what was wrong with its protection.
-func disagreement(text string, serverSpeaksTLS func() bool) protection {
+// tlsProblemOf reads the TLS problem from the text of a connection error.
+func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):
 		return untrusted
@@ -42,37 +41,37 @@ func disagreement(text string, serverSpeaksTLS func() bool) protection {
 	return otherwiseFailed
 }
 
-// reached explains an error that comes from the connection to a server elsewhere.
+// reached explains an error of the connection to a server on another machine.
 func (r *remote) reached(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {
 		return err
 	}
 	at, text := r.Server, ""
-	switch disagreement(st.Message(), func() bool { return speaksTLS(ctx, r.Server) }) {
+	switch tlsProblemOf(st.Message(), func() bool { return speaksTLS(ctx, r.Server) }) {
 	case serverWantsTLS:
-		text = "the server at " + at + " speaks TLS, and this command did not.\nFor a certificate of your own CA: --ca FILE. For a public one: name the server as the certificate does."
+		text = "the server at " + at + " uses TLS, and this command did not.\nIf your own CA signed its certificate: --ca FILE. If a public CA did: use the name in the certificate."
 	case serverHasNoTLS:
-		text = "the server at " + at + " speaks without TLS.\nIf the network between is trusted, such as a tunnel: --plaintext. Else give the server a certificate (latchkey serve --tls-cert)."
+		text = "the server at " + at + " does not use TLS.\nIf you trust the network, for example a tunnel: --plaintext. Otherwise give the server a certificate (latchkey serve --tls-cert)."
 	case untrusted:
-		text = "the server at " + at + " speaks TLS with a certificate that this machine does not trust.\nName the CA that signed it: --ca FILE"
+		text = "the server at " + at + " has a certificate that this machine does not trust.\nName the CA that signed it: --ca FILE"
 	case otherName:
-		text = "the certificate of the server at " + at + " is for other names (" + certificateError(st.Message()) + ").\nName the server as its certificate does."
+		text = "the certificate of the server at " + at + " is for other names (" + certificateError(st.Message()) + ").\nUse a name in the certificate."
 	case outOfDate:
-		text = "the certificate of the server at " + at + " is out of date (" + certificateError(st.Message()) + ").\nRenew it, and check the clock of this machine."
+		text = "the certificate of the server at " + at + " has expired or is not valid yet (" + certificateError(st.Message()) + ").\nRenew it, and check the clock of this machine."
 	default:
 		return err
 	}
 	return fault.New(fault.Unavailable, fault.UnavailableReason, "%s", text)
 }
 
-// certificateError is what the check of a certificate said, without what is around it.
+// certificateError extracts the error of the certificate check.
 func certificateError(text string) string {
 	_, said, _ := strings.Cut(text, "x509: ")
 	return strings.Trim(said, `"`)
 }
 
-// speaksTLS asks whether a server answers a TLS handshake. It trusts the server with nothing and sends nothing.
+// speaksTLS reports whether a server answers a TLS handshake. It sends no data.
 func speaksTLS(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

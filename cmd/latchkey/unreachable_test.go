@@ -43,10 +43,10 @@ func TestWrongProtection(t *testing.T) {
 		says  []string
 		never string
 	}{
-		"no TLS to a TLS server":       {[]string{"--server", address}, []string{"speaks TLS, and this command did not", "--ca FILE"}, "Is the server running"},
-		"a CA that signed another":     {[]string{"--server", address, "--ca", other}, []string{"does not trust", "--ca FILE"}, "Is the server running"},
-		"TLS to a server without":      {[]string{"--server", s.grpc, "--ca", ca}, []string{"speaks without TLS", "--plaintext"}, "Is the server running"},
-		"another name":                 {[]string{"--server", strings.Replace(strange.Listener.Addr().String(), "127.0.0.1", "localhost", 1), "--ca", other}, []string{"for other names"}, "Is the server running"},
+		"no TLS to a TLS server":       {[]string{"--server", address}, []string{"uses TLS, and this command did not", "--ca FILE"}, "Check that the server runs"},
+		"a CA that signed another":     {[]string{"--server", address, "--ca", other}, []string{"does not trust", "--ca FILE"}, "Check that the server runs"},
+		"TLS to a server without":      {[]string{"--server", s.grpc, "--ca", ca}, []string{"does not use TLS", "--plaintext"}, "Check that the server runs"},
+		"another name":                 {[]string{"--server", strings.Replace(strange.Listener.Addr().String(), "127.0.0.1", "localhost", 1), "--ca", other}, []string{"for other names"}, "Check that the server runs"},
 		"nothing listens":              {[]string{"--server", "127.0.0.1:1"}, []string{"no server answers"}, "TLS"},
 		"TLS, but an HTTP listener":    {[]string{"--server", address, "--ca", ca}, []string{"HTTP listener"}, "trust"},
 		"no TLS to a server without":   {[]string{"--server", s.grpc}, []string{"Europe/Lisbon"}, "TLS"},

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// durations lets every flag that is a duration take days: 30d.
+// durations lets every duration flag accept days: 30d.
 var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
 	text, err := popText(c)
 	if err != nil {
@@ -25,7 +25,7 @@ var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 	return nil
 }))
 
-// popText takes the value of a flag. A value from a file of settings may be no text.
+// popText takes the value of a flag. A value from a settings file may have another type.
 func popText(c *kong.DecodeContext) (string, error) {
 	t, err := c.Scan.PopValue("duration")
 	if err != nil {
@@ -33,12 +33,12 @@ func popText(c *kong.DecodeContext) (string, error) {
 	}
 	text, ok := t.Value.(string)
 	if !ok {
-		return "", fmt.Errorf("want a duration such as \"30d\", \"12h\" or \"90m\", in quotes, not %v", t.Value)
+		return "", fmt.Errorf("must be a duration such as \"30d\", \"12h\" or \"90m\", in quotes, not %v", t.Value)
 	}
 	return text, nil
 }
 
-// minutes is a time that a command sends in whole minutes.
+// minutes is a duration that a command sends in whole minutes.
 type minutes int32
 
 // Decode implements [kong.MapperValue]. A number without a unit is minutes.

@@ -8,7 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// otherVariables are names, or beginnings of names, of variables that other programs of the project read.
+// otherVariables are prefixes of variables that other programs of this project read.
 var otherVariables = []string{
 	"LATCHKEY_BRIDGE_", "LATCHKEY_MQTT_", "LATCHKEY_SMARTKEY_", "LATCHKEY_JOIN_CODE", "LATCHKEY_LOG_LEVEL", "LATCHKEY_TEST", "LATCHKEY_SOAK", "LATCHKEY_TORTURE_",
 }
@@ -25,7 +25,7 @@ func knownVariables(n *kong.Node) (names []string) {
 	return slices.Compact(names)
 }
 
-// unknownVariables warns of variables of an environment that look like settings and are none, and names the nearest.
+// unknownVariables warns about unknown variables that begin with LATCHKEY_ and suggests the nearest known one.
 func unknownVariables(environment, known []string) (warnings []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")
@@ -42,7 +42,7 @@ func unknownVariables(environment, known []string) (warnings []string) {
 	return warnings
 }
 
-// nearest is the word with the fewest changes to another, if they are few for its length; else none.
+// nearest returns the known word with the smallest distance, if that is small for the length of the word.
 func nearest(word string, known []string) string {
 	best, least := "", len(strings.TrimPrefix(word, "LATCHKEY_"))/3+2
 	for _, k := range known {
@@ -53,7 +53,7 @@ func nearest(word string, known []string) string {
 	return best
 }
 
-// distance counts the letters to insert, remove or replace to make one word another.
+// distance is the Levenshtein distance of two words.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -74,7 +74,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// warn writes warnings for a person.
+// warn writes warnings.
 func warn(to interface{ Write([]byte) (int, error) }, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "latchkey: warning:", w)

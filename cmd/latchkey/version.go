@@ -7,8 +7,7 @@ import (
 
 var version = buildVersion(debug.ReadBuildInfo())
 
-// buildVersion is the version of this program: of its module, else the revision that it was built from with the revision's time, else
-// dev.
+// buildVersion is the version of the module, else the revision and its time, else dev.
 func buildVersion(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "dev"
