@@ -15,7 +15,7 @@ import (
 )
 
 // SwapBackupCodes ends the backup codes of a lock and makes new ones.
-func (w Settler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
+func (w Reconciler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(w.Tx.Context(), w.Tx.Client, propertyID, lockID)
 	if err != nil {
 		return nil, err
@@ -27,9 +27,9 @@ func (w Settler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, er
 	if !p.BackupCodes {
 		return nil, fault.New(fault.Precondition, fault.PINNotPossible, "locks of this property keep no backup codes; switch on its setting backupCodes")
 	}
-	if lk.DoorID == nil || lk.Capabilities.Slots < fewest {
+	if lk.DoorID == nil || lk.Capabilities.Slots < minBackupSlots {
 		return nil, fault.New(fault.Precondition, fault.PINNotPossible,
-			"a lock keeps backup codes when it is on a door and has at least %d places for codes", fewest)
+			"a lock keeps backup codes when it is on a door and has at least %d places for codes", minBackupSlots)
 	}
 	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).All(w.Tx.Context())
@@ -41,10 +41,10 @@ func (w Settler) SwapBackupCodes(propertyID, lockID, by string) ([]*ent.Code, er
 			return nil, err
 		}
 	}
-	return w.addBackups(propertyID, lockID, backups, by)
+	return w.createBackups(propertyID, lockID, backupsPerLock, by)
 }
 
-func (w Settler) addBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
+func (w Reconciler) createBackups(propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
 	var out []*ent.Code
 	for range n {
 		c, err := w.CreateCode(propertyID, NewCode{Kind: BackupCode, Holder: "backup", LockID: lockID, By: by})
@@ -57,7 +57,7 @@ func (w Settler) addBackups(propertyID, lockID string, n int, by string) ([]*ent
 }
 
 // Backups lists the properties whose locks keep backup codes, and those that have some and shall keep none any more.
-func Backups(tx *db.Tx) (keep, drop []string, err error) {
+func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the properties that keep backup codes: %w", err)
@@ -77,7 +77,7 @@ func Backups(tx *db.Tx) (keep, drop []string, err error) {
 
 // KeepBackups sees to it that every lock of a property on a door has its backup codes, and makes at most limit: as many
 // means that more may be missing.
-func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
+func (w Reconciler) EnsureBackups(propertyID string, limit int) (int, error) {
 	ctx := w.Tx.Context()
 	locks, err := w.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
 	if err != nil {
@@ -92,9 +92,9 @@ func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
 	for _, lockID := range has {
 		count[lockID]++
 	}
-	all := make([]Keeper, len(locks))
+	all := make([]BackupLock, len(locks))
 	for i, l := range locks {
-		all[i] = Keeper{LockID: l.ID, OnDoor: true, Slots: l.Capabilities.Slots, Codes: count[l.ID]}
+		all[i] = BackupLock{LockID: l.ID, OnDoor: true, Slots: l.Capabilities.Slots, Codes: count[l.ID]}
 	}
 	missing, made := MissingBackups(all), 0
 	for _, l := range locks {
@@ -102,7 +102,7 @@ func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
 		if n <= 0 {
 			continue
 		}
-		_, err := w.addBackups(propertyID, l.ID, n, "system")
+		_, err := w.createBackups(propertyID, l.ID, n, "system")
 		if fault.Has(err, fault.TooMany) { // whoever makes a code there is told so
 			return made, nil
 		}
@@ -115,7 +115,7 @@ func (w Settler) KeepBackups(propertyID string, limit int) (int, error) {
 }
 
 // DropBackups ends all backup codes of a property that has them kept no more, at most limit.
-func (w Settler) DropBackups(propertyID, by string, limit int) (int, error) {
+func (w Reconciler) EndBackups(propertyID, by string, limit int) (int, error) {
 	old, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(w.Tx.Context())
 	if err != nil {

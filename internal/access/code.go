@@ -33,7 +33,7 @@ const (
 )
 
 // Terms are what says when a code opens.
-type Terms struct {
+type CodeTerms struct {
 	Kind      CodeKind
 	Hours     []Hours // empty: at any hour
 	NotBefore time.Time
@@ -43,7 +43,7 @@ type Terms struct {
 }
 
 // Standing is what the terms of a code come to at an instant.
-type Standing struct {
+type CodeStatus struct {
 	Right Right     // its windows; of weekly hours the first may be over
 	End   string    // why it is over for good
 	Next  time.Time // when to look again; zero: time alone changes nothing
@@ -53,42 +53,42 @@ type Standing struct {
 // that begin within ahead of the last multiple of anew. So there are always eight days of them, and they are handed anew
 // every second day, not with every window.
 const (
-	ahead = 10 * 24 * time.Hour
-	anew  = 48 * time.Hour
+	scheduleAhead = 10 * 24 * time.Hour
+	scheduleEvery = 48 * time.Hour
 )
 
 // Stand decides on a code.
-func Stand(t Terms, zone *time.Location, now time.Time) Standing {
+func EvaluateCode(t CodeTerms, zone *time.Location, now time.Time) CodeStatus {
 	switch {
 	case t.End != "":
-		return Standing{End: t.End}
+		return CodeStatus{End: t.End}
 	case t.Kind == OneTimeCode && t.Used:
-		return Standing{End: EndUsed}
+		return CodeStatus{End: EndUsed}
 	case !t.NotAfter.IsZero() && !t.NotAfter.After(now):
-		return Standing{End: EndPast}
+		return CodeStatus{End: EndPast}
 	}
 	if len(t.Hours) == 0 {
-		return standOf(Window{t.NotBefore, t.NotAfter}, now)
+		return statusForWindow(Window{t.NotBefore, t.NotAfter}, now)
 	}
-	since := now.Truncate(anew)
+	since := now.Truncate(scheduleEvery)
 	from := since
 	if t.NotBefore.After(from) {
 		from = t.NotBefore
 	}
-	all, always := hoursWithin(t.Hours, zone, from, now, from.Add(ahead))
+	all, always := windowsOfHours(t.Hours, zone, from, now, from.Add(scheduleAhead))
 	if always {
-		return standOf(Window{t.NotBefore, t.NotAfter}, now)
+		return statusForWindow(Window{t.NotBefore, t.NotAfter}, now)
 	}
-	return standIn(bounded(all, t), now, since.Add(anew))
+	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
 }
 
 // standOf is the standing of a code with one window.
-func standOf(w Window, now time.Time) Standing {
-	return Standing{Right: Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
+func statusForWindow(w Window, now time.Time) CodeStatus {
+	return CodeStatus{Right: Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
 
 // bounded cuts windows to the time in which a code is valid.
-func bounded(all []Window, t Terms) (out []Window) {
+func clipWindows(all []Window, t CodeTerms) (out []Window) {
 	for _, w := range all {
 		if w.From.Before(t.NotBefore) {
 			w.From = t.NotBefore
@@ -104,7 +104,7 @@ func bounded(all []Window, t Terms) (out []Window) {
 }
 
 // standIn is the standing of a code with several windows, which are handed anew at a time.
-func standIn(all []Window, now, again time.Time) Standing {
+func statusForWindows(all []Window, now, again time.Time) CodeStatus {
 	for _, w := range all {
 		if !w.To.After(now) {
 			continue
@@ -121,14 +121,14 @@ func standIn(all []Window, now, again time.Time) Standing {
 			later[i] = slot.Window(l)
 		}
 		right := Right{Open: true, Window: all[0], Later: slot.Pack(later...), HeldBack: w.From.After(now)}
-		return Standing{Right: right, Next: next}
+		return CodeStatus{Right: right, Next: next}
 	}
-	return Standing{End: EndPast} // the next hours lie behind its end
+	return CodeStatus{End: EndPast} // the next hours lie behind its end
 }
 
 // termsOf reads the terms of a stored code.
-func termsOf(c *ent.Code) Terms {
-	t := Terms{Kind: CodeKind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
+func termsOf(c *ent.Code) CodeTerms {
+	t := CodeTerms{Kind: CodeKind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
 	if c.NotAfter != nil {
 		t.NotAfter = *c.NotAfter
 	}
@@ -141,12 +141,12 @@ func termsOf(c *ent.Code) Terms {
 // backups is how many codes a lock keeps ready, and fewest how many slots it must have for that: a lock with fewer needs
 // them for guests.
 const (
-	backups = 2
-	fewest  = 8
+	backupsPerLock = 2
+	minBackupSlots = 8
 )
 
 // Keeper is a lock that may keep backup codes.
-type Keeper struct {
+type BackupLock struct {
 	LockID string
 	OnDoor bool
 	Slots  int
@@ -154,18 +154,18 @@ type Keeper struct {
 }
 
 // MissingBackups says how many backup codes each lock lacks, by lock.
-func MissingBackups(all []Keeper) map[string]int {
+func MissingBackups(all []BackupLock) map[string]int {
 	out := map[string]int{}
 	for _, k := range all {
-		if k.OnDoor && k.Slots >= fewest && k.Codes < backups {
-			out[k.LockID] = backups - k.Codes
+		if k.OnDoor && k.Slots >= minBackupSlots && k.Codes < backupsPerLock {
+			out[k.LockID] = backupsPerLock - k.Codes
 		}
 	}
 	return out
 }
 
 // lapsed says whether nothing of a code is on any lock.
-func lapsed(held []occupied) bool {
+func fullyRemoved(held []installedSlot) bool {
 	for _, h := range held {
 		if h.Present || h.Evidence != slot.Removed {
 			return false
@@ -176,7 +176,7 @@ func lapsed(held []occupied) bool {
 
 // CodeState is how a code stands: waiting (for its beginning or its next hours), open or ended.
 func CodeState(c *ent.Code, zone *time.Location, now time.Time) string {
-	s := Stand(termsOf(c), zone, now)
+	s := EvaluateCode(termsOf(c), zone, now)
 	switch {
 	case s.End != "" || c.EndedAt != nil:
 		return "ended"

@@ -22,44 +22,44 @@ func TestStand(t *testing.T) {
 	now := at("2026-11-20T10:00:00Z") // a Friday
 	made := at("2026-11-01T09:00:00Z")
 	work := []Hours{{Days: []int{1, 2, 3, 4, 5}, From: "08:00", To: "16:00"}}
-	open := func(from, to time.Time, back bool) Standing {
-		return Standing{Right: Right{Open: true, Window: Window{from, to}, HeldBack: back}, Next: to}
+	open := func(from, to time.Time, back bool) CodeStatus {
+		return CodeStatus{Right: Right{Open: true, Window: Window{from, to}, HeldBack: back}, Next: to}
 	}
 	day := func(d int) Window {
 		return Window{at("2026-11-20T08:00:00Z").AddDate(0, 0, d), at("2026-11-20T16:00:00Z").AddDate(0, 0, d)}
 	}
-	weekly := func(back bool, next time.Time, first Window, days ...int) Standing {
+	weekly := func(back bool, next time.Time, first Window, days ...int) CodeStatus {
 		var later []slot.Window
 		for _, d := range days {
 			later = append(later, slot.Window(day(d)))
 		}
-		return Standing{Right: Right{Open: true, Window: first, Later: slot.Pack(later...), HeldBack: back}, Next: next}
+		return CodeStatus{Right: Right{Open: true, Window: first, Later: slot.Pack(later...), HeldBack: back}, Next: next}
 	}
 	handedAnew := at("2026-11-21T00:00:00Z")
 	for _, c := range []struct {
 		name string
-		in   Terms
-		want Standing
+		in   CodeTerms
+		want CodeStatus
 	}{
-		{"at any hour, without an end", Terms{Kind: StaffCode, NotBefore: made}, open(made, time.Time{}, false)},
-		{"with an end", Terms{Kind: StaffCode, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(made, now.Add(time.Hour), false)},
-		{"over", Terms{Kind: StaffCode, NotBefore: made, NotAfter: now}, Standing{End: EndPast}},
-		{"not begun", Terms{Kind: StaffCode, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
-		{"within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
-		{"hours that end early", Terms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, Standing{
+		{"at any hour, without an end", CodeTerms{Kind: StaffCode, NotBefore: made}, open(made, time.Time{}, false)},
+		{"with an end", CodeTerms{Kind: StaffCode, NotBefore: made, NotAfter: now.Add(time.Hour)}, open(made, now.Add(time.Hour), false)},
+		{"over", CodeTerms{Kind: StaffCode, NotBefore: made, NotAfter: now}, CodeStatus{End: EndPast}},
+		{"not begun", CodeTerms{Kind: StaffCode, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
+		{"within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
+		{"hours that end early", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, CodeStatus{
 			Right: Right{Open: true, Window: day(-1), Later: slot.Pack(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
 		}},
-		{"begins within hours", Terms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, handedAnew, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
-		{"between hours", Terms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, handedAnew, day(1), 8)},
-		{"no hours left", Terms{Kind: StaffCode, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, Standing{End: EndPast}},
-		{"revoked", Terms{Kind: StaffCode, Hours: work, NotBefore: made, End: EndRevoked}, Standing{End: EndRevoked}},
-		{"one time", Terms{Kind: OneTimeCode, NotBefore: made}, open(made, time.Time{}, false)},
-		{"one time, used", Terms{Kind: OneTimeCode, NotBefore: made, Used: true}, Standing{End: EndUsed}},
-		{"a backup that was used opens on", Terms{Kind: BackupCode, NotBefore: made, Used: true}, open(made, time.Time{}, false)},
-		{"swapped", Terms{Kind: BackupCode, NotBefore: made, End: EndSwapped}, Standing{End: EndSwapped}},
+		{"begins within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, handedAnew, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
+		{"between hours", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, handedAnew, day(1), 8)},
+		{"no hours left", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{1}, From: "08:00", To: "16:00"}}, NotBefore: made, NotAfter: at("2026-11-22T00:00:00Z")}, CodeStatus{End: EndPast}},
+		{"revoked", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, End: EndRevoked}, CodeStatus{End: EndRevoked}},
+		{"one time", CodeTerms{Kind: OneTimeCode, NotBefore: made}, open(made, time.Time{}, false)},
+		{"one time, used", CodeTerms{Kind: OneTimeCode, NotBefore: made, Used: true}, CodeStatus{End: EndUsed}},
+		{"a backup that was used opens on", CodeTerms{Kind: BackupCode, NotBefore: made, Used: true}, open(made, time.Time{}, false)},
+		{"swapped", CodeTerms{Kind: BackupCode, NotBefore: made, End: EndSwapped}, CodeStatus{End: EndSwapped}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, Stand(c.in, time.UTC, now)); diff != "" {
+			if diff := cmp.Diff(c.want, EvaluateCode(c.in, time.UTC, now)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -69,16 +69,16 @@ func TestStand(t *testing.T) {
 func TestMissingBackups(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		in   Keeper
+		in   BackupLock
 		want int
 	}{
-		{"a new lock", Keeper{OnDoor: true, Slots: 30}, 2},
-		{"one is gone", Keeper{OnDoor: true, Slots: 30, Codes: 1}, 1},
-		{"as it shall be", Keeper{OnDoor: true, Slots: 30, Codes: 2}, 0},
-		{"on no door", Keeper{Slots: 30}, 0},
-		{"few slots", Keeper{OnDoor: true, Slots: 7}, 0},
+		{"a new lock", BackupLock{OnDoor: true, Slots: 30}, 2},
+		{"one is gone", BackupLock{OnDoor: true, Slots: 30, Codes: 1}, 1},
+		{"as it shall be", BackupLock{OnDoor: true, Slots: 30, Codes: 2}, 0},
+		{"on no door", BackupLock{Slots: 30}, 0},
+		{"few slots", BackupLock{OnDoor: true, Slots: 7}, 0},
 	} {
-		if got := MissingBackups([]Keeper{c.in})[""]; got != c.want {
+		if got := MissingBackups([]BackupLock{c.in})[""]; got != c.want {
 			t.Errorf("%s: %d; want %d", c.name, got, c.want)
 		}
 	}
@@ -101,13 +101,13 @@ func TestHoursAreHandedAheadOfTime(t *testing.T) {
 			hours = append(hours, Hours{Days: rapid.SliceOfNDistinct(rapid.IntRange(1, 7), 1, 7, rapid.ID).Draw(t, "days"), From: text(from), To: text(to)})
 		}
 		now := time.Unix(1767225600+rapid.Int64Range(0, 2*365*86400).Draw(t, "now"), 0).UTC()
-		terms := Terms{Kind: StaffCode, Hours: hours, NotBefore: now.AddDate(-1, 0, 0)}
-		s := Stand(terms, zone, now)
+		terms := CodeTerms{Kind: StaffCode, Hours: hours, NotBefore: now.AddDate(-1, 0, 0)}
+		s := EvaluateCode(terms, zone, now)
 		if s.Right.Window.To.IsZero() { // no gap
 			return
 		}
 		all := append([]slot.Window{slot.Window(s.Right.Window)}, s.Right.Later.All()...)
-		if !s.Right.Open || !s.Next.After(now) || s.Next.After(now.Add(anew)) {
+		if !s.Right.Open || !s.Next.After(now) || s.Next.After(now.Add(scheduleEvery)) {
 			t.Fatalf("stands as %+v", s)
 		}
 		for range 20 {
@@ -119,8 +119,8 @@ func TestHoursAreHandedAheadOfTime(t *testing.T) {
 				t.Fatalf("at %v the hours are open: %v, by what the bridge holds: %v", at, open, held)
 			}
 		}
-		if soon := now.Add(time.Minute).Truncate(anew); soon.Equal(now.Truncate(anew)) {
-			if again := Stand(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
+		if soon := now.Add(time.Minute).Truncate(scheduleEvery); soon.Equal(now.Truncate(scheduleEvery)) {
+			if again := EvaluateCode(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
 				t.Fatal("a minute later it is handed anew")
 			}
 		}

@@ -31,24 +31,24 @@ type NewCode struct {
 
 // mostDoors bounds the doors that a code names, mostCodes the codes of a property that are not over.
 const (
-	mostDoors = 200
-	mostCodes = 2000
+	maxDoors = 200
+	maxCodes = 2000
 )
 
 // CreateCode makes a code and has the locks of its doors take it.
-func (w Settler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
+func (w Reconciler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = w.Tx.Now()
 	}
-	if err := w.checkCode(propertyID, n); err != nil {
+	if err := w.validateCode(propertyID, n); err != nil {
 		return nil, err
 	}
 	live, err := w.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).Count(w.Tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("count codes: %w", err)
 	}
-	if live >= mostCodes {
-		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that nobody needs", mostCodes)
+	if live >= maxCodes {
+		return nil, fault.New(fault.Exhausted, fault.TooMany, "a property has at most %d codes; revoke some that nobody needs", maxCodes)
 	}
 	doors := slices.Compact(slices.Sorted(slices.Values(n.DoorIDs)))
 	if doors == nil {
@@ -67,22 +67,22 @@ func (w Settler) CreateCode(propertyID string, n NewCode) (*ent.Code, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store a code: %w", err)
 	}
-	if err := w.tellCode(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
+	if err := w.appendCodeEvent(c, event.CodeCreated, map[string]any{"by": n.By}); err != nil {
 		return nil, err
 	}
-	return w.SettleCode(c)
+	return w.ReconcileCode(c)
 }
 
 // checkCode names what is wrong with a code to make.
-func (w Settler) checkCode(propertyID string, n NewCode) error {
+func (w Reconciler) validateCode(propertyID string, n NewCode) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
 	switch {
 	case n.Kind == BackupCode:
-	case len(n.DoorIDs) > mostDoors:
-		add("doorIds", fault.OutOfRange, fmt.Sprintf("at most %d doors; allRooms means every room", mostDoors))
+	case len(n.DoorIDs) > maxDoors:
+		add("doorIds", fault.OutOfRange, fmt.Sprintf("at most %d doors; allRooms means every room", maxDoors))
 	case len(n.DoorIDs) == 0 && !n.AllRooms:
 		add("doorIds", fault.Required, "name some doors, or say allRooms")
 	}
@@ -95,10 +95,10 @@ func (w Settler) checkCode(propertyID string, n NewCode) error {
 	if len(wrong) > 0 {
 		return fault.Fields(wrong...)
 	}
-	return w.doorsExist(propertyID, n.DoorIDs)
+	return w.checkDoorsExist(propertyID, n.DoorIDs)
 }
 
-func (w Settler) doorsExist(propertyID string, doors []string) error {
+func (w Reconciler) checkDoorsExist(propertyID string, doors []string) error {
 	names, err := DoorNames(w.Tx, propertyID, doors)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (w Settler) doorsExist(propertyID string, doors []string) error {
 // DoorNames is what doors of a property are called, by id; those it does not have are left out.
 func DoorNames(tx *db.Tx, propertyID string, doors []string) (map[string]string, error) {
 	out := map[string]string{}
-	for part := range slices.Chunk(doors, mostDoors) {
+	for part := range slices.Chunk(doors, maxDoors) {
 		spaces, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...)).All(tx.Context())
 		if err != nil {
 			return nil, fmt.Errorf("load the spaces of a code: %w", err)
@@ -143,7 +143,7 @@ func GetCode(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 }
 
 // EndCode ends a code for good, for a reason. One that is over stays as it is.
-func (w Settler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
+func (w Reconciler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
 	}
@@ -151,51 +151,51 @@ func (w Settler) EndCode(c *ent.Code, reason, by string) (*ent.Code, error) {
 	if err != nil {
 		return nil, fmt.Errorf("end a code: %w", err)
 	}
-	if err := w.tellCode(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
+	if err := w.appendCodeEvent(c, event.CodeEnded, map[string]any{"reason": reason, "by": by}); err != nil {
 		return nil, err
 	}
-	return w.SettleCode(c)
+	return w.ReconcileCode(c)
 }
 
 // RevealCode opens the PIN of a code at each door, and writes down who read it. A door whose lock takes no PIN of the
 // property has none.
-func (w Settler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
+func (w Reconciler) RevealCode(c *ent.Code, by string) (all string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, fault.WindowPast, "this code is over: it opens nothing")
 	}
-	run, err := w.coded(c)
+	run, err := w.newCodeRun(c)
 	if err != nil {
 		return "", nil, err
 	}
-	all, own, err = run.shownPINs()
+	all, own, err = run.decryptPINs()
 	if err != nil {
 		return "", nil, err
 	}
 	if err := w.Tx.Code.UpdateOne(c).SetReadAt(w.Tx.Now()).SetReadBy(by).Exec(w.Tx.Context()); err != nil {
 		return "", nil, fmt.Errorf("note who read a code: %w", err)
 	}
-	if err := staff.Settle(w.Tx, redrawnKey(c.ID)); err != nil {
+	if err := staff.Settle(w.Tx, pinReplacedKey(c.ID)); err != nil {
 		return "", nil, err
 	}
-	return all, own, w.tellCode(c, event.CodeRead, map[string]any{"by": by})
+	return all, own, w.appendCodeEvent(c, event.CodeRead, map[string]any{"by": by})
 }
 
-func (r *work) shownPINs() (all string, own map[string]string, err error) {
+func (r *grantRun) decryptPINs() (all string, own map[string]string, err error) {
 	own = map[string]string{}
-	if r.codes.all != nil {
-		if all, err = r.codes.code(r.codes.all); err != nil {
+	if r.pins.shared != nil {
+		if all, err = r.pins.decrypt(r.pins.shared); err != nil {
 			return "", nil, err
 		}
 	}
-	for door, p := range r.codes.own {
-		if own[door], err = r.codes.code(p); err != nil {
+	for door, p := range r.pins.perDoor {
+		if own[door], err = r.pins.decrypt(p); err != nil {
 			return "", nil, err
 		}
 	}
 	return all, own, nil
 }
 
-func (w Settler) tellCode(c *ent.Code, kind event.Kind, body map[string]any) error {
+func (w Reconciler) appendCodeEvent(c *ent.Code, kind event.Kind, body map[string]any) error {
 	return event.Append(w.Tx, codeEvent(c, kind, body))
 }
 

@@ -20,15 +20,15 @@ import (
 
 // house are the tables that say which doors a stay has and what is on them. They change seldom, and each change of a
 // reservation asks.
-var house = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
+var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
 // placeOf finds the space that a stay is in, or says why there is none.
-func placeOf(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
+func resolvePlace(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
 	type answer struct {
 		place    space.Place
 		unplaced fault.Reason
 	}
-	a, err := db.Remember(tx, house, r, func() (a answer, err error) {
+	a, err := db.Remember(tx, planTables, r, func() (a answer, err error) {
 		a.place, a.unplaced, err = space.Resolve(tx.Brief(), tx.Client, r)
 		return a, err
 	})
@@ -36,31 +36,31 @@ func placeOf(tx *db.Tx, r space.Request) (space.Place, fault.Reason, error) {
 }
 
 // locksAt is locksFor, or what that said before.
-func locksAt(tx *db.Tx, propertyID string, p space.Place) ([]fitted, error) {
+func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}
-	return db.Remember(tx, house, key, func() ([]fitted, error) { return locksFor(tx.Brief(), tx.Client, propertyID, p) })
+	return db.Remember(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx.Brief(), tx.Client, propertyID, p) })
 }
 
 // private says whether one party at a time holds a space. A bed is somebody's own also where its dorm is shared.
-func private(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
+func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
 // doorsOf lists the doors of a place: the room or bed, the dorm of a bed, and the gates that let its guests in. Gates follow
 // the lock of the room or bed, unless the property grants gates alone. Beside them it has all locks found, for byDoor.
-func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []fitted, error) {
+func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now time.Time) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
-	found, err := locksAt(tx, propertyID, p)
+	found, err := cachedLocks(tx, propertyID, p)
 	if err != nil {
 		return nil, nil, err
 	}
-	doors := []Door{ownDoor(p.Space)}
+	doors := []Door{spaceDoor(p.Space)}
 	if p.Parent != nil {
-		doors = append(doors, ownDoor(p.Parent))
+		doors = append(doors, spaceDoor(p.Parent))
 		doors[0].Inactive = doors[0].Inactive || doors[1].Inactive
 	}
 	for _, f := range found {
@@ -68,16 +68,16 @@ func doorsOf(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool, now t
 		i := slices.IndexFunc(doors, func(d Door) bool { return d.ID == id })
 		switch {
 		case i >= 0:
-			doors[i].Lock = f.decided(now)
+			doors[i].Lock = f.toLock(now)
 		case f.gate.ID != "" && serves(f.gate, p):
-			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.decided(now)})
+			doors = append(doors, Door{ID: id, Name: f.gate.Name, Kind: Gate, Lock: f.toLock(now)})
 		}
 	}
-	return relevant(doors, gatesAlone), found, nil
+	return plannedDoors(doors, gatesAlone), found, nil
 }
 
 // byDoor is the locks of found, by door, as copies: what is remembered stays as it is.
-func byDoor(found []fitted) map[string]*ent.Lock {
+func locksByDoor(found []installedLock) map[string]*ent.Lock {
 	locks := make(map[string]*ent.Lock, len(found))
 	for _, f := range found {
 		own := *f.lock
@@ -86,7 +86,7 @@ func byDoor(found []fitted) map[string]*ent.Lock {
 	return locks
 }
 
-func ownDoor(s *ent.Space) Door {
+func spaceDoor(s *ent.Space) Door {
 	d := Door{ID: s.ID, Name: s.Name, Kind: Room, Inactive: !s.IsActive}
 	if s.Type == space.Bed {
 		d.Kind = Bed
@@ -101,11 +101,11 @@ func serves(g ent.Gate, p space.Place) bool {
 
 // relevant leaves out what a stay is not told of: a bed without a locker lock in a dorm with a lock, and the other way
 // round, and all gates where no own door can be opened.
-func relevant(doors []Door, gatesAlone bool) []Door {
+func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {
 		if d.Kind != Gate {
-			locked, opens = locked || d.Lock != nil, opens || d.wanted()
+			locked, opens = locked || d.Lock != nil, opens || d.takesCode()
 		}
 	}
 	out := make([]Door, 0, len(doors))
@@ -118,13 +118,13 @@ func relevant(doors []Door, gatesAlone bool) []Door {
 }
 
 // fitted is a lock on a door, with its bridge, and the gate that the door may be.
-type fitted struct {
+type installedLock struct {
 	lock   *ent.Lock
 	bridge *ent.Bridge // nil: there is none
 	gate   ent.Gate
 }
 
-func (f fitted) decided(now time.Time) *Lock {
+func (f installedLock) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
 		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: lock.IsOnline(f.lock, f.bridge, now), Jammed: lock.IsJammed(f.lock),
@@ -154,7 +154,7 @@ func pinRules(c slot.Capabilities) pin.Rules {
 
 // fittedQuery finds in one go what three queries of ent would: each change of a reservation runs it. CROSS JOIN has SQLite
 // begin with the doors and look their locks up by the unique index; left alone it reads every lock of the property.
-const fittedQuery = `WITH doors (id, gate, name, space_ids) AS (
+const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
 		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
@@ -165,19 +165,19 @@ const fittedQuery = `WITH doors (id, gate, name, space_ids) AS (
 	WHERE l.door_id = d.id AND l.property_id = $1`
 
 // locksFor lists the locks on the own doors of a place and on all gates of its property.
-func locksFor(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]fitted, error) {
+func loadLocks(ctx context.Context, c *ent.Client, propertyID string, p space.Place) ([]installedLock, error) {
 	parent := "" // no lock is on it
 	if p.Parent != nil {
 		parent = p.Parent.ID
 	}
-	rows, err := c.QueryContext(ctx, fittedQuery, propertyID, p.Space.ID, parent)
+	rows, err := c.QueryContext(ctx, installedLocksQuery, propertyID, p.Space.ID, parent)
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}
 	defer rows.Close()
-	var out []fitted
+	var out []installedLock
 	for rows.Next() {
-		f, err := scan(rows, propertyID)
+		f, err := scanLock(rows, propertyID)
 		if err != nil {
 			return nil, fmt.Errorf("list the locks of a place: %w", err)
 		}
@@ -186,12 +186,12 @@ func locksFor(ctx context.Context, c *ent.Client, propertyID string, p space.Pla
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}
-	slices.SortFunc(out, func(a, b fitted) int { return strings.Compare(*a.lock.DoorID, *b.lock.DoorID) })
+	slices.SortFunc(out, func(a, b installedLock) int { return strings.Compare(*a.lock.DoorID, *b.lock.DoorID) })
 	return out, nil
 }
 
-func scan(rows *sql.Rows, propertyID string) (fitted, error) {
-	f := fitted{lock: &ent.Lock{PropertyID: propertyID}}
+func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
+	f := installedLock{lock: &ent.Lock{PropertyID: propertyID}}
 	var capabilities, status, spaces []byte
 	var bridge, gate, gateName sql.NullString
 	var online sql.NullBool
@@ -209,7 +209,7 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 		return f, err
 	}
 	if bridge.Valid {
-		f.bridge = &ent.Bridge{ID: bridge.String, PropertyID: propertyID, Online: online.Bool, LastSeenAt: maybe(seen), RevokedAt: maybe(revoked)}
+		f.bridge = &ent.Bridge{ID: bridge.String, PropertyID: propertyID, Online: online.Bool, LastSeenAt: timeOrNil(seen), RevokedAt: timeOrNil(revoked)}
 	}
 	if gate.Valid {
 		f.gate = ent.Gate{ID: gate.String, Name: gateName.String}
@@ -218,7 +218,7 @@ func scan(rows *sql.Rows, propertyID string) (fitted, error) {
 	return f, err
 }
 
-func maybe(t sql.NullTime) *time.Time {
+func timeOrNil(t sql.NullTime) *time.Time {
 	if !t.Valid {
 		return nil
 	}

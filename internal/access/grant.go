@@ -14,52 +14,52 @@ import (
 
 // keepPIN is how long the PIN of a stay outlives its window. A guest who is given another night after the hour of
 // check-out has passed goes on with the PIN they know.
-const keepPIN = 24 * time.Hour
+const pinRetention = 24 * time.Hour
 
 // grantFor opens, changes or ends the grant, as the right says.
-func (w *work) grantFor() error {
+func (w *grantRun) applyRight() error {
 	switch {
-	case w.right.Open && live(w.grant):
-		return w.change()
-	case w.right.Open && w.resumable():
-		return w.reopen()
+	case w.right.Open && isLive(w.grant):
+		return w.updateGrant()
+	case w.right.Open && w.canReopen():
+		return w.reopenGrant()
 	case w.right.Open:
-		return w.open()
-	case live(w.grant):
-		return w.end()
-	case overstayed(w.grant) && w.right.Reason != fault.WindowPast:
-		return w.rename()
+		return w.openGrant()
+	case isLive(w.grant):
+		return w.endGrant()
+	case endedByTime(w.grant) && w.right.Reason != fault.WindowPast:
+		return w.setEndReason()
 	}
 	return nil
 }
 
 // overstayed says that a grant ended because its window did, and not because the PMS said so.
-func overstayed(g *ent.Grant) bool {
+func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == string(fault.WindowPast)
 }
 
-func (w *work) resumable() bool {
-	return overstayed(w.grant) && w.tx.Now().Sub(*w.grant.EndedAt) < keepPIN
+func (w *grantRun) canReopen() bool {
+	return endedByTime(w.grant) && w.tx.Now().Sub(*w.grant.EndedAt) < pinRetention
 }
 
 // open makes a grant; its row is stored once its PIN is drawn.
-func (w *work) open() error {
+func (w *grantRun) openGrant() error {
 	if w.grant != nil && w.grant.ReleasedAt == nil {
-		w.older = append(w.older, w.grant)
+		w.olderGrants = append(w.olderGrants, w.grant)
 	}
-	w.opened, w.fresh = true, true
+	w.opened, w.isNew = true, true
 	w.grant = &ent.Grant{
-		ID: id.New("grt"), PropertyID: w.property, ReservationID: w.reservation, SpaceID: w.spaceID(),
+		ID: id.New("grt"), PropertyID: w.propertyID, ReservationID: w.reservationID, SpaceID: w.spaceID(),
 		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To, KeyGeneration: 1, PlacedAt: w.tx.Now(), CreatedAt: w.tx.Now(),
 	}
 	return nil
 }
 
 // store stores the PIN of a grant, and a fresh grant with it.
-func (w *work) store(pinID string) (err error) {
+func (w *grantRun) storeGrant(pinID string) (err error) {
 	g := w.grant
 	switch {
-	case w.fresh:
+	case w.isNew:
 		g.PinID = pinID
 		err = w.tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
 			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
@@ -74,11 +74,11 @@ func (w *work) store(pinID string) (err error) {
 }
 
 // reopen goes on with a grant whose window had ended.
-func (w *work) reopen() (err error) {
+func (w *grantRun) reopenGrant() (err error) {
 	w.opened = true
-	u := w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservation).
+	u := w.tx.Grant.UpdateOne(w.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(w.reservationID).
 		SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To).AddKeyGeneration(1)
-	w.settleIn(u)
+	w.setSpace(u)
 	u.SetPlacedAt(w.tx.Now()) // it had left
 	if w.grant, err = u.Save(w.ctx()); err != nil {
 		return fmt.Errorf("open a grant again: %w", err)
@@ -88,14 +88,14 @@ func (w *work) reopen() (err error) {
 
 // change follows new dates or a new space. The PIN stays; SmartKeys of the old window no longer count. A stay that lost its
 // place keeps its doors, and its SmartKeys with them.
-func (w *work) change() (err error) {
+func (w *grantRun) updateGrant() (err error) {
 	same := Window{w.grant.NotBefore, w.grant.NotAfter}.Same(w.right.Window)
 	if same && w.grant.SpaceID == w.spaceID() {
 		return nil
 	}
-	w.moved, w.elsewhere = true, w.grant.SpaceID != w.spaceID()
+	w.changed, w.changedSpace = true, w.grant.SpaceID != w.spaceID()
 	u := w.tx.Grant.UpdateOne(w.grant).SetNotBefore(w.right.Window.From).SetNotAfter(w.right.Window.To)
-	w.settleIn(u)
+	w.setSpace(u)
 	if !same || w.place.Space != nil {
 		u.AddKeyGeneration(1)
 	}
@@ -107,7 +107,7 @@ func (w *work) change() (err error) {
 
 // settleIn puts a grant into the space of the stay, and down when it came there and from where. A stay without a space for a
 // while came from the one before.
-func (w *work) settleIn(u *ent.GrantUpdateOne) {
+func (w *grantRun) setSpace(u *ent.GrantUpdateOne) {
 	g := w.grant
 	if g.SpaceID == w.spaceID() {
 		return
@@ -125,7 +125,7 @@ func takesOver(has, leaves *ent.Grant) bool {
 	return !has.PlacedAt.Before(leaves.PlacedAt) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
 
-func (w *work) end() (err error) {
+func (w *grantRun) endGrant() (err error) {
 	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetEndedAt(w.tx.Now()).SetEndReason(string(w.right.Reason)).
 		ClearOpenKey().AddKeyGeneration(1).Save(w.ctx())
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *work) end() (err error) {
 }
 
 // rename says that the PMS has ended a stay by now whose window had ended before.
-func (w *work) rename() (err error) {
+func (w *grantRun) setEndReason() (err error) {
 	w.grant, err = w.tx.Grant.UpdateOne(w.grant).SetEndReason(string(w.right.Reason)).Save(w.ctx())
 	if err != nil {
 		return fmt.Errorf("end a grant for good: %w", err)
@@ -144,9 +144,9 @@ func (w *work) rename() (err error) {
 }
 
 // release lets go what no lock can hold any more: PINs that were replaced, and all of a grant that ended.
-func (w *work) release(held []occupied) error {
-	if live(w.grant) {
-		return w.releaseRetired(held)
+func (w *grantRun) releaseIfRemoved(held []installedSlot) error {
+	if isLive(w.grant) {
+		return w.releaseRetiredPINs(held)
 	}
 	for _, h := range held {
 		if h.Present || h.Evidence != slot.Removed {
@@ -158,9 +158,9 @@ func (w *work) release(held []occupied) error {
 		w.released = true
 		u.SetReleasedAt(w.tx.Now())
 	}
-	forget := !w.resumable() && (w.released || w.grant.PinID != "")
+	forget := !w.canReopen() && (w.released || w.grant.PinID != "")
 	if forget {
-		if err := w.forget(entpin.GrantID(w.grant.ID)); err != nil {
+		if err := w.deletePINs(entpin.GrantID(w.grant.ID)); err != nil {
 			return err
 		}
 		u.SetPinID("")
@@ -177,22 +177,22 @@ func (w *work) release(held []occupied) error {
 }
 
 // releaseRetired frees PINs that were replaced, once every code of the stay is known to be another.
-func (w *work) releaseRetired(held []occupied) error {
-	if w.codes == nil || !w.codes.retired {
+func (w *grantRun) releaseRetiredPINs(held []installedSlot) error {
+	if w.pins == nil || !w.pins.hasRetired {
 		return nil
 	}
 	for _, h := range held {
-		if h.Present && !h.known() || !h.Present && h.Evidence != slot.Removed {
+		if h.Present && !h.isProven() || !h.Present && h.Evidence != slot.Removed {
 			return nil
 		}
 	}
-	return w.forget(entpin.GrantID(w.grant.ID), entpin.Retired(true))
+	return w.deletePINs(entpin.GrantID(w.grant.ID), entpin.Retired(true))
 }
 
 // others lists the other grants of the stay that are open, or of which some lock may still hold a code.
-func (w *work) others() ([]*ent.Grant, error) {
-	found, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.ReservationID(w.reservation),
-		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(mostGrants).All(w.ctx())
+func (w *grantRun) otherGrants() ([]*ent.Grant, error) {
+	found, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.ReservationID(w.reservationID),
+		entgrant.IDNEQ(w.grant.ID), entgrant.ReleasedAtIsNil()).Limit(maxGrants).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the other grants of a stay: %w", err)
 	}
@@ -201,13 +201,13 @@ func (w *work) others() ([]*ent.Grant, error) {
 
 // settleOpen settles the open grant of a stay after an earlier one is known to be gone from all locks: the plan says less
 // of former codes, and a notice of them may be sent again when they come back.
-func (w *work) settleOpen(others []*ent.Grant) error {
+func (w *grantRun) reconcileOpenGrants(others []*ent.Grant) error {
 	for _, g := range others {
-		if !live(g) {
+		if !isLive(g) {
 			continue
 		}
-		run := &work{tx: w.tx, keys: w.keys, rules: w.rules, property: g.PropertyID, reservation: g.ReservationID, grant: g, heard: true}
-		if _, err := run.settle(); err != nil {
+		run := &grantRun{tx: w.tx, keys: w.keys, rules: w.rules, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g, newEvidence: true}
+		if _, err := run.reconcileGrant(); err != nil {
 			return err
 		}
 	}

@@ -20,36 +20,36 @@ import (
 )
 
 // occupied is a held code with its row.
-type occupied struct {
+type installedSlot struct {
 	Held
 	row *ent.Slot
 }
 
-func occupy(s *ent.Slot, readBack bool) occupied {
-	o := occupied{Held: Held{ReadBack: readBack, Opens: s.DoorID}}
-	o.becomes(s)
+func newInstalledSlot(s *ent.Slot, readBack bool) installedSlot {
+	o := installedSlot{Held: Held{ReadBack: readBack, LockDoorID: s.DoorID}}
+	o.set(s)
 	return o
 }
 
 // becomes takes the slot as it is now.
-func (o *occupied) becomes(s *ent.Slot) {
+func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
-	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{instant(s.NotBefore), instant(s.NotAfter)}
+	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{timeOrZero(s.NotBefore), timeOrZero(s.NotAfter)}
 	o.Later = slot.Pack(lock.LaterWindows(s)...)
 	o.Changed, o.Rewritten = s.ChangedAt, s.Generation > s.Since
-	o.Handed = (s.Claimant != "" || s.Inherited) && !installed(o.Evidence)
-	o.Former = s.Present && s.Former && !installed(o.Evidence)
+	o.MayBeInstalled = (s.Claimant != "" || s.Inherited) && !isInstalled(o.Evidence)
+	o.Former = s.Present && s.Former && !isInstalled(o.Evidence)
 }
 
-func instant(t *time.Time) time.Time {
+func timeOrZero(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
 	}
 	return *t
 }
 
-func view(held []occupied) []Held {
+func heldCodes(held []installedSlot) []Held {
 	out := make([]Held, len(held))
 	for i, h := range held {
 		out[i] = h.Held
@@ -57,35 +57,35 @@ func view(held []occupied) []Held {
 	return out
 }
 
-func find(held []occupied, slotID string) *occupied {
-	i := slices.IndexFunc(held, func(h occupied) bool { return h.SlotID == slotID })
+func slotByID(held []installedSlot, slotID string) *installedSlot {
+	i := slices.IndexFunc(held, func(h installedSlot) bool { return h.SlotID == slotID })
 	return &held[i]
 }
 
 // held lists the slots of the grant and says of doors that are left whether another stay has them.
-func (w *work) held(doors []Door) ([]occupied, error) {
-	if w.fresh {
+func (w *grantRun) loadHeld(doors []Door) ([]installedSlot, error) {
+	if w.isNew {
 		return nil, nil
 	}
-	rows, err := lock.SlotsOfGrant(w.tx, w.property, w.grant.ID)
+	rows, err := lock.SlotsOfGrant(w.tx, w.propertyID, w.grant.ID)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	locks, err := w.locksOf(rows)
+	locks, err := w.locksOfSlots(rows)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]occupied, 0, len(rows))
+	out := make([]installedSlot, 0, len(rows))
 	var leaving []string
 	for _, s := range rows {
-		h := occupy(s, false)
-		h.place(locks[s.LockID], w.tx.Now())
-		if s.Present && door(doors, s.DoorID).ID == "" {
+		h := newInstalledSlot(s, false)
+		h.setLock(locks[s.LockID], w.tx.Now())
+		if s.Present && doorByID(doors, s.DoorID).ID == "" {
 			leaving = append(leaving, s.DoorID)
 		}
 		out = append(out, h)
 	}
-	taken, err := w.takenOver(leaving)
+	taken, err := w.takenOverDoors(leaving)
 	if err != nil {
 		return nil, err
 	}
@@ -96,21 +96,21 @@ func (w *work) held(doors []Door) ([]occupied, error) {
 }
 
 // place sets where the lock of a slot is now, and how it does.
-func (h *Held) place(f fitted, now time.Time) {
-	h.Opens, h.Astray = h.DoorID, true
+func (h *Held) setLock(f installedLock, now time.Time) {
+	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
-		h.Away = fault.NoBridge
+		h.Unreachable = fault.NoBridge
 		return
 	}
 	if f.lock.DoorID != nil {
-		h.Opens, h.Astray = *f.lock.DoorID, *f.lock.DoorID != h.DoorID
+		h.LockDoorID, h.LockMoved = *f.lock.DoorID, *f.lock.DoorID != h.DoorID
 	}
-	l := f.decided(now)
-	h.ReadBack, h.Away = l.ReadBack, l.away()
+	l := f.toLock(now)
+	h.ReadBack, h.Unreachable = l.ReadBack, l.unreachable()
 }
 
 // locksOf finds the locks of slots, by id. Those of the doors of the stay are loaded already.
-func (w *work) locksOf(rows []*ent.Slot) (map[string]fitted, error) {
+func (w *grantRun) locksOfSlots(rows []*ent.Slot) (map[string]installedLock, error) {
 	ids := make([]string, 0, len(rows))
 	for _, s := range rows {
 		ids = append(ids, s.LockID)
@@ -118,34 +118,34 @@ func (w *work) locksOf(rows []*ent.Slot) (map[string]fitted, error) {
 	return w.locksByID(ids)
 }
 
-func (w *work) locksByID(ids []string) (map[string]fitted, error) {
-	if w.byID == nil {
-		w.byID = map[string]fitted{}
-		for _, l := range w.locks {
-			w.byID[l.ID] = fitted{lock: l, bridge: w.bridges[l.BridgeID]}
+func (w *grantRun) locksByID(ids []string) (map[string]installedLock, error) {
+	if w.lockByID == nil {
+		w.lockByID = map[string]installedLock{}
+		for _, l := range w.lockAtDoor {
+			w.lockByID[l.ID] = installedLock{lock: l, bridge: w.bridges[l.BridgeID]}
 		}
 	}
-	out := w.byID
+	out := w.lockByID
 	missing := slices.DeleteFunc(ids, func(id string) bool { return out[id].lock != nil })
 	if len(missing) == 0 {
 		return out, nil
 	}
-	found, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.property), entlock.IDIn(missing...)).All(w.ctx())
+	found, err := w.tx.Lock.Query().Where(entlock.PropertyID(w.propertyID), entlock.IDIn(missing...)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the locks a stay leaves: %w", err)
 	}
-	bridges, err := w.bridgesOf(found)
+	bridges, err := w.bridgesOfLocks(found)
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range found {
-		out[l.ID] = fitted{lock: l, bridge: bridges[l.BridgeID]}
+		out[l.ID] = installedLock{lock: l, bridge: bridges[l.BridgeID]}
 	}
 	return out, nil
 }
 
 // bridgesOf finds the bridges of locks, by id. Those of the doors of the stay are loaded already.
-func (w *work) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
+func (w *grantRun) bridgesOfLocks(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	out := maps.Clone(w.bridges)
 	if out == nil {
 		out = map[string]*ent.Bridge{}
@@ -159,7 +159,7 @@ func (w *work) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 	if len(missing) == 0 {
 		return out, nil
 	}
-	found, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.property), entbridge.IDIn(missing...)).All(w.ctx())
+	found, err := w.tx.Bridge.Query().Where(entbridge.PropertyID(w.propertyID), entbridge.IDIn(missing...)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
 	}
@@ -170,11 +170,11 @@ func (w *work) bridgesOf(locks []*ent.Lock) (map[string]*ent.Bridge, error) {
 }
 
 // takenOver says which of the doors that are left are private and belong to another stay by now.
-func (w *work) takenOver(leaving []string) ([]string, error) {
-	if len(leaving) == 0 || !live(w.grant) {
+func (w *grantRun) takenOverDoors(leaving []string) ([]string, error) {
+	if len(leaving) == 0 || !isLive(w.grant) {
 		return nil, nil
 	}
-	others, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceIDIn(leaving...),
+	others, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.SpaceIDIn(leaving...),
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("look for stays in a space that is left: %w", err)
@@ -188,7 +188,7 @@ func (w *work) takenOver(leaving []string) ([]string, error) {
 	if len(taken) == 0 {
 		return nil, nil
 	}
-	out, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.IDIn(taken...),
+	out, err := w.tx.Space.Query().Where(entspace.PropertyID(w.propertyID), entspace.IDIn(taken...),
 		entspace.Or(entspace.IsPrivate(true), entspace.Type(space.Bed))).IDs(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the spaces a stay leaves: %w", err)
@@ -197,36 +197,36 @@ func (w *work) takenOver(leaving []string) ([]string, error) {
 }
 
 // leavers lists the grants that still hold the door which this one has now been given.
-func (w *work) leavers() ([]*ent.Grant, error) {
-	ids, err := w.tx.Slot.Query().Where(entslot.PropertyID(w.property), entslot.DoorID(w.spaceID()), entslot.Present(true),
+func (w *grantRun) departingGrants() ([]*ent.Grant, error) {
+	ids, err := w.tx.Slot.Query().Where(entslot.PropertyID(w.propertyID), entslot.DoorID(w.spaceID()), entslot.Present(true),
 		entslot.GrantIDNEQ(w.grant.ID)).Select(entslot.FieldGrantID).Strings(w.ctx())
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
+	return w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.IDIn(ids...), entgrant.EndedAtIsNil(),
 		entgrant.SpaceIDNEQ(w.spaceID())).Order(entgrant.ByID()).All(w.ctx())
 }
 
 // names finds what doors are called that are not the stay's: those of held codes, and others.
-func (w *work) names(held []Held, others []string, doors []Door) (map[string]Door, error) {
+func (w *grantRun) formerDoors(held []Held, others []string, doors []Door) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {
-		ids = append(ids, h.DoorID, h.at())
+		ids = append(ids, h.DoorID, h.currentDoorID())
 	}
 	slices.Sort(ids)
-	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return door(doors, id).ID != "" })
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return doorByID(doors, id).ID != "" })
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	out := map[string]Door{}
-	spaces, err := w.tx.Space.Query().Where(entspace.PropertyID(w.property), entspace.IDIn(ids...)).All(w.ctx())
+	spaces, err := w.tx.Space.Query().Where(entspace.PropertyID(w.propertyID), entspace.IDIn(ids...)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the spaces a stay left: %w", err)
 	}
 	for _, s := range spaces {
-		out[s.ID] = ownDoor(s)
+		out[s.ID] = spaceDoor(s)
 	}
-	gates, err := w.tx.Gate.Query().Where(entgate.PropertyID(w.property), entgate.IDIn(ids...)).All(w.ctx())
+	gates, err := w.tx.Gate.Query().Where(entgate.PropertyID(w.propertyID), entgate.IDIn(ids...)).All(w.ctx())
 	if err != nil {
 		return nil, fmt.Errorf("load the gates a stay left: %w", err)
 	}
@@ -234,8 +234,8 @@ func (w *work) names(held []Held, others []string, doors []Door) (map[string]Doo
 		out[g.ID] = Door{ID: g.ID, Name: g.Name, Kind: Gate}
 	}
 	for _, h := range held {
-		if d, f := out[h.DoorID], w.byID[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
-			d.Lock = f.decided(w.tx.Now())
+		if d, f := out[h.DoorID], w.lockByID[h.LockID]; d.ID != "" && f.lock != nil && h.Present {
+			d.Lock = f.toLock(w.tx.Now())
 			out[h.DoorID] = d
 		}
 	}

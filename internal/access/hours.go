@@ -14,7 +14,7 @@ import (
 type Hours = schema.WeeklyHours
 
 // week in days: hours without a gap for so long have no end.
-const week = 7
+const daysPerWeek = 7
 
 // hoursWithin lists the windows of weekly hours that end after from and begin before until, and one that ends after now
 // if there is any: the clocks may skip the hours of a week. Windows that touch or overlap are one; always: the hours have
@@ -22,12 +22,12 @@ const week = 7
 //
 // Hours are those that the clocks in zone show. One that a change of the clocks skips is the moment of the change; of one
 // that comes twice a window takes in both.
-func hoursWithin(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
-	for _, w := range joined(hours, zone, from, until) {
+func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []Window, always bool) {
+	for _, w := range mergedWindows(hours, zone, from, until) {
 		switch {
 		case !w.To.After(from):
 			continue
-		case w.To.Sub(w.From) >= week*24*time.Hour:
+		case w.To.Sub(w.From) >= daysPerWeek*24*time.Hour:
 			return nil, true
 		case w.From.Before(until) || len(out) == 0 || !out[len(out)-1].To.After(now):
 			out = append(out, w)
@@ -37,17 +37,17 @@ func hoursWithin(hours []Hours, zone *time.Location, from, now, until time.Time)
 }
 
 // joined are the windows of weekly hours from a week before an instant to some weeks after another, in order.
-func joined(hours []Hours, zone *time.Location, from, until time.Time) (out []Window) {
+func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []Window) {
 	first, last := from.In(zone), until.In(zone)
-	end := time.Date(last.Year(), last.Month(), last.Day()+2*week+1, 12, 0, 0, 0, time.UTC)
+	end := time.Date(last.Year(), last.Month(), last.Day()+2*daysPerWeek+1, 12, 0, 0, 0, time.UTC)
 	var all []Window
-	for d := -week - 1; ; d++ {
+	for d := -daysPerWeek - 1; ; d++ {
 		date := time.Date(first.Year(), first.Month(), first.Day()+d, 12, 0, 0, 0, time.UTC)
 		if date.After(end) {
 			break
 		}
 		for _, h := range hours {
-			if w, ok := fallsOn(h, zone, date); ok {
+			if w, ok := windowOn(h, zone, date); ok {
 				all = append(all, w)
 			}
 		}
@@ -67,20 +67,20 @@ func joined(hours []Hours, zone *time.Location, from, until time.Time) (out []Wi
 
 // fallsOn is the window of hours that begins on a date; false: the hours are not of that day of the week,
 // or the clocks skip them.
-func fallsOn(h Hours, zone *time.Location, date time.Time) (Window, bool) {
-	weekday := int(date.Weekday()+6)%week + 1
+func windowOn(h Hours, zone *time.Location, date time.Time) (Window, bool) {
+	weekday := int(date.Weekday()+6)%daysPerWeek + 1
 	if !slices.Contains(h.Days, weekday) {
 		return Window{}, false
 	}
-	from, to := minutes(h.From), minutes(h.To)
+	from, to := minutesOfDay(h.From), minutesOfDay(h.To)
 	if to <= from {
 		to += 24 * 60
 	}
-	w := Window{From: shown(date, from, zone, false), To: shown(date, to, zone, true)}
+	w := Window{From: instantAt(date, from, zone, false), To: instantAt(date, to, zone, true)}
 	return w, w.From.Before(w.To)
 }
 
-func minutes(s string) int {
+func minutesOfDay(s string) int {
 	var hour, minute int
 	_, _ = fmt.Sscanf(s, "%d:%d", &hour, &minute)
 	return hour*60 + minute
@@ -88,7 +88,7 @@ func minutes(s string) int {
 
 // shown is the instant at which the clocks in zone show a date and so many minutes past its midnight: of two the first, or
 // the last.
-func shown(date time.Time, past int, zone *time.Location, last bool) time.Time {
+func instantAt(date time.Time, past int, zone *time.Location, last bool) time.Time {
 	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, past, 0, 0, time.UTC)
 	before := wall.Add(-offset(wall.Add(-24*time.Hour), zone))
 	after := wall.Add(-offset(wall.Add(24*time.Hour), zone))
@@ -114,7 +114,7 @@ func offset(t time.Time, zone *time.Location) time.Duration {
 }
 
 // mostHours bounds the lines of weekly hours of a code.
-const mostHours = 28
+const maxHours = 28
 
 // checkHours names what is wrong with weekly hours.
 func checkHours(hours []Hours) []fault.Field {
@@ -122,19 +122,19 @@ func checkHours(hours []Hours) []fault.Field {
 	bad := func(path string, r fault.Reason, message string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: message})
 	}
-	if len(hours) > mostHours {
-		bad("hours", fault.OutOfRange, fmt.Sprintf("at most %d lines", mostHours))
+	if len(hours) > maxHours {
+		bad("hours", fault.OutOfRange, fmt.Sprintf("at most %d lines", maxHours))
 		return wrong
 	}
 	for i, h := range hours {
 		at := fmt.Sprintf("hours[%d].", i)
-		if len(h.Days) == 0 || slices.ContainsFunc(h.Days, func(d int) bool { return d < 1 || d > week }) {
+		if len(h.Days) == 0 || slices.ContainsFunc(h.Days, func(d int) bool { return d < 1 || d > daysPerWeek }) {
 			bad(at+"days", fault.OutOfRange, "must name days, 1 Monday to 7 Sunday")
 		}
-		if !hhmm(h.From) {
+		if !isHHMM(h.From) {
 			bad(at+"from", fault.BadFormat, "must be HH:MM, 00:00 to 23:59")
 		}
-		if !hhmm(h.To) && h.To != "24:00" {
+		if !isHHMM(h.To) && h.To != "24:00" {
 			bad(at+"to", fault.BadFormat, "must be HH:MM, 00:00 to 24:00")
 		}
 		if h.From == h.To {
@@ -144,7 +144,7 @@ func checkHours(hours []Hours) []fault.Field {
 	return wrong
 }
 
-func hhmm(s string) bool {
+func isHHMM(s string) bool {
 	_, err := time.Parse("15:04", s)
 	return err == nil && len(s) == 5 && strings.IndexByte(s, ':') == 2
 }

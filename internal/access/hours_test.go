@@ -10,7 +10,7 @@ import (
 // hoursAt finds the window of weekly hours that is open at an instant, else the next; false: there is none. Hours without a gap
 // have no end, and their beginning is zero.
 func hoursAt(hours []Hours, zone *time.Location, at time.Time) (Window, bool) {
-	all, always := hoursWithin(hours, zone, at, at, at)
+	all, always := windowsOfHours(hours, zone, at, at, at)
 	if always || len(all) == 0 {
 		return Window{}, always
 	}

@@ -32,20 +32,20 @@ type Plan struct {
 
 // PlannedDoor is one door of a plan.
 type PlannedDoor struct {
-	ID, Name string
-	Kind     Kind
-	PIN      slot.Evidence
-	SmartKey slot.Evidence
-	Reason   fault.Reason
-	Left     bool // the stay has no right to it, and a code or SmartKey of the stay is, or was, there
-	Handed   bool // see [Held]
-	former   bool // a code from before the last change may open it
-	stuck    bool // and the lock cannot be reached, is jammed, or refused the present code
-	changing bool // its lock is not known to have followed a change
+	ID, Name       string
+	Kind           Kind
+	PIN            slot.Evidence
+	SmartKey       slot.Evidence
+	Reason         fault.Reason
+	Left           bool // the stay has no right to it, and a code or SmartKey of the stay is, or was, there
+	MayBeInstalled bool // see [Held]
+	former         bool // a code from before the last change may open it
+	stuck          bool // and the lock cannot be reached, is jammed, or refused the present code
+	changing       bool // its lock is not known to have followed a change
 }
 
 // shut says that the door does not open to the stay unless a person acts.
-func (d PlannedDoor) shut() bool {
+func (d PlannedDoor) isShut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
 		return true
@@ -54,7 +54,7 @@ func (d PlannedDoor) shut() bool {
 	case fault.SpaceInactive, fault.LockJammed:
 		return true
 	case fault.NoBridge, fault.BridgeRevoked:
-		return !d.former && !installed(d.PIN)
+		return !d.former && !isInstalled(d.PIN)
 	}
 	return false
 }
@@ -85,9 +85,9 @@ func Describe(f Facts) Plan {
 		p.Window = &w
 	}
 	for _, d := range f.Doors {
-		p.Doors = append(p.Doors, f.door(d))
+		p.Doors = append(p.Doors, f.describeDoor(d))
 	}
-	p.Doors = append(p.Doors, f.left()...)
+	p.Doors = append(p.Doors, f.formerDoors()...)
 	p.addReason(f.Unplaced)
 	p.addReason(f.Doubt)
 	p.addReason(f.Right.Reason)
@@ -104,10 +104,10 @@ func Describe(f Facts) Plan {
 	return p
 }
 
-func (f Facts) all() []Held { return slices.Concat(f.Held, f.Older) }
+func (f Facts) allHeld() []Held { return slices.Concat(f.Held, f.Older) }
 
 // door describes a door of the stay's place.
-func (f Facts) door(d Door) PlannedDoor {
+func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
 	case d.Lock == nil:
@@ -115,16 +115,16 @@ func (f Facts) door(d Door) PlannedDoor {
 	case d.Inactive:
 		out.Reason = fault.SpaceInactive
 	}
-	own, has := f.own(d)
+	own, has := f.currentCode(d)
 	if f.Right.Open && out.Reason == "" {
-		f.open(&out, d, own, has)
+		f.describeOpen(&out, d, own, has)
 	} else {
-		f.closed(&out, d)
+		f.describeClosed(&out, d)
 	}
-	for _, h := range f.all() {
-		if h.at() == d.ID && h.Evidence != slot.Removed && h.SlotID != own.SlotID {
+	for _, h := range f.allHeld() {
+		if h.currentDoorID() == d.ID && h.Evidence != slot.Removed && h.SlotID != own.SlotID {
 			out.former = true
-			out.stuck = out.stuck || h.Away != "" || out.PIN == slot.Failed
+			out.stuck = out.stuck || h.Unreachable != "" || out.PIN == slot.Failed
 		}
 	}
 	out.stuck = out.stuck || out.former && out.Reason == fault.LockJammed // it may open once the bolt is free
@@ -132,8 +132,8 @@ func (f Facts) door(d Door) PlannedDoor {
 }
 
 // closed describes a door that the stay has no right to enter now, or that takes no code.
-func (f Facts) closed(out *PlannedDoor, d Door) {
-	h, has := f.worst(d.ID)
+func (f Facts) describeClosed(out *PlannedDoor, d Door) {
+	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == fault.NotCheckedIn
 	switch {
 	case has:
@@ -145,18 +145,18 @@ func (f Facts) closed(out *PlannedDoor, d Door) {
 	case !f.Right.Open:
 		out.SmartKey = f.keyClosed(d, has, planned)
 	case len(f.tokensAt(d)) > 0:
-		out.SmartKey = KeyLeft(f.tokensAt(d))
+		out.SmartKey = RemainingKeyEvidence(f.tokensAt(d))
 	}
 	switch {
-	case has && h.mayOpen() && !f.Right.Open && h.Away != "":
-		out.Reason = h.Away
+	case has && h.mayStillOpen() && !f.Right.Open && h.Unreachable != "":
+		out.Reason = h.Unreachable
 	case out.Reason == "":
 		out.Reason = f.Right.Reason
 	}
 }
 
 // open describes a door that the stay has a right to, and that can be locked.
-func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
+func (f Facts) describeOpen(out *PlannedDoor, d Door, h Held, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
 	case !has && f.NoPIN[d.ID]:
@@ -165,18 +165,18 @@ func (f Facts) open(out *PlannedDoor, d Door, h Held, has bool) {
 		out.PIN, out.Reason = slot.Failed, fault.SlotsFull
 	default:
 		out.PIN, out.Reason = h.Evidence, f.doorReason(d, h)
-		out.Handed = h.Handed && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written it
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // sent: the bridge has not written it
 		out.former = h.Former
-		out.stuck = h.Former && (d.Lock.away() != "" || h.Evidence == slot.Failed)
-		out.changing = f.changing(h)
+		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
+		out.changing = f.isChanging(h)
 	}
-	out.changing = out.changing || f.staleKey(d)
+	out.changing = out.changing || f.hasStaleKey(d)
 }
 
 // changing says whether a lock is not known yet to hold what a change of the access asks for. A code that waits on its
 // bridge for its window to begin is where it shall be.
-func (f Facts) changing(h Held) bool {
-	if installed(h.Evidence) || h.Evidence == slot.Failed {
+func (f Facts) isChanging(h Held) bool {
+	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
 	}
 	if f.Right.HeldBack && h.Evidence == slot.Sent {
@@ -186,9 +186,9 @@ func (f Facts) changing(h Held) bool {
 }
 
 // own is the code that is wanted on a door, on its present lock.
-func (f Facts) own(d Door) (Held, bool) {
+func (f Facts) currentCode(d Door) (Held, bool) {
 	for _, h := range f.Held {
-		if f.Right.Open && h.Present && d.wanted() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
+		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
 			return h, true
 		}
 	}
@@ -196,20 +196,20 @@ func (f Facts) own(d Door) (Held, bool) {
 }
 
 // worst is the code that is most likely to open a door: one that is wanted there, else one that is not known to be gone.
-func (f Facts) worst(doorID string) (worst Held, found bool) {
+func (f Facts) likeliestCode(doorID string) (worst Held, found bool) {
 	rank := func(h Held) int {
 		switch {
 		case h.Present:
 			return 2
-		case h.mayOpen() && h.Away != "":
+		case h.mayStillOpen() && h.Unreachable != "":
 			return 1
-		case h.mayOpen():
+		case h.mayStillOpen():
 			return 0
 		}
 		return -1
 	}
-	for _, h := range f.all() {
-		if h.at() == doorID && (!found || rank(h) > rank(worst)) {
+	for _, h := range f.allHeld() {
+		if h.currentDoorID() == doorID && (!found || rank(h) > rank(worst)) {
 			worst, found = h, true
 		}
 	}
@@ -220,9 +220,9 @@ func (f Facts) worst(doorID string) (worst Held, found bool) {
 func (f Facts) doorReason(d Door, h Held) fault.Reason {
 	switch {
 	case h.Evidence == slot.Failed:
-		return refusal(h.Result)
-	case !installed(h.Evidence) && d.Lock.away() != "":
-		return d.Lock.away()
+		return refusalReason(h.Result)
+	case !isInstalled(h.Evidence) && d.Lock.unreachable() != "":
+		return d.Lock.unreachable()
 	case d.Lock.Jammed:
 		return fault.LockJammed
 	case h.Result == string(slot.ClockUntrusted):
@@ -235,7 +235,7 @@ func (f Facts) doorReason(d Door, h Held) fault.Reason {
 	return ""
 }
 
-func refusal(result string) fault.Reason {
+func refusalReason(result string) fault.Reason {
 	switch slot.Result(result) {
 	case slot.Duplicate:
 		return fault.DuplicateOnLock
@@ -249,15 +249,15 @@ func refusal(result string) fault.Reason {
 
 // left lists the doors, by id, that are not the stay's and that a code or SmartKey of it may open. Of a stay that is over
 // it also lists those that are known to be closed.
-func (f Facts) left() []PlannedDoor {
+func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
-	for _, h := range f.all() {
+	for _, h := range f.allHeld() {
 		if !f.Right.Open || h.Evidence != slot.Removed {
-			ids = append(ids, h.at())
+			ids = append(ids, h.currentDoorID())
 		}
 	}
 	for lockID, tokens := range f.Tokens {
-		if id := f.KeyDoors[lockID]; id != "" && KeyLeft(tokens) == slot.Removing {
+		if id := f.KeyDoors[lockID]; id != "" && RemainingKeyEvidence(tokens) == slot.Removing {
 			ids = append(ids, id)
 		}
 	}
@@ -265,20 +265,20 @@ func (f Facts) left() []PlannedDoor {
 	var out []PlannedDoor
 	for _, id := range slices.Compact(ids) {
 		if !slices.ContainsFunc(f.Doors, func(d Door) bool { return d.ID == id }) {
-			out = append(out, f.leftDoor(id))
+			out = append(out, f.describeFormer(id))
 		}
 	}
 	return out
 }
 
-func (f Facts) leftDoor(id string) PlannedDoor {
-	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.keyLeftAt(id)}
-	h, has := f.worst(id)
+func (f Facts) describeFormer(id string) PlannedDoor {
+	d := PlannedDoor{ID: id, Name: f.Names[id].Name, Kind: f.Names[id].Kind, Left: true, PIN: None, SmartKey: f.remainingKeysAt(id)}
+	h, has := f.likeliestCode(id)
 	if !has {
 		return d
 	}
-	d.PIN, d.former = h.Evidence, h.Former || h.mayOpen()
-	d.stuck = d.former && h.Away != ""
+	d.PIN, d.former = h.Evidence, h.Former || h.mayStillOpen()
+	d.stuck = d.former && h.Unreachable != ""
 	switch {
 	case h.Present && f.Right.Open:
 		d.Reason = fault.MovingOut
@@ -286,7 +286,7 @@ func (f Facts) leftDoor(id string) PlannedDoor {
 			d.SmartKey = f.keyOpen(f.Names[id])
 		}
 	case d.stuck:
-		d.Reason = h.Away
+		d.Reason = h.Unreachable
 	}
 	return d
 }
@@ -305,7 +305,7 @@ func (f Facts) status(p Plan) Status {
 		moving = moving || d.former || d.changing || leaving || d.Reason == fault.MovingOut
 		switch {
 		case d.Left && d.Reason != fault.MovingOut, d.Reason == fault.NoLock:
-		case d.shut():
+		case d.isShut():
 			shut++
 		default:
 			opens++
@@ -314,7 +314,7 @@ func (f Facts) status(p Plan) Status {
 	switch {
 	case !f.Right.Open && !f.Had:
 		return StatusNone
-	case !f.Right.Open && (moving || slices.ContainsFunc(f.all(), func(h Held) bool { return h.Evidence != slot.Removed })):
+	case !f.Right.Open && (moving || slices.ContainsFunc(f.allHeld(), func(h Held) bool { return h.Evidence != slot.Removed })):
 		return StatusRemoving
 	case !f.Right.Open:
 		return StatusRemoved

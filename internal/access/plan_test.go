@@ -24,7 +24,7 @@ func TestDescribe(t *testing.T) {
 	jammed := func(d Door) Door { d.Lock.Jammed = true; return d }
 	changed := func(e slot.Evidence) Held { return but(code("a", e), func(h *Held) { h.Rewritten = true }) }
 	former := func(e slot.Evidence) Held { return but(changed(e), func(h *Held) { h.Former = true }) }
-	away := func(h Held) Held { h.Away = fault.LockOffline; return h }
+	away := func(h Held) Held { h.Unreachable = fault.LockOffline; return h }
 	earlier := func(door string) Held {
 		return but(gone(code(door, ""), slot.Removing), func(h *Held) { h.SlotID = "s0" })
 	}
@@ -116,7 +116,7 @@ func TestDescribe(t *testing.T) {
 			[]string{"bare removing none noLock"}, []fault.Reason{fault.NoLock}},
 		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{gone(code("bare", ""), slot.Removed)}}, StatusNone,
 			[]string{"bare removed none noLock"}, []fault.Reason{fault.NoLock}},
-		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{but(gone(code("bare", ""), slot.Removing), func(h *Held) { h.Opens = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
+		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Held: []Held{but(gone(code("bare", ""), slot.Removing), func(h *Held) { h.LockDoorID = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
 			[]string{"bare none none noLock", "B removing removed "}, []fault.Reason{fault.NoLock}},
 		{"unknown space", Facts{Right: allowed, Unplaced: fault.SpaceUnknown, Had: true}, StatusNone, nil, []fault.Reason{fault.SpaceUnknown}},
 

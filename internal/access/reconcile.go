@@ -43,7 +43,7 @@ type Lock struct {
 }
 
 // away says why the lock cannot be reached now; empty: it can.
-func (l *Lock) away() fault.Reason {
+func (l *Lock) unreachable() fault.Reason {
 	switch {
 	case l.Bridge != "":
 		return l.Bridge
@@ -55,50 +55,50 @@ func (l *Lock) away() fault.Reason {
 
 // wanted says whether a stay with a right to enter gets a code on this door. One whose bridge is away, or revoked, is
 // wanted all the same: what a slot shall hold waits for the bridge that comes.
-func (d Door) wanted() bool { return d.Lock != nil && !d.Inactive }
+func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
 // Held is a code of the stay on a lock: wanted there, or on its way out.
 type Held struct {
-	SlotID   string
-	LockID   string
-	DoorID   string
-	Present  bool // shall be there
-	Window   Window
-	Later    slot.Windows
-	PIN      string // the id of its PIN
-	Evidence slot.Evidence
-	Result   string       // of the lock's last answer
-	ReadBack bool         // of its lock
-	Astray   bool         // its lock is on this door no more: it may be on another
-	Opens    string       // the door that its lock is on now; DoorID where it is on none
-	Away     fault.Reason // why its lock cannot be reached; empty: it can
-	Changed  time.Time    // when something else was asked of the slot
+	SlotID      string
+	LockID      string
+	DoorID      string
+	Present     bool // shall be there
+	Window      Window
+	Later       slot.Windows
+	PIN         string // the id of its PIN
+	Evidence    slot.Evidence
+	Result      string       // of the lock's last answer
+	ReadBack    bool         // of its lock
+	LockMoved   bool         // its lock is on this door no more: it may be on another
+	LockDoorID  string       // the door that its lock is on now; DoorID where it is on none
+	Unreachable fault.Reason // why its lock cannot be reached; empty: it can
+	Changed     time.Time    // when something else was asked of the slot
 	// Something else was asked of the slot since the grant has it.
-	Rewritten bool
-	Handed    bool // a bridge was given a code for the slot, and nothing proves what the lock holds
-	Former    bool // the lock may still hold the code from before the last change
+	Rewritten      bool
+	MayBeInstalled bool // a bridge was given a code for the slot, and nothing proves what the lock holds
+	Former         bool // the lock may still hold the code from before the last change
 	// Another stay has been given access to this private door.
 	TakenOver bool
 }
 
 // at is the door that the code opens, or opened.
-func (h Held) at() string {
-	if h.Opens == "" || h.Evidence == slot.Removed {
+func (h Held) currentDoorID() string {
+	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID
 	}
-	return h.Opens
+	return h.LockDoorID
 }
 
 // mayOpen says whether the lock may hold a code that is not wanted there.
-func (h Held) mayOpen() bool { return !h.Present && h.Evidence != slot.Removed }
+func (h Held) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
 // installed says whether evidence from the lock says that it holds the code.
-func installed(e slot.Evidence) bool {
+func isInstalled(e slot.Evidence) bool {
 	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }
 
 // known says whether a code is there as surely as its lock can tell.
-func (h Held) known() bool {
+func (h Held) isProven() bool {
 	switch h.Evidence {
 	case slot.Verified, slot.Used:
 		return true
@@ -109,21 +109,23 @@ func (h Held) known() bool {
 }
 
 // spent says that the slot turned out to hold something that is not ours: it is left alone for good.
-func (h Held) spent() bool { return h.Evidence == slot.Failed && h.Result == string(slot.Occupied) }
+func (h Held) holdsForeignCode() bool {
+	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
+}
 
 // Verb is what to do with a slot.
-type Verb string
+type Action string
 
 // What can be done with a slot.
 const (
-	Put    Verb = "put"    // a code into a fresh slot of the door's lock
-	Change Verb = "change" // window or PIN of a code that is there, or is on its way out
-	Clear  Verb = "clear"  // the code goes
+	Put    Action = "put"    // a code into a fresh slot of the door's lock
+	Change Action = "change" // window or PIN of a code that is there, or is on its way out
+	Clear  Action = "clear"  // the code goes
 )
 
 // Step is one thing to do.
 type Step struct {
-	Verb   Verb
+	Action Action
 	DoorID string
 	SlotID string // of Change and Clear
 }
@@ -149,30 +151,30 @@ func Reconcile(t Task) []Step {
 	kept := map[string]bool{}
 	arrived := t.Placed
 	for _, d := range t.Doors {
-		if !t.Right.Open || !d.wanted() {
+		if !t.Right.Open || !d.takesCode() {
 			continue
 		}
-		h, ok := t.at(d)
+		h, ok := t.heldAt(d)
 		if !ok {
-			steps = append(steps, Step{Verb: Put, DoorID: d.ID})
+			steps = append(steps, Step{Action: Put, DoorID: d.ID})
 			arrived = arrived && d.Kind == Gate
 			continue
 		}
 		kept[h.SlotID] = true
-		if t.outdated(h) {
+		if t.isOutdated(h) {
 			steps = append(steps, Step{Change, d.ID, h.SlotID})
 			arrived = arrived && d.Kind == Gate
 			continue
 		}
-		arrived = arrived && (d.Kind == Gate || h.known())
+		arrived = arrived && (d.Kind == Gate || h.isProven())
 	}
 	for _, h := range t.Held {
-		stays := t.Right.Open && !arrived && !h.TakenOver && !h.Astray && !h.spent()
+		stays := t.Right.Open && !arrived && !h.TakenOver && !h.LockMoved && !h.holdsForeignCode()
 		switch {
 		case !h.Present || kept[h.SlotID]:
 		case !stays:
 			steps = append(steps, Step{Clear, h.DoorID, h.SlotID})
-		case t.outdated(h):
+		case t.isOutdated(h):
 			steps = append(steps, Step{Change, h.DoorID, h.SlotID})
 		}
 	}
@@ -181,11 +183,11 @@ func Reconcile(t Task) []Step {
 
 // at is the code that a door has on its present lock. One on its way out is taken back rather than put a second time: a
 // lock refuses the same PIN twice.
-func (t Task) at(d Door) (Held, bool) {
+func (t Task) heldAt(d Door) (Held, bool) {
 	var back *Held
 	for i, h := range t.Held {
 		switch {
-		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.spent():
+		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.holdsForeignCode():
 		case h.Present:
 			return h, true
 		case h.Evidence != slot.Removed:
@@ -199,6 +201,6 @@ func (t Task) at(d Door) (Held, bool) {
 }
 
 // outdated says whether a code has another window or PIN than it shall have.
-func (t Task) outdated(h Held) bool {
+func (t Task) isOutdated(h Held) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }

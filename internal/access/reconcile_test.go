@@ -96,7 +96,7 @@ func TestReconcile(t *testing.T) {
 		{"what is gone is put anew", allowed, false, []Door{room("old")}, []Held{but(code("old", slot.Removed), leaving)}, []Step{{Put, "old", ""}}},
 
 		{"another lock on the door", allowed, false, []Door{relocked}, []Held{code("old", slot.Verified)}, []Step{{Put, "old", ""}}},
-		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []Held{but(code("old", slot.Verified), func(h *Held) { h.Astray = true })},
+		{"the lock is elsewhere by now", allowed, false, []Door{relocked}, []Held{but(code("old", slot.Verified), func(h *Held) { h.LockMoved = true })},
 			[]Step{{Put, "old", ""}, {Clear, "old", "s-old"}}},
 		{"a slot that holds another's code is left for a fresh one", allowed, false, []Door{room("a")},
 			[]Held{but(code("a", slot.Failed), func(h *Held) { h.Result = string(slot.Occupied) })}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
@@ -126,13 +126,13 @@ type world struct {
 func (w *world) take(t *rapid.T, task Task, steps []Step) {
 	for _, s := range steps {
 		i := slices.IndexFunc(w.held, func(h Held) bool { return h.SlotID == s.SlotID })
-		switch s.Verb {
+		switch s.Action {
 		case Put:
 			if rapid.IntRange(0, 4).Draw(t, "full") == 0 {
 				continue
 			}
 			w.next++
-			d := door(task.Doors, s.DoorID)
+			d := doorByID(task.Doors, s.DoorID)
 			w.held = append(w.held, Held{SlotID: "s" + string(rune('A'+w.next)), LockID: d.Lock.ID, DoorID: s.DoorID, Present: true,
 				Window: task.Right.Window, PIN: "pin", Evidence: slot.Queued, ReadBack: d.Lock.ReadBack})
 		case Change:

@@ -8,7 +8,7 @@ import (
 )
 
 // Shown is what may be shown of the codes of a stay to one who may read PINs.
-type Shown struct {
+type StayPINs struct {
 	PIN   string // of the room or bed
 	Gates []GatePIN
 }
@@ -19,22 +19,22 @@ type GatePIN struct {
 }
 
 // PINs opens the codes of a stay. Empty without live access.
-func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
-	run, err := w.running(propertyID, reservationID)
+func RevealPINs(w Reconciler, propertyID, reservationID string) (StayPINs, error) {
+	run, err := w.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
-		return Shown{}, err
+		return StayPINs{}, err
 	}
-	held, err := run.held(run.doors)
+	held, err := run.loadHeld(run.doors)
 	if err != nil {
-		return Shown{}, err
+		return StayPINs{}, err
 	}
-	left, err := run.names(view(held), nil, run.doors)
+	left, err := run.formerDoors(heldCodes(held), nil, run.doors)
 	if err != nil {
-		return Shown{}, err
+		return StayPINs{}, err
 	}
-	out, own := Shown{}, run.ownDoor()
+	out, own := StayPINs{}, run.mainDoor()
 	for _, h := range held {
-		d := door(run.doors, h.DoorID)
+		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
 			d = left[h.DoorID] // open until the new place is known to be
 		}
@@ -46,7 +46,7 @@ func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
 			own = h.DoorID
 		}
 		if err != nil {
-			return Shown{}, err
+			return StayPINs{}, err
 		}
 	}
 	if own == "" && len(out.Gates) == 0 {
@@ -56,7 +56,7 @@ func PINs(w Settler, propertyID, reservationID string) (Shown, error) {
 	return out, err
 }
 
-func (r *running) addGate(to *Shown, d Door) error {
+func (r *liveStay) addGate(to *StayPINs, d Door) error {
 	code, err := r.codeAt(d.ID)
 	if code != "" {
 		to.Gates = append(to.Gates, GatePIN{ID: d.ID, Name: d.Name, PIN: code})
@@ -65,49 +65,49 @@ func (r *running) addGate(to *Shown, d Door) error {
 }
 
 // codeAt is the code of a door, empty if it has none.
-func (r *running) codeAt(doorID string) (string, error) {
-	p := r.codes.at(doorID)
+func (r *liveStay) codeAt(doorID string) (string, error) {
+	p := r.pins.pinAt(doorID)
 	if p == nil {
 		return "", nil
 	}
-	return r.codes.code(p)
+	return r.pins.decrypt(p)
 }
 
 // running is the access of a stay that has some now, with its codes and doors.
-type running struct {
-	*work
+type liveStay struct {
+	*grantRun
 	doors []Door
 }
 
 // running loads it; nil without live access.
-func (w Settler) running(propertyID, reservationID string) (*running, error) {
-	g, _, err := grantsOf(w.Tx, propertyID, reservationID)
-	if err != nil || !live(g) || !g.NotAfter.After(w.Tx.Now()) {
+func (w Reconciler) loadLive(propertyID, reservationID string) (*liveStay, error) {
+	g, _, err := loadGrants(w.Tx, propertyID, reservationID)
+	if err != nil || !isLive(g) || !g.NotAfter.After(w.Tx.Now()) {
 		return nil, err
 	}
-	plain, err := w.work(g)
+	plain, err := w.newRun(g)
 	if err != nil {
 		return nil, err
 	}
-	run := &running{work: plain}
+	run := &liveStay{grantRun: plain}
 	if g.SpaceID != "" {
-		if run.place, _, err = placeOf(w.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
+		if run.place, _, err = resolvePlace(w.Tx, space.Request{PropertyID: propertyID, OwnID: g.SpaceID}); err != nil {
 			return nil, err
 		}
 	}
-	f, err := run.facts()
+	f, err := run.loadFacts()
 	if err != nil {
 		return nil, err
 	}
 	run.doors = f.Doors
-	run.codes, err = codesOf(w.Tx, w.Keys, g, run.rules.PINLength)
+	run.pins, err = loadPINs(w.Tx, w.Keys, g, run.rules.PINLength)
 	return run, err
 }
 
 // ownDoor is the door whose PIN is the PIN of the stay: its room's or bed's, or that of the dorm where the bed has none.
-func (r *running) ownDoor() string {
+func (r *liveStay) mainDoor() string {
 	for _, d := range r.doors {
-		if d.Kind != Gate && d.wanted() {
+		if d.Kind != Gate && d.takesCode() {
 			return d.ID
 		}
 	}
@@ -129,8 +129,8 @@ var Parts = []Part{PartPIN, PartKey, PartGates}
 
 // Reset draws parts of the codes of a stay anew and says which could not be: none can without live access, and none of a
 // door that has no lock.
-func Reset(w Settler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
-	run, err := w.running(propertyID, reservationID)
+func Reset(w Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
+	run, err := w.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
 		return parts, err
 	}
@@ -151,32 +151,32 @@ func Reset(w Settler, propertyID, reservationID string, parts []Part) (failed []
 			failed = append(failed, p)
 		}
 	}
-	if len(failed) == len(parts) && !run.codes.drew {
+	if len(failed) == len(parts) && !run.pins.drewPIN {
 		return failed, nil
 	}
-	next, err := w.work(run.grant)
+	next, err := w.newRun(run.grant)
 	if err != nil {
 		return nil, err
 	}
-	next.drew = run.codes.drew
-	_, err = next.settle()
+	next.drewPIN = run.pins.drewPIN
+	_, err = next.reconcileGrant()
 	return failed, err
 }
 
 // resetPIN takes the PINs of all doors but the gates' own out of use; settling the grant draws the next.
-func (r *running) resetPIN() (bool, error) {
-	own := r.ownDoor()
-	if r.codes.at(own) == nil || own == "" {
+func (r *liveStay) resetPIN() (bool, error) {
+	own := r.mainDoor()
+	if r.pins.pinAt(own) == nil || own == "" {
 		return false, nil
 	}
-	if err := r.codes.retire(r.codes.all); err != nil {
+	if err := r.pins.retire(r.pins.shared); err != nil {
 		return false, err
 	}
 	for _, d := range r.doors {
 		if d.Kind == Gate {
 			continue
 		}
-		if err := r.codes.retire(r.codes.own[d.ID]); err != nil {
+		if err := r.pins.retire(r.pins.perDoor[d.ID]); err != nil {
 			return false, err
 		}
 	}
@@ -184,8 +184,8 @@ func (r *running) resetPIN() (bool, error) {
 }
 
 // resetKey has SmartKeys that were minted before no longer count.
-func (r *running) resetKey() (bool, error) {
-	if !slices.ContainsFunc(r.doors, Door.wanted) {
+func (r *liveStay) resetKey() (bool, error) {
+	if !slices.ContainsFunc(r.doors, Door.takesCode) {
 		return false, nil
 	}
 	g, err := r.tx.Grant.UpdateOne(r.grant).AddKeyGeneration(1).Save(r.ctx())
@@ -197,13 +197,13 @@ func (r *running) resetKey() (bool, error) {
 }
 
 // resetGates gives each gate of the stay a PIN of its own, drawn anew.
-func (r *running) resetGates() (bool, error) {
-	gates := slices.DeleteFunc(slices.Clone(r.doors), func(d Door) bool { return d.Kind != Gate || !d.wanted() })
+func (r *liveStay) resetGates() (bool, error) {
+	gates := slices.DeleteFunc(slices.Clone(r.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {
-		if err := r.codes.drawFor(d); err != nil {
+		if err := r.pins.generateForDoor(d); err != nil {
 			return false, err
 		}
-		if r.codes.none[d.ID] {
+		if r.pins.impossible[d.ID] {
 			return false, nil
 		}
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 func TestKeyEvidence(t *testing.T) {
-	held := Token{Good: true}
-	known := Token{Good: true, Known: true}
-	checked := Token{Good: true, Known: true, Checked: true}
-	opened := Token{Good: true, Known: true, Checked: true, Opened: true}
-	over := Token{Known: true, Checked: true, Opened: true, Gone: true}
-	taken := Token{Known: true, Opened: true} // taken back, which the bridge has not heard of
+	held := Token{Valid: true}
+	known := Token{Valid: true, BridgeKnows: true}
+	checked := Token{Valid: true, BridgeKnows: true, Checked: true}
+	opened := Token{Valid: true, BridgeKnows: true, Checked: true, Opened: true}
+	over := Token{BridgeKnows: true, Checked: true, Opened: true, Gone: true}
+	taken := Token{BridgeKnows: true, Opened: true} // taken back, which the bridge has not heard of
 	for _, tc := range []struct {
 		what       string
 		tokens     []Token
@@ -25,7 +25,7 @@ func TestKeyEvidence(t *testing.T) {
 		{"and the bridge will know it", []Token{known}, slot.Accepted, slot.Removing},
 		{"and found it good", []Token{checked}, slot.Verified, slot.Removing},
 		{"and it opened the door", []Token{opened}, slot.Used, slot.Removing},
-		{"it opened, though the bridge came back older", []Token{{Good: true, Opened: true}}, slot.Used, slot.Removing},
+		{"it opened, though the bridge came back older", []Token{{Valid: true, Opened: true}}, slot.Used, slot.Removing},
 		{"it is over", []Token{over}, slot.Planned, slot.Removed},
 		{"it is taken back", []Token{taken}, slot.Planned, slot.Removing},
 		{"one of two is over", []Token{over, known}, slot.Accepted, slot.Removing},
@@ -36,7 +36,7 @@ func TestKeyEvidence(t *testing.T) {
 		if got := KeyEvidence(tc.tokens); got != tc.open {
 			t.Errorf("%s: %s at a door of the stay, want %s", tc.what, got, tc.open)
 		}
-		if got := KeyLeft(tc.tokens); got != tc.left {
+		if got := RemainingKeyEvidence(tc.tokens); got != tc.left {
 			t.Errorf("%s: %s at a door that is not, want %s", tc.what, got, tc.left)
 		}
 	}
@@ -45,7 +45,7 @@ func TestKeyEvidence(t *testing.T) {
 func TestDescribeSmartKeys(t *testing.T) {
 	confirmed, over := Right{Reason: fault.NotCheckedIn}, Right{Reason: fault.CheckedOut}
 	at := func(door string, tokens ...Token) map[string][]Token { return map[string][]Token{"l-" + door: tokens} }
-	live, gone, lives := Token{Good: true, Known: true, Opened: true}, Token{Gone: true}, Token{}
+	live, gone, lives := Token{Valid: true, BridgeKnows: true, Opened: true}, Token{Gone: true}, Token{}
 	mute, cut := room("a"), room("a")
 	mute.Lock.SmartKey = false
 	cut.Lock.Bridge = fault.BridgeRevoked
@@ -109,7 +109,7 @@ func TestABridgesWordOfKeysCounts(t *testing.T) {
 		{"a list that was never made here", said(2, 600), false, false},
 		{"keys that were never made here", said(4, 500), false, false},
 	} {
-		if known, revoked := told(issuer, tc.bridge, index); known != tc.known || revoked != tc.revoked {
+		if known, revoked := bridgeConfirmed(issuer, tc.bridge, index); known != tc.known || revoked != tc.revoked {
 			t.Errorf("%s: known %v, revoked %v", tc.what, known, revoked)
 		}
 	}
@@ -126,7 +126,7 @@ func TestAStaleSmartKeyIsAChangeUnderWay(t *testing.T) {
 		facts Facts
 		want  Status
 	}{
-		{"a good one", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Good: true})}, StatusIssued},
+		{"a good one", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Valid: true})}, StatusIssued},
 		{"one from before the change", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
 		{"the bridge refuses it", Facts{Right: allowed, Held: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
 		{"checked out", Facts{Right: Right{Reason: fault.CheckedOut}, Had: true, Held: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},

@@ -12,49 +12,49 @@ import (
 )
 
 // mostRedraws bounds how often a stay draws anew for locks that call each PIN a duplicate.
-const mostRedraws = 5
+const maxRedraws = 5
 
 // prepare has a PIN ready for every door: a lock that refused one as a duplicate gets another. A stay without a door that
 // can be opened gets none.
-func (w *work) prepare(doors []Door, held []occupied) (err error) {
-	if w.fresh {
-		w.codes = newCodes(w.tx, w.keys, w.grant, w.rules.PINLength)
-	} else if w.codes, err = codesOf(w.tx, w.keys, w.grant, w.rules.PINLength); err != nil {
+func (w *grantRun) ensureStayPINs(doors []Door, held []installedSlot) (err error) {
+	if w.isNew {
+		w.pins = newPINSet(w.tx, w.keys, w.grant, w.rules.PINLength)
+	} else if w.pins, err = loadPINs(w.tx, w.keys, w.grant, w.rules.PINLength); err != nil {
 		return err
 	}
-	if err := w.redraw(held); err != nil {
+	if err := w.replaceRefusedPIN(held); err != nil {
 		return err
 	}
-	if err := w.codes.cover(doors); err != nil {
+	if err := w.pins.ensure(doors); err != nil {
 		return err
 	}
 	id := ""
-	if w.codes.all != nil {
-		id = w.codes.all.ID
+	if w.pins.shared != nil {
+		id = w.pins.shared.ID
 	}
-	if err := w.store(id); err != nil || !w.codes.drew && !w.drew {
+	if err := w.storeGrant(id); err != nil || !w.pins.drewPIN && !w.drewPIN {
 		return err
 	}
 	return event.Append(w.tx, event.Event{
-		PropertyID: w.property, Subject: w.reservation, Kind: event.PINGenerated,
-		Body: map[string]any{"reservationId": w.reservation, "pinId": id},
+		PropertyID: w.propertyID, Subject: w.reservationID, Kind: event.PINGenerated,
+		Body: map[string]any{"reservationId": w.reservationID, "pinId": id},
 	})
 }
 
 // redraw retires a PIN that a lock refused as a duplicate: it is final for that PIN there, and trying again is no use.
-func (w *work) redraw(held []occupied) error {
-	if w.grant.Redraws >= mostRedraws {
+func (w *grantRun) replaceRefusedPIN(held []installedSlot) error {
+	if w.grant.Redraws >= maxRedraws {
 		return nil
 	}
 	for _, h := range held {
-		p := w.codes.at(h.DoorID)
+		p := w.pins.pinAt(h.DoorID)
 		if !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
 			continue
 		}
-		if err := w.codes.retire(p); err != nil {
+		if err := w.pins.retire(p); err != nil {
 			return err
 		}
-		w.moved = true
+		w.changed = true
 		g, err := w.tx.Grant.UpdateOne(w.grant).AddRedraws(1).Save(w.ctx())
 		if err != nil {
 			return fmt.Errorf("count a redraw: %w", err)
@@ -67,31 +67,31 @@ func (w *work) redraw(held []occupied) error {
 
 // take carries the steps out and gives the codes as they are then. A lock without a free slot is no error: the plan says
 // so and staff are told.
-func (w *work) take(steps []Step, doors []Door, held []occupied) ([]occupied, error) {
+func (w *grantRun) execute(steps []Step, doors []Door, held []installedSlot) ([]installedSlot, error) {
 	for _, s := range steps {
 		var err error
-		switch s.Verb {
+		switch s.Action {
 		case Put:
-			held, err = w.put(door(doors, s.DoorID), held)
+			held, err = w.putCode(doorByID(doors, s.DoorID), held)
 		case Change:
-			err = w.alter(s.DoorID, find(held, s.SlotID))
+			err = w.changeCode(s.DoorID, slotByID(held, s.SlotID))
 		case Clear:
-			err = w.clear(find(held, s.SlotID))
+			err = w.clearCode(slotByID(held, s.SlotID))
 		}
 		if err != nil && !errors.Is(err, lock.ErrSlotsFull) {
 			return nil, err
 		}
 	}
-	return held, w.offer()
+	return held, w.assignFreedSlots()
 }
 
 // offer gives places that were free at once, because their codes had never left for the lock, to who waits for them: of such
 // a place nothing is heard.
-func (w *work) offer() error {
-	freed := w.freed
-	w.freed = nil
+func (w *grantRun) assignFreedSlots() error {
+	freed := w.freedSlots
+	w.freedSlots = nil
 	for _, lockID := range slices.Sorted(maps.Keys(freed)) {
-		err := Settler{Tx: w.tx, Keys: w.keys}.waiting(SlotChange{PropertyID: w.property, LockID: lockID}, freed[lockID])
+		err := Reconciler{Tx: w.tx, Keys: w.keys}.assignFreeSlots(SlotChange{PropertyID: w.propertyID, LockID: lockID}, freed[lockID])
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (w *work) offer() error {
 	return nil
 }
 
-func door(doors []Door, id string) Door {
+func doorByID(doors []Door, id string) Door {
 	for _, d := range doors {
 		if d.ID == id {
 			return d
@@ -109,41 +109,41 @@ func door(doors []Door, id string) Door {
 }
 
 // code is what a slot for a door shall hold; false: no PIN is possible there.
-func (w *work) code(doorID string) (lock.DesiredCode, bool, error) {
-	p := w.codes.at(doorID)
+func (w *grantRun) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
+	p := w.pins.pinAt(doorID)
 	if p == nil {
 		return lock.DesiredCode{}, false, nil
 	}
-	plain, err := w.codes.code(p)
+	plain, err := w.pins.decrypt(p)
 	return lock.DesiredCode{
 		GrantID: w.grant.ID, DoorID: doorID, StaySpaceID: w.spaceID(), PIN: plain, PINID: p.ID,
 		NotBefore: w.right.Window.From, NotAfter: w.right.Window.To,
-		LaterWindows: w.right.Later.All(), OneTimeID: w.once,
+		LaterWindows: w.right.Later.All(), OneTimeID: w.singleUseID,
 	}, true, err
 }
 
-func (w *work) put(d Door, held []occupied) ([]occupied, error) {
-	p, ok, err := w.code(d.ID)
+func (w *grantRun) putCode(d Door, held []installedSlot) ([]installedSlot, error) {
+	p, ok, err := w.desiredCode(d.ID)
 	if err != nil || !ok {
 		return held, err
 	}
-	row, err := lock.AssignSlot(w.tx, w.keys, w.locks[d.ID], p)
+	row, err := lock.AssignSlot(w.tx, w.keys, w.lockAtDoor[d.ID], p)
 	if err != nil {
 		return held, err
 	}
-	w.acted = true
-	return append(held, occupy(row, d.Lock.ReadBack)), nil
+	w.changedSlots = true
+	return append(held, newInstalledSlot(row, d.Lock.ReadBack)), nil
 }
 
-func (w *work) alter(doorID string, h *occupied) error {
-	p, ok, err := w.code(doorID)
+func (w *grantRun) changeCode(doorID string, h *installedSlot) error {
+	p, ok, err := w.desiredCode(doorID)
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return w.clear(h)
+		return w.clearCode(h)
 	}
-	lk, err := w.lockOf(h.Held)
+	lk, err := w.lockOfSlot(h.Held)
 	if err != nil {
 		return err
 	}
@@ -151,16 +151,16 @@ func (w *work) alter(doorID string, h *occupied) error {
 	if err != nil {
 		return err
 	}
-	w.acted = true
-	h.becomes(row)
+	w.changedSlots = true
+	h.set(row)
 	return nil
 }
 
-func (w *work) clear(h *occupied) error {
+func (w *grantRun) clearCode(h *installedSlot) error {
 	if !h.Present {
 		return nil
 	}
-	lk, err := w.lockOf(h.Held)
+	lk, err := w.lockOfSlot(h.Held)
 	if err != nil {
 		return err
 	}
@@ -168,13 +168,13 @@ func (w *work) clear(h *occupied) error {
 	if err != nil {
 		return err
 	}
-	w.acted = true
-	h.becomes(row)
+	w.changedSlots = true
+	h.set(row)
 	if h.Evidence == slot.Removed {
-		if w.freed == nil {
-			w.freed = map[string]int{}
+		if w.freedSlots == nil {
+			w.freedSlots = map[string]int{}
 		}
-		w.freed[h.LockID]++
+		w.freedSlots[h.LockID]++
 	}
 	return nil
 }

@@ -20,24 +20,24 @@ import (
 // Expire does what time alone brings, at most limit of each: it ends the access of stays whose window is over, frees the
 // PINs that outlived their stay, and tells staff of codes that are late. It says how many windows it ended: as many as
 // limit means that there may be more. One grant that cannot be settled holds no other up.
-func Expire(w Settler, limit int) (int, error) {
+func Expire(w Reconciler, limit int) (int, error) {
 	due, err := w.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(w.Tx.Now())).
 		Order(entgrant.ByNotAfter()).Limit(limit).All(w.Tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for windows that are over: %w", err)
 	}
-	n, err := w.each(due, func(g *ent.Grant) error { return w.settle(g) })
+	n, err := w.forEachGrant(due, func(g *ent.Grant) error { return w.reconcileGrant(g) })
 	if err != nil {
 		return n, err
 	}
-	if err := w.forget(limit); err != nil {
+	if err := w.deleteExpiredPINs(limit); err != nil {
 		return n, err
 	}
-	return n, w.late(limit)
+	return n, w.notifyLateCodes(limit)
 }
 
 // each does something with grants, each as a part of its own, and counts what went well.
-func (w Settler) each(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
+func (w Reconciler) forEachGrant(grants []*ent.Grant, do func(g *ent.Grant) error) (int, error) {
 	n := 0
 	for _, g := range grants {
 		switch err := w.Tx.Savepoint(func() error { return do(g) }); {
@@ -53,18 +53,18 @@ func (w Settler) each(grants []*ent.Grant, do func(g *ent.Grant) error) (int, er
 }
 
 // forget frees the PINs that a stay kept beyond its window, in case it was given more time, and was not.
-func (w Settler) forget(limit int) error {
+func (w Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
 	}
-	over, err := w.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(w.Tx.Now().Add(-keepPIN)),
+	over, err := w.Tx.Grant.Query().Where(entgrant.EndReason(string(fault.WindowPast)), entgrant.EndedAtLTE(w.Tx.Now().Add(-pinRetention)),
 		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(w.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("look for PINs that outlived their stay: %w", err)
 	}
 	for _, g := range over {
-		run := &work{tx: w.Tx, property: g.PropertyID, grant: g}
-		if err := run.forget(entpin.GrantID(g.ID)); err != nil {
+		run := &grantRun{tx: w.Tx, propertyID: g.PropertyID, grant: g}
+		if err := run.deletePINs(entpin.GrantID(g.ID)); err != nil {
 			return err
 		}
 		if err := w.Tx.Grant.UpdateOne(g).SetPinID("").Exec(w.Tx.Context()); err != nil {
@@ -76,15 +76,15 @@ func (w Settler) forget(limit int) error {
 
 // deadline is how long a code that shall open now may take to its lock until staff are told. Nothing else follows from
 // it: the door that a stay leaves stays open.
-const deadline = 10 * time.Minute
+const lateAfter = 10 * time.Minute
 
 // late tells staff of stays that wait for a lock for longer than the deadline, once each.
-func (w Settler) late(limit int) error {
+func (w Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := w.Tx.Context(), w.Tx.Now()
 	untold := func(s *sql.Selector) {
 		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + codeLate + "')"))
 	}
-	ids, err := w.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-deadline)), entslot.NotBeforeLTE(now.Add(-deadline)),
+	ids, err := w.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
 		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(CodePrefix+"_")), predicate.Slot(untold)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {

@@ -116,7 +116,7 @@ func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([
 }
 
 func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
-	doors, err := access.Opens(tx, g)
+	doors, err := access.AccessibleDoors(tx, g)
 	if err != nil {
 		return nil, err
 	}

@@ -161,7 +161,7 @@ func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (
 	if err != nil {
 		return nil, fmt.Errorf("load the grant of a phone: %w", err)
 	}
-	opened, err := access.Opens(tx, g)
+	opened, err := access.AccessibleDoors(tx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func tokenStart(g *ent.Grant, now time.Time) time.Time {
 	return now.Add(-smartkey.MaxBackdate)
 }
 
-func keyDoors(opened []access.Opened) (out []KeyDoor, lockIDs []string) {
+func keyDoors(opened []access.DoorAccess) (out []KeyDoor, lockIDs []string) {
 	for _, o := range opened {
 		if !o.Row.Capabilities.RemoteUnlock || len(out) == smartkey.MaxDoors {
 			continue

@@ -23,7 +23,7 @@ import (
 func (h *house) code(n access.NewCode) (c *ent.Code) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		c, err = access.Settler{Tx: tx, Keys: h.keys}.CreateCode(h.id, n)
+		c, err = access.Reconciler{Tx: tx, Keys: h.keys}.CreateCode(h.id, n)
 		return err
 	})
 	return c
@@ -34,7 +34,7 @@ func (h *house) ends(c *ent.Code) {
 	h.write(func(tx *db.Tx) error {
 		c, err := access.GetCode(tx, h.id, c.ID)
 		if err == nil {
-			_, err = access.Settler{Tx: tx, Keys: h.keys}.EndCode(c, access.EndRevoked, "test")
+			_, err = access.Reconciler{Tx: tx, Keys: h.keys}.EndCode(c, access.EndRevoked, "test")
 		}
 		return err
 	})
@@ -45,7 +45,7 @@ func (h *house) later(d time.Duration) {
 	h.t.Helper()
 	h.clock.Advance(d)
 	h.write(func(tx *db.Tx) error {
-		_, err := access.SettleCodes(access.Settler{Tx: tx, Keys: h.keys}, 100)
+		_, err := access.ReconcileDueCodes(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
 		return err
 	})
 }
@@ -142,7 +142,7 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 			return tx.Code.CreateBulk(rows...).Exec(tx.Context())
 		})
 		h.write(func(tx *db.Tx) error {
-			_, err := access.Settler{Tx: tx, Keys: h.keys}.KeepBackups(h.id, 50)
+			_, err := access.Reconciler{Tx: tx, Keys: h.keys}.EnsureBackups(h.id, 50)
 			return err
 		})
 		n, err := h.db.Read().Code.Query().Where(entcode.PropertyID(h.id), entcode.Kind("backup")).Count(t.Context())
@@ -344,7 +344,7 @@ func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
 					h.write(func(tx *db.Tx) error {
 						row, err := access.GetCode(tx, h.id, c.ID)
 						if err == nil {
-							pin, _, err = access.Settler{Tx: tx, Keys: h.keys}.RevealCode(row, "test")
+							pin, _, err = access.Reconciler{Tx: tx, Keys: h.keys}.RevealCode(row, "test")
 						}
 						return err
 					})

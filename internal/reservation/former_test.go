@@ -177,7 +177,7 @@ func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 					p := h.plan("A")
 					same(t, "status", access.StatusUpdating, p.Status)
 					h.formerCode(string(says.evidence), true)
-					if p.Doors[0].Reason != fault.LockOffline || !p.Doors[0].Handed {
+					if p.Doors[0].Reason != fault.LockOffline || !p.Doors[0].MayBeInstalled {
 						t.Errorf("%+v", p.Doors[0])
 					}
 				}
@@ -195,7 +195,7 @@ func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		h.reaches("r1", false)
 		s := h.checkIn("A", "r1", "g1")
-		same(t, "the bridge was given it", true, s.Plan.Doors[0].Handed)
+		same(t, "the bridge was given it", true, s.Plan.Doors[0].MayBeInstalled)
 		for _, e := range []slot.Evidence{"", slot.Sent} {
 			if e != "" {
 				h.says("r1", e, slot.LockOffline)

@@ -259,7 +259,7 @@ func (h *house) learn(tx *db.Tx, learned []lock.EvidenceChange) error {
 			UsedAt: l.UsedAt, Here: l.AtThisLock,
 		})
 	}
-	return access.Progress(access.Settler{Tx: tx, Keys: h.keys}, changes)
+	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: h.keys}, changes)
 }
 
 // verify has the bridge bring doors to what is wanted and read it back.

@@ -26,7 +26,7 @@ func (h *house) opens(rsv string) (doors []string, generation int64) {
 	h.t.Helper()
 	tx := h.db.View(h.ctx())
 	g := tx.Grant.Query().Where(entgrant.ReservationID(rsv), entgrant.EndedAtIsNil()).OnlyX(h.ctx())
-	all, err := access.Opens(tx, g)
+	all, err := access.AccessibleDoors(tx, g)
 	h.must(err)
 	for _, o := range all {
 		doors = append(doors, o.Name)

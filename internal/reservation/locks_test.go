@@ -21,7 +21,7 @@ func TestUnmapped(t *testing.T) {
 		same(t, "reasons", []string{"spaceUnknown"}, reasonsOf(s.Plan))
 		same(t, "staff", []string{"spaceUnknown"}, h.notices(s.Row.ID))
 		same(t, "events", []string{"access.failed"}, h.events(s.Row.ID))
-		same(t, "no PIN without a door", access.Shown{}, h.pins(s.Row.ID))
+		same(t, "no PIN without a door", access.StayPINs{}, h.pins(s.Row.ID))
 		h.listed("r9")
 		same(t, "reasons", []string{"spaceNotMapped"}, reasonsOf(h.plan("A")))
 
@@ -39,7 +39,7 @@ func TestRoomWithoutALock(t *testing.T) {
 		same(t, "doors", []string{"bare none noLock"}, doorsOf(s.Plan))
 		same(t, "status", access.StatusNone, s.Plan.Status)
 		same(t, "no PIN, no event", []string(nil), h.events(s.Row.ID))
-		same(t, "no PIN", access.Shown{}, h.pins(s.Row.ID))
+		same(t, "no PIN", access.StayPINs{}, h.pins(s.Row.ID))
 
 		h.checkIn("B", "r1", "r1", "g1")
 		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("bare")})
@@ -217,7 +217,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 					h.online(false)
 					change(h, s.Row.ID, round)
 					p := h.plan("A")
-					if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].Handed {
+					if !slices.Contains(p.Reasons, fault.FormerCode) || !p.Doors[0].MayBeInstalled {
 						t.Errorf("reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 					same(t, "status", access.StatusUpdating, p.Status)
@@ -225,7 +225,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 					same(t, "staff, each time", round+1, len(told))
 					h.online(true)
 					h.verify("r1", "g1")
-					if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].Handed {
+					if p = h.plan("A"); slices.Contains(p.Reasons, fault.FormerCode) || p.Doors[0].MayBeInstalled {
 						t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 				}

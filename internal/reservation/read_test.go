@@ -69,16 +69,16 @@ func TestTenants(t *testing.T) {
 		}
 
 		before := one.everything()
-		foreign := access.Settler{Tx: view, Keys: one.keys}
-		shown, err := access.PINs(foreign, two.id, a.Row.ID)
+		foreign := access.Reconciler{Tx: view, Keys: one.keys}
+		shown, err := access.RevealPINs(foreign, two.id, a.Row.ID)
 		if err != nil || shown.PIN != "" || shown.Gates != nil {
 			t.Errorf("another's PINs: %v", err)
 		}
 		same(t, "reset", []access.Part{access.PartPIN}, two.reset(a.Row.ID, access.PartPIN))
 		two.write(func(tx *db.Tx) error {
 			g := one.grantOf(one.slotsAt("r1")[0].GrantID)
-			w := access.Settler{Tx: tx, Keys: two.keys}
-			return access.Progress(w, []access.SlotChange{{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID, Before: slot.Sent, After: slot.Failed}})
+			w := access.Reconciler{Tx: tx, Keys: two.keys}
+			return access.ApplyEvidence(w, []access.SlotChange{{PropertyID: two.id, LockID: two.at("lck-r1"), DoorID: two.at("r1"), GrantID: g.ID, Before: slot.Sent, After: slot.Failed}})
 		})
 		two.replan(space.Touched{All: true, SpaceIDs: []string{one.at("r1")}, Externals: []space.External{{IntegrationID: one.scope.IntegrationID, ID: theirs("r1")}}})
 		_, err = two.try(with(booking("B", ""), reservation.OwnSpaceID, one.at("r1")))

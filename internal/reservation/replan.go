@@ -32,7 +32,7 @@ func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
 	}
-	if err := access.Unsettle(tx, propertyID); err != nil {
+	if err := access.MarkCodesDue(tx, propertyID); err != nil {
 		return err
 	}
 	which, err := touched(tx, propertyID, t)

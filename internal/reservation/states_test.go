@@ -150,7 +150,7 @@ func TestRemoved(t *testing.T) {
 				out := h.put(state("A", c.to))
 				same(t, "status", access.StatusRemoving, out.Plan.Status)
 				same(t, "doors", []string{"r1 removing " + string(c.reason), "g1 removing " + string(c.reason)}, doorsOf(out.Plan))
-				same(t, "shown", access.Shown{}, h.pins(s.Row.ID))
+				same(t, "shown", access.StayPINs{}, h.pins(s.Row.ID))
 				h.says("r1", slot.Unconfirmed, slot.Timeout)
 				h.verify("g1")
 				same(t, "status", access.StatusRemoving, h.plan("A").Status)

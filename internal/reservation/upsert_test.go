@@ -276,7 +276,7 @@ func TestReset(t *testing.T) {
 func (h *house) reset(rsv string, parts ...access.Part) (failed []access.Part) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		failed, err = access.Reset(access.Settler{Tx: tx, Keys: h.keys}, h.id, rsv, parts)
+		failed, err = access.Reset(access.Reconciler{Tx: tx, Keys: h.keys}, h.id, rsv, parts)
 		return err
 	})
 	return failed

@@ -32,9 +32,9 @@ func (h *house) plan(id string) access.Plan {
 }
 
 // pins opens the codes of a stay.
-func (h *house) pins(rsv string) access.Shown {
+func (h *house) pins(rsv string) access.StayPINs {
 	h.t.Helper()
-	shown, err := access.PINs(access.Settler{Tx: h.db.View(h.ctx()), Keys: h.keys}, h.id, rsv)
+	shown, err := access.RevealPINs(access.Reconciler{Tx: h.db.View(h.ctx()), Keys: h.keys}, h.id, rsv)
 	h.must(err)
 	return shown
 }
@@ -117,7 +117,7 @@ func (h *house) slotsAt(name string) []*ent.Slot {
 func (h *house) sweep() (n int) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		n, err = access.Expire(access.Settler{Tx: tx, Keys: h.keys}, 100)
+		n, err = access.Expire(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
 		return err
 	})
 	return n

@@ -17,30 +17,30 @@ const linksAtOnce = 200
 
 // settleCodes looks at the codes whose time has come, and has locks keep their backup codes.
 func (s *Server) settleCodes(ctx context.Context) error {
-	err := s.untilFew(ctx, func(w access.Settler) (int, error) { return access.SettleCodes(w, codesAtOnce) })
+	err := s.untilFew(ctx, func(w access.Reconciler) (int, error) { return access.ReconcileDueCodes(w, codesAtOnce) })
 	if err != nil {
 		return err
 	}
-	keep, drop, err := access.Backups(s.db.View(ctx))
+	keep, drop, err := access.BackupProperties(s.db.View(ctx))
 	if err != nil {
 		return err
 	}
 	var failed []error // what fails at one property holds no other up
 	for _, propertyID := range keep {
-		failed = append(failed, s.untilFew(ctx, func(w access.Settler) (int, error) { return w.KeepBackups(propertyID, codesAtOnce) }))
+		failed = append(failed, s.untilFew(ctx, func(w access.Reconciler) (int, error) { return w.EnsureBackups(propertyID, codesAtOnce) }))
 	}
 	for _, propertyID := range drop {
-		failed = append(failed, s.untilFew(ctx, func(w access.Settler) (int, error) { return w.DropBackups(propertyID, "system", codesAtOnce) }))
+		failed = append(failed, s.untilFew(ctx, func(w access.Reconciler) (int, error) { return w.EndBackups(propertyID, "system", codesAtOnce) }))
 	}
 	return errors.Join(failed...)
 }
 
 // untilFew repeats a bounded change until it did less than it may.
-func (s *Server) untilFew(ctx context.Context, do func(w access.Settler) (int, error)) error {
+func (s *Server) untilFew(ctx context.Context, do func(w access.Reconciler) (int, error)) error {
 	for {
 		n := 0
 		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = do(access.Settler{Tx: tx, Keys: s.keys, Log: s.log})
+			n, err = do(access.Reconciler{Tx: tx, Keys: s.keys, Log: s.log})
 			return err
 		})
 		if err != nil || n < codesAtOnce {

@@ -112,7 +112,7 @@ func (s *Server) learned(tx *db.Tx, all []lock.EvidenceChange) error {
 			UsedAt: l.UsedAt, Here: l.AtThisLock,
 		}
 	}
-	return access.Progress(access.Settler{Tx: tx, Keys: s.keys}, changes)
+	return access.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, changes)
 }
 
 // wirePartners makes the client of the partners' endpoints and what reads their spaces.

@@ -78,7 +78,7 @@ func (s *Server) expire(ctx context.Context) error {
 	for {
 		n := 0
 		err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
-			n, err = access.Expire(access.Settler{Tx: tx, Keys: s.keys, Log: s.log}, most)
+			n, err = access.Expire(access.Reconciler{Tx: tx, Keys: s.keys, Log: s.log}, most)
 			return err
 		})
 		if err != nil || n < most {

@@ -93,7 +93,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 // desired is what the service hands to a bridge now.
 func (p shift) desired(zone *time.Location) slot.Desired {
 	now := time.Now()
-	r := access.Stand(access.Terms{Kind: access.StaffCode, Hours: p.hours, NotBefore: now.AddDate(0, -1, 0)}, zone, now).Right
+	r := access.EvaluateCode(access.CodeTerms{Kind: access.StaffCode, Hours: p.hours, NotBefore: now.AddDate(0, -1, 0)}, zone, now).Right
 	return slot.Desired{Intent: slot.Present, PIN: p.pin, NotBefore: r.Window.From, NotAfter: r.Window.To, Later: r.Later}
 }
 

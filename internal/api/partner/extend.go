@@ -76,7 +76,7 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *ent.Reservation, out *p
 	if !a.Has(actor.PINsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading PINs needs the scope pins:read; the property's owner can grant it").Put("scope", actor.PINsRead)
 	}
-	shown, err := access.PINs(access.Settler{Tx: tx, Keys: s.Keys}, a.PropertyID, row.ID)
+	shown, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: s.Keys}, a.PropertyID, row.ID)
 	if err != nil {
 		return err
 	}

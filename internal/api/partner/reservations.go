@@ -206,7 +206,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 		if err != nil {
 			return nil, err
 		}
-		failed, err := access.Reset(access.Settler{Tx: tx, Keys: s.Keys}, a.PropertyID, row.ID, parts)
+		failed, err := access.Reset(access.Reconciler{Tx: tx, Keys: s.Keys}, a.PropertyID, row.ID, parts)
 		if err != nil {
 			return nil, err
 		}

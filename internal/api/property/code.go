@@ -25,7 +25,7 @@ type codes struct {
 }
 
 // reconciler returns the access reconciler for a transaction.
-func (d Deps) reconciler(tx *db.Tx) access.Settler { return access.Settler{Tx: tx, Keys: d.Keys} }
+func (d Deps) reconciler(tx *db.Tx) access.Reconciler { return access.Reconciler{Tx: tx, Keys: d.Keys} }
 
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)

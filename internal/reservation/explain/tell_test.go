@@ -205,9 +205,9 @@ func TestVerdicts(t *testing.T) {
 		{"queued", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN = slot.Queued }), DoesNotOpen, OnItsWay},
 		{"queued for a lock that is away", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Queued, fault.LockOffline }), DoesNotOpen, "lockOffline"},
 		{"queued, and what was there before may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
-			p.PIN, p.Reason, p.Handed = slot.Queued, fault.LockOffline, true
+			p.PIN, p.Reason, p.MayBeInstalled = slot.Queued, fault.LockOffline, true
 		}), Uncertain, "lockOffline"},
-		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Handed = slot.Queued, true }), Uncertain, OnItsWay},
+		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.MayBeInstalled = slot.Queued, true }), Uncertain, OnItsWay},
 		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, fault.LockRefused }), DoesNotOpen, "lockRefused"},
 		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, fault.NoLock }), DoesNotOpen, "noLock"},
 		{"no lock any more, and the code may be in the one that was there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, fault.NoLock }), Uncertain, "noLock"},

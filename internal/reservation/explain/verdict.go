@@ -132,7 +132,7 @@ func (f Facts) coming(d access.PlannedDoor) (Word, string) {
 		}
 	}
 	word := DoesNotOpen
-	if d.Handed { // a bridge that is not heard may have put it there, or hold what was there before
+	if d.MayBeInstalled { // a bridge that is not heard may have put it there, or hold what was there before
 		word = Uncertain
 	}
 	switch d.Reason {

@@ -16,77 +16,77 @@ import (
 )
 
 // conclude describes what came out, lets go what nobody holds, and tells those who need to know.
-func (w *work) conclude(f Facts, held []occupied) (Plan, error) {
+func (w *grantRun) publish(f Facts, held []installedSlot) (Plan, error) {
 	p, err := w.describe(f, held)
 	if err != nil {
 		return Plan{}, err
 	}
-	if err := w.release(held); err != nil {
+	if err := w.releaseIfRemoved(held); err != nil {
 		return Plan{}, err
 	}
-	if err := w.tell(p, len(held)); err != nil {
+	if err := w.emitEventsAndNotices(p, len(held)); err != nil {
 		return Plan{}, err
 	}
-	w.wakeKeys()
-	return p, w.evict()
+	w.wakeSmartKeys()
+	return p, w.reconcileDeparting()
 }
 
-func (w *work) describe(f Facts, held []occupied) (Plan, error) {
-	f.Held, f.Opened = view(held), w.grant.CreatedAt
+func (w *grantRun) describe(f Facts, held []installedSlot) (Plan, error) {
+	f.Held, f.Opened = heldCodes(held), w.grant.CreatedAt
 	var err error
-	if f.Older, err = w.heldBefore(); err != nil {
+	if f.Older, err = w.heldByOlderGrants(); err != nil {
 		return Plan{}, err
 	}
-	if f.Tokens, f.KeyDoors, err = w.tokens(); err != nil {
+	if f.Tokens, f.KeyDoors, err = w.loadTokens(); err != nil {
 		return Plan{}, err
 	}
-	if f.Names, err = w.names(f.all(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
+	if f.Names, err = w.formerDoors(f.allHeld(), slices.Collect(maps.Values(f.KeyDoors)), f.Doors); err != nil {
 		return Plan{}, err
 	}
-	if w.codes != nil {
-		f.NoPIN, f.OwnPIN = w.codes.none, map[string]bool{}
-		for door := range w.codes.own {
+	if w.pins != nil {
+		f.NoPIN, f.OwnPIN = w.pins.impossible, map[string]bool{}
+		for door := range w.pins.perDoor {
 			f.OwnPIN[door] = true
 		}
 	}
-	if f.Shared, err = w.shared(); err != nil {
+	if f.Shared, err = w.sharesSpace(); err != nil {
 		return Plan{}, err
 	}
 	return Describe(f), nil
 }
 
 // heldBefore is what locks may still hold of earlier grants of the stay.
-func (w *work) heldBefore() ([]Held, error) {
-	if len(w.older) == 0 {
+func (w *grantRun) heldByOlderGrants() ([]Held, error) {
+	if len(w.olderGrants) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, 0, len(w.older))
-	for _, g := range w.older {
+	ids := make([]string, 0, len(w.olderGrants))
+	for _, g := range w.olderGrants {
 		ids = append(ids, g.ID)
 	}
-	rows, err := lock.SlotsOfGrants(w.ctx(), w.tx.Client, w.property, ids...)
+	rows, err := lock.SlotsOfGrants(w.ctx(), w.tx.Client, w.propertyID, ids...)
 	if err != nil {
 		return nil, fmt.Errorf("list the codes of earlier grants: %w", err)
 	}
-	locks, err := w.locksOf(rows)
+	locks, err := w.locksOfSlots(rows)
 	if err != nil {
 		return nil, err
 	}
 	held := make([]Held, 0, len(rows))
 	for _, s := range rows {
-		h := occupy(s, false).Held
-		h.place(locks[s.LockID], w.tx.Now())
+		h := newInstalledSlot(s, false).Held
+		h.setLock(locks[s.LockID], w.tx.Now())
 		held = append(held, h)
 	}
 	return held, nil
 }
 
 // shared says whether another stay has access to the same private space at the same time.
-func (w *work) shared() (bool, error) {
-	if !live(w.grant) || !private(w.place.Space) {
+func (w *grantRun) sharesSpace() (bool, error) {
+	if !isLive(w.grant) || !isPrivate(w.place.Space) {
 		return false, nil
 	}
-	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.property), entgrant.SpaceID(w.spaceID()),
+	n, err := w.tx.Grant.Query().Where(entgrant.PropertyID(w.propertyID), entgrant.SpaceID(w.spaceID()),
 		entgrant.EndedAtIsNil(), entgrant.IDNEQ(w.grant.ID),
 		entgrant.NotBeforeLT(w.grant.NotAfter), entgrant.NotAfterGT(w.grant.NotBefore)).Exist(w.ctx())
 	if err != nil {
@@ -96,16 +96,16 @@ func (w *work) shared() (bool, error) {
 }
 
 // evict settles the stays that are leaving a door which this one has now been given: a swap of rooms waits for nobody.
-func (w *work) evict() error {
-	if !(w.opened || w.elsewhere) || !live(w.grant) || !private(w.place.Space) {
+func (w *grantRun) reconcileDeparting() error {
+	if !(w.opened || w.changedSpace) || !isLive(w.grant) || !isPrivate(w.place.Space) {
 		return nil
 	}
-	leaving, err := w.leavers()
+	leaving, err := w.departingGrants()
 	if err != nil {
 		return fmt.Errorf("look for stays that leave a door: %w", err)
 	}
 	for _, g := range leaving {
-		if _, err := Settle(w.tx, w.keys, g, w.rules); err != nil {
+		if _, err := ReconcileGrant(w.tx, w.keys, g, w.rules); err != nil {
 			return err
 		}
 	}
@@ -113,59 +113,59 @@ func (w *work) evict() error {
 }
 
 // tell writes the events and the staff notices of this run.
-func (w *work) tell(p Plan, held int) error {
+func (w *grantRun) emitEventsAndNotices(p Plan, held int) error {
 	var others []*ent.Grant
 	if w.released && held > 0 {
 		var err error
-		if others, err = w.others(); err != nil {
+		if others, err = w.otherGrants(); err != nil {
 			return err
 		}
 	}
-	kind := w.kind(p, held, len(others) > 0)
+	kind := w.eventKind(p, held, len(others) > 0)
 	if kind != "" {
-		err := event.Append(w.tx, event.Event{PropertyID: w.property, Subject: w.reservation, Kind: kind, Body: body(w.reservation, p)})
+		err := event.Append(w.tx, event.Event{PropertyID: w.propertyID, Subject: w.reservationID, Kind: kind, Body: eventBody(w.reservationID, p)})
 		if err != nil {
 			return err
 		}
 	}
-	if !live(w.grant) {
-		return w.settleOpen(others)
+	if !isLive(w.grant) {
+		return w.reconcileOpenGrants(others)
 	}
-	told := w.notices(p)
+	told := w.noticesOf(p)
 	for _, n := range told {
-		n.PropertyID, n.Subject = w.property, w.reservation
+		n.PropertyID, n.Subject = w.propertyID, w.reservationID
 		n.OnceKey = onceKey(w.grant, n.Kind)
 		if err := staff.Notify(w.tx, n); err != nil {
 			return err
 		}
 	}
-	return w.healed(told)
+	return w.clearResolvedNotices(told)
 }
 
 // kind is the event that this run means to the stay; empty: none. more says that other grants of it are not gone.
-func (w *work) kind(p Plan, held int, more bool) event.Kind {
-	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.shut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
-	first := w.opened || !w.had
+func (w *grantRun) eventKind(p Plan, held int, more bool) event.Kind {
+	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
+	first := w.opened || !w.hadCode
 	switch {
-	case !live(w.grant):
+	case !isLive(w.grant):
 		if !w.released || held == 0 || more {
 			return ""
 		}
 		return event.AccessRemoved
-	case first && opens && w.acted:
+	case first && opens && w.changedSlots:
 		return event.AccessIssued
-	case first && (w.opened || w.moved || w.acted) && (p.Status == StatusFailed || w.unplaced != ""):
+	case first && (w.opened || w.changed || w.changedSlots) && (p.Status == StatusFailed || w.noPlaceReason != ""):
 		return event.AccessFailed
-	case w.failed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
+	case w.newlyFailed && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
 		return event.AccessFailed
-	case w.acted, w.moved && w.had:
+	case w.changedSlots, w.changed && w.hadCode:
 		return event.AccessUpdated
 	}
 	return ""
 }
 
 // body is what an event says of a plan: no PIN, no name.
-func body(reservationID string, p Plan) map[string]any {
+func eventBody(reservationID string, p Plan) map[string]any {
 	doors := make([]map[string]any, 0, len(p.Doors))
 	for _, d := range p.Doors {
 		door := map[string]any{"doorId": d.ID, "kind": string(d.Kind), "pin": string(d.PIN)}
@@ -188,7 +188,7 @@ const (
 )
 
 // texts are what staff must know of a plan that gives less than its stay has a right to.
-var texts = map[fault.Reason]string{
+var noticeTexts = map[fault.Reason]string{
 	fault.WindowInFuture:  "The PMS checked this guest in before the booked day. The codes open on that day.",
 	fault.SpacesDisagree:  "The PMS named a bed, and a room that is not the bed's. The doors are those of the bed: correct the reservation in the PMS if the room is right.",
 	fault.SpaceShared:     "Two stays are checked in to the same private space. Both have access: look whether one is a mistake.",
@@ -198,29 +198,29 @@ var texts = map[fault.Reason]string{
 	fault.PINNotPossible:  "A lock of this stay takes no PIN that the property's rules allow. Change the PIN length, or give another key.",
 	fault.LockRefused:     "A lock of this stay refused the code. Its state in the dashboard says why.",
 	fault.DuplicateOnLock: "A lock of this stay called every PIN a duplicate of one that it holds. Look which codes it has, then draw a new PIN.",
-	fault.SpaceUnknown:    noDoor,
-	fault.SpaceNotMapped:  noDoor,
-	fault.RoomNotAssigned: noDoor,
+	fault.SpaceUnknown:    noDoorText,
+	fault.SpaceNotMapped:  noDoorText,
+	fault.RoomNotAssigned: noDoorText,
 	fault.SpaceInactive:   "This guest is checked in to a space that is switched off. Switch it on, or assign another room.",
-	fault.BridgeRevoked:   noBridge,
-	fault.NoBridge:        noBridge,
+	fault.BridgeRevoked:   noBridgeText,
+	fault.NoBridge:        noBridgeText,
 }
 
 const (
-	noDoor   = "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room."
-	noBridge = "A lock of this stay has no bridge that may drive it."
-	noSix    = "A lock of this stay demands a PIN of fewer than six digits, which can be guessed. Use it for doors that matter little."
+	noDoorText   = "This guest is checked in, but the space of the PMS leads to no door. Map it, or assign a room."
+	noBridgeText = "A lock of this stay has no bridge that may drive it."
+	shortPINText = "A lock of this stay demands a PIN of fewer than six digits, which can be guessed. Use it for doors that matter little."
 )
 
-func (w *work) notices(p Plan) []staff.Notice {
+func (w *grantRun) noticesOf(p Plan) []staff.Notice {
 	var out []staff.Notice
 	for _, r := range p.Reasons {
-		if text := texts[r]; text != "" {
+		if text := noticeTexts[r]; text != "" {
 			out = append(out, staff.Notice{Kind: string(r), Text: text})
 		}
 	}
-	if w.codes != nil && w.codes.short {
-		out = append(out, staff.Notice{Kind: shortPIN, Text: noSix})
+	if w.pins != nil && w.pins.tooShort {
+		out = append(out, staff.Notice{Kind: shortPIN, Text: shortPINText})
 	}
 	return out
 }
@@ -228,20 +228,20 @@ func (w *work) notices(p Plan) []staff.Notice {
 func onceKey(g *ent.Grant, kind string) string { return g.ID + "/" + kind }
 
 // healed says of the conditions that no longer stand that they may be told again, should they come back.
-func (w *work) healed(stand []staff.Notice) error {
-	if w.opened || !w.acted && !w.moved && !w.heard {
+func (w *grantRun) clearResolvedNotices(stand []staff.Notice) error {
+	if w.opened || !w.changedSlots && !w.changed && !w.newEvidence {
 		return nil
 	}
 	keys := []string{onceKey(w.grant, codeLate)}
-	for r := range texts {
-		if r == fault.SpacesDisagree && w.place.Space != nil && !w.named {
+	for r := range noticeTexts {
+		if r == fault.SpacesDisagree && w.place.Space != nil && !w.fromPMS {
 			continue // the grant does not hold what the PMS named
 		}
 		if !slices.ContainsFunc(stand, func(n staff.Notice) bool { return n.Kind == string(r) }) {
 			keys = append(keys, onceKey(w.grant, string(r)))
 		}
 	}
-	err := w.tx.Notice.Update().Where(entnotice.PropertyID(w.property), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(w.ctx())
+	err := w.tx.Notice.Update().Where(entnotice.PropertyID(w.propertyID), entnotice.OnceKeyIn(keys...)).ClearOnceKey().Exec(w.ctx())
 	if err != nil {
 		return fmt.Errorf("settle the notices of a stay: %w", err)
 	}

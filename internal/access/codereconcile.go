@@ -20,7 +20,7 @@ import (
 )
 
 // coded makes ready what settles and shows a code: the same steps as those of a stay.
-func (w Settler) coded(c *ent.Code) (*work, error) {
+func (w Reconciler) newCodeRun(c *ent.Code) (*grantRun, error) {
 	p, err := w.Tx.Property.Get(w.Tx.Context(), c.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property of a code: %w", err)
@@ -29,25 +29,25 @@ func (w Settler) coded(c *ent.Code) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &work{tx: w.Tx, keys: w.Keys, rules: rules, property: c.PropertyID, reservation: c.ID, grant: &ent.Grant{ID: c.ID, PropertyID: c.PropertyID}}
-	run.codes, err = codesOf(w.Tx, w.Keys, run.grant, rules.PINLength)
+	run := &grantRun{tx: w.Tx, keys: w.Keys, rules: rules, propertyID: c.PropertyID, reservationID: c.ID, grant: &ent.Grant{ID: c.ID, PropertyID: c.PropertyID}}
+	run.pins, err = loadPINs(w.Tx, w.Keys, run.grant, rules.PINLength)
 	return run, err
 }
 
 // soon is when a code is looked at again that a lock has no room for, or takes no PIN of.
-const soon = time.Minute
+const codeRetry = time.Minute
 
 // SettleCode has the locks come to hold what a code asks for now. Like that of stays it looks at levels, and may run as
 // often as one likes.
-func (w Settler) SettleCode(c *ent.Code) (*ent.Code, error) {
-	run, err := w.coded(c)
+func (w Reconciler) ReconcileCode(c *ent.Code) (*ent.Code, error) {
+	run, err := w.newCodeRun(c)
 	if err != nil {
 		return nil, err
 	}
-	stand := Stand(termsOf(c), run.rules.Zone, w.Tx.Now())
+	stand := EvaluateCode(termsOf(c), run.rules.Zone, w.Tx.Now())
 	run.right = stand.Right
 	if c.Kind == string(OneTimeCode) {
-		run.once = c.ID
+		run.singleUseID = c.ID
 	}
 	var doors []Door
 	if run.right.Open {
@@ -55,32 +55,32 @@ func (w Settler) SettleCode(c *ent.Code) (*ent.Code, error) {
 			return nil, err
 		}
 	}
-	held, err := run.held(doors)
+	held, err := run.loadHeld(doors)
 	if err != nil {
 		return nil, err
 	}
 	if run.right.Open {
-		if c, err = run.ready(c, doors, held); err != nil {
+		if c, err = run.ensureCodePINs(c, doors, held); err != nil {
 			return nil, err
 		}
 	}
-	steps := Reconcile(Task{Right: run.right, Placed: true, Doors: doors, Held: view(held), PINAt: run.pinAt})
-	if held, err = run.take(steps, doors, held); err != nil {
+	steps := Reconcile(Task{Right: run.right, Placed: true, Doors: doors, Held: heldCodes(held), PINAt: run.pinIDAt})
+	if held, err = run.execute(steps, doors, held); err != nil {
 		return nil, err
 	}
-	if err := run.review(held); err != nil {
+	if err := run.refreshEvidence(held); err != nil {
 		return nil, err
 	}
-	return run.storeCode(c, stand, doors, held)
+	return run.storeCodeStatus(c, stand, doors, held)
 }
 
 // review has what is said of the places of a code follow the time: windows begin and end without a report.
-func (r *work) review(held []occupied) error {
+func (r *grantRun) refreshEvidence(held []installedSlot) error {
 	for i := range held {
 		if !held[i].Present {
 			continue
 		}
-		lk, err := r.lockOf(held[i].Held)
+		lk, err := r.lockOfSlot(held[i].Held)
 		if err != nil {
 			return err
 		}
@@ -88,39 +88,39 @@ func (r *work) review(held []occupied) error {
 		if err != nil {
 			return err
 		}
-		held[i].becomes(row)
+		held[i].set(row)
 	}
 	return nil
 }
 
 // ready has a PIN for each door, another one where a lock called it a duplicate.
-func (r *work) ready(c *ent.Code, doors []Door, held []occupied) (*ent.Code, error) {
+func (r *grantRun) ensureCodePINs(c *ent.Code, doors []Door, held []installedSlot) (*ent.Code, error) {
 	for _, h := range held {
-		p := r.codes.at(h.DoorID)
-		if c.Redraws >= mostRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
+		p := r.pins.pinAt(h.DoorID)
+		if c.Redraws >= maxRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
 			continue
 		}
-		if err := r.codes.retire(p); err != nil {
+		if err := r.pins.retire(p); err != nil {
 			return nil, err
 		}
 		var err error
 		if c, err = r.tx.Code.UpdateOne(c).AddRedraws(1).Save(r.ctx()); err != nil {
 			return nil, fmt.Errorf("count a redraw: %w", err)
 		}
-		if err := r.notifyRedrawn(c); err != nil {
+		if err := r.notifyPINReplaced(c); err != nil {
 			return nil, err
 		}
 	}
-	return c, r.codes.cover(doors)
+	return c, r.pins.ensure(doors)
 }
 
 // storeCode notes how a code stands, and when to look again.
-func (r *work) storeCode(c *ent.Code, s Standing, doors []Door, held []occupied) (*ent.Code, error) {
+func (r *grantRun) storeCodeStatus(c *ent.Code, s CodeStatus, doors []Door, held []installedSlot) (*ent.Code, error) {
 	u := r.tx.Code.UpdateOne(c)
 	if s.End == "" {
-		missing := r.lacking(doors, held)
+		missing := r.missesADoor(doors, held)
 		next := s.Next
-		if again := r.tx.Now().Add(soon); missing && (next.IsZero() || next.After(again)) {
+		if again := r.tx.Now().Add(codeRetry); missing && (next.IsZero() || next.After(again)) {
 			next = again
 		}
 		if next.IsZero() {
@@ -128,10 +128,10 @@ func (r *work) storeCode(c *ent.Code, s Standing, doors []Door, held []occupied)
 		} else {
 			u.SetNextAt(next)
 		}
-		if err := r.releaseRetired(held); err != nil {
+		if err := r.releaseRetiredPINs(held); err != nil {
 			return nil, err
 		}
-		if err := r.tellLacking(c, missing); err != nil {
+		if err := r.notifyCodeMissing(c, missing); err != nil {
 			return nil, err
 		}
 	} else {
@@ -139,13 +139,13 @@ func (r *work) storeCode(c *ent.Code, s Standing, doors []Door, held []occupied)
 		if c.EndedAt == nil {
 			u.SetEndedAt(r.tx.Now()).SetEndReason(s.End)
 		}
-		if c.ReleasedAt == nil && lapsed(held) {
+		if c.ReleasedAt == nil && fullyRemoved(held) {
 			u.SetReleasedAt(r.tx.Now())
-			if err := r.forget(entpin.GrantID(c.ID)); err != nil {
+			if err := r.deletePINs(entpin.GrantID(c.ID)); err != nil {
 				return nil, err
 			}
 		}
-		if err := r.tellLacking(c, false); err != nil {
+		if err := r.notifyCodeMissing(c, false); err != nil {
 			return nil, err
 		}
 	}
@@ -157,16 +157,16 @@ func (r *work) storeCode(c *ent.Code, s Standing, doors []Door, held []occupied)
 }
 
 // lacking says whether a door of a code has none.
-func (r *work) lacking(doors []Door, held []occupied) bool {
+func (r *grantRun) missesADoor(doors []Door, held []installedSlot) bool {
 	return slices.ContainsFunc(doors, func(d Door) bool {
-		return d.wanted() && !slices.ContainsFunc(held, func(h occupied) bool {
-			return h.Present && h.LockID == d.Lock.ID && !h.spent() && h.Result != string(slot.Unsupported)
+		return d.takesCode() && !slices.ContainsFunc(held, func(h installedSlot) bool {
+			return h.Present && h.LockID == d.Lock.ID && !h.holdsForeignCode() && h.Result != string(slot.Unsupported)
 		})
 	})
 }
 
 // tellLacking tells staff of a code that some lock cannot take, once while it stands.
-func (r *work) tellLacking(c *ent.Code, lacking bool) error {
+func (r *grantRun) notifyCodeMissing(c *ent.Code, lacking bool) error {
 	key := c.ID + "/codeNotPlaced"
 	if !lacking {
 		return staff.Settle(r.tx, key)
@@ -178,7 +178,7 @@ func (r *work) tellLacking(c *ent.Code, lacking bool) error {
 }
 
 // doorsOfCode lists the doors of a code that have a lock.
-func (r *work) doorsOfCode(c *ent.Code) ([]Door, error) {
+func (r *grantRun) doorsOfCode(c *ent.Code) ([]Door, error) {
 	q := r.tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
 	switch {
 	case c.Kind == string(BackupCode):
@@ -190,7 +190,7 @@ func (r *work) doorsOfCode(c *ent.Code) ([]Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a code: %w", err)
 	}
-	r.locks = map[string]*ent.Lock{}
+	r.lockAtDoor = map[string]*ent.Lock{}
 	var doors []Door
 	for _, l := range locks {
 		door := *l.DoorID
@@ -198,18 +198,18 @@ func (r *work) doorsOfCode(c *ent.Code) ([]Door, error) {
 		if c.AllRooms && gate && !slices.Contains(c.Doors, door) {
 			continue
 		}
-		d := Door{ID: door, Kind: Room, Lock: fitted{lock: l}.decided(r.tx.Now())}
+		d := Door{ID: door, Kind: Room, Lock: installedLock{lock: l}.toLock(r.tx.Now())}
 		if gate {
 			d.Kind = Gate
 		}
-		r.locks[door] = l
+		r.lockAtDoor[door] = l
 		doors = append(doors, d)
 	}
 	return doors, nil
 }
 
 // progressCode follows new evidence about a slot of a code: one for one use ends with the first.
-func (w Settler) progressCode(c SlotChange) error {
+func (w Reconciler) reconcileCodeChange(c SlotChange) error {
 	row, err := w.Tx.Code.Query().Where(entcode.PropertyID(c.PropertyID), entcode.ID(c.GrantID)).Only(w.Tx.Context())
 	if ent.IsNotFound(err) {
 		return nil
@@ -217,16 +217,16 @@ func (w Settler) progressCode(c SlotChange) error {
 	if err != nil {
 		return fmt.Errorf("load the code of a slot: %w", err)
 	}
-	if row, err = w.used(row, c); err != nil {
+	if row, err = w.recordCodeUse(row, c); err != nil {
 		return err
 	}
-	_, err = w.SettleCode(row)
+	_, err = w.ReconcileCode(row)
 	return err
 }
 
 // used notes the first use of a code, also if a later one was told before it. Staff hear of that of a backup code: whoever
 // knows it can come back.
-func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
+func (w Reconciler) recordCodeUse(row *ent.Code, c SlotChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
 		at = row.CreatedAt // the bridge's clock is behind
@@ -264,13 +264,13 @@ func (w Settler) used(row *ent.Code, c SlotChange) (*ent.Code, error) {
 
 // SettleCodes looks at codes whose time has come, at most limit, and says how many: as many as limit means that there may
 // be more. One that cannot be settled is tried again a minute later, and holds no other up.
-func SettleCodes(w Settler, limit int) (int, error) {
+func ReconcileDueCodes(w Reconciler, limit int) (int, error) {
 	due, err := w.Tx.Code.Query().Where(entcode.NextAtLTE(w.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(w.Tx.Context())
 	if err != nil {
 		return 0, fmt.Errorf("look for codes whose time has come: %w", err)
 	}
 	for _, c := range due {
-		err := w.Tx.Savepoint(func() error { _, err := w.SettleCode(c); return err })
+		err := w.Tx.Savepoint(func() error { _, err := w.ReconcileCode(c); return err })
 		if err == nil {
 			continue
 		}
@@ -280,7 +280,7 @@ func SettleCodes(w Settler, limit int) (int, error) {
 		if w.Log != nil {
 			w.Log.Error("a code does not settle", slog.String("code", c.ID), slog.String("property", c.PropertyID), slog.Any("error", err))
 		}
-		if err := w.Tx.Code.UpdateOneID(c.ID).SetNextAt(w.Tx.Now().Add(soon)).Exec(w.Tx.Context()); err != nil {
+		if err := w.Tx.Code.UpdateOneID(c.ID).SetNextAt(w.Tx.Now().Add(codeRetry)).Exec(w.Tx.Context()); err != nil {
 			return 0, err
 		}
 	}
@@ -288,7 +288,7 @@ func SettleCodes(w Settler, limit int) (int, error) {
 }
 
 // Unsettle has all codes of a property looked at anew, soon: its spaces, gates, locks or settings changed.
-func Unsettle(tx *db.Tx, propertyID string) error {
+func MarkCodesDue(tx *db.Tx, propertyID string) error {
 	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("look at codes anew: %w", err)

@@ -13,19 +13,19 @@ import (
 )
 
 // Opened is a door that a grant opens, with its lock. For a grant without a place, its Lock says nothing of the bridge.
-type Opened struct {
+type DoorAccess struct {
 	Door
 	Row *ent.Lock
 }
 
 // Opens lists the doors with locks that a grant opens now, without those that are switched off: what a SmartKey of the
 // stay may open. The order is that of the plan.
-func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
+func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	switch {
-	case !live(g):
+	case !isLive(g):
 		return nil, nil
 	case g.SpaceID == "":
-		return keeps(tx, g)
+		return retainedDoors(tx, g)
 	}
 	p, err := tx.Property.Get(tx.Context(), g.PropertyID)
 	if err != nil {
@@ -35,42 +35,42 @@ func Opens(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
 	if err != nil || place.Space == nil {
 		return nil, err
 	}
-	doors, found, err := doorsOf(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
+	doors, found, err := loadDoors(tx, g.PropertyID, place, p.GatesAlone, tx.Now())
 	if err != nil {
 		return nil, err
 	}
-	locks := byDoor(found)
-	var out []Opened
+	locks := locksByDoor(found)
+	var out []DoorAccess
 	for _, d := range doors {
-		if d.wanted() {
-			out = append(out, Opened{d, locks[d.ID]})
+		if d.takesCode() {
+			out = append(out, DoorAccess{d, locks[d.ID]})
 		}
 	}
 	return out, nil
 }
 
 // keeps lists the doors that a grant without a place keeps until it has one: those that a code of it is wanted on.
-func keeps(tx *db.Tx, g *ent.Grant) ([]Opened, error) {
-	w := &work{tx: tx, property: g.PropertyID, grant: g}
-	held, err := w.held(nil)
+func retainedDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
+	w := &grantRun{tx: tx, propertyID: g.PropertyID, grant: g}
+	held, err := w.loadHeld(nil)
 	if err != nil {
 		return nil, err
 	}
-	names, err := w.names(view(held), nil, nil)
+	names, err := w.formerDoors(heldCodes(held), nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	var out []Opened
+	var out []DoorAccess
 	for _, h := range held {
-		l := w.byID[h.LockID].lock
-		if !h.Present || h.Astray || h.TakenOver || l == nil {
+		l := w.lockByID[h.LockID].lock
+		if !h.Present || h.LockMoved || h.TakenOver || l == nil {
 			continue
 		}
-		if d := names[h.DoorID]; d.wanted() {
-			out = append(out, Opened{d, l})
+		if d := names[h.DoorID]; d.takesCode() {
+			out = append(out, DoorAccess{d, l})
 		}
 	}
-	slices.SortFunc(out, func(a, b Opened) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b DoorAccess) int { return strings.Compare(a.ID, b.ID) })
 	return out, nil
 }
 
@@ -102,8 +102,8 @@ func WithKeyWaker(ctx context.Context, wake func(propertyID string)) context.Con
 	return context.WithValue(ctx, keyWaker{}, wake)
 }
 
-func (w *work) wakeKeys() {
-	if wake, ok := w.tx.Context().Value(keyWaker{}).(func(string)); ok && !w.fresh {
-		w.tx.After(func() { wake(w.property) })
+func (w *grantRun) wakeSmartKeys() {
+	if wake, ok := w.tx.Context().Value(keyWaker{}).(func(string)); ok && !w.isNew {
+		w.tx.After(func() { wake(w.propertyID) })
 	}
 }

@@ -11,25 +11,25 @@ import (
 
 // notifyRedrawn tells staff that a PIN which somebody was shown is replaced: nobody else knows that the old one is dead. It
 // tells once, until the new PIN is shown. A PIN that nobody was shown may change in silence.
-func (r *work) notifyRedrawn(c *ent.Code) error {
+func (r *grantRun) notifyPINReplaced(c *ent.Code) error {
 	if c.ReadAt == nil {
 		return nil
 	}
-	which, err := codeInWords(r.tx, c)
+	which, err := describeCode(r.tx, c)
 	if err != nil {
 		return err
 	}
 	return staff.Notify(r.tx, staff.Notice{
-		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: redrawnKey(c.ID),
+		PropertyID: c.PropertyID, Kind: "codeRedrawn", Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
 		Text: fmt.Sprintf("%s has a new PIN, because a lock already holds the old one for somebody else. The PIN that was shown no longer works. "+
 			"Show the new one (latchkey code reveal %s) and pass it on.", which, c.ID),
 	})
 }
 
-func redrawnKey(codeID string) string { return codeID + "/codeRedrawn" }
+func pinReplacedKey(codeID string) string { return codeID + "/codeRedrawn" }
 
 // codeInWords says which code it is, at the beginning of a sentence.
-func codeInWords(tx *db.Tx, c *ent.Code) (string, error) {
+func describeCode(tx *db.Tx, c *ent.Code) (string, error) {
 	switch CodeKind(c.Kind) {
 	case BackupCode:
 		lk, err := lock.Get(tx.Context(), tx.Client, c.PropertyID, c.LockID)

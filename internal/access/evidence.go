@@ -23,7 +23,7 @@ import (
 )
 
 // Settler settles grants in one transaction.
-type Settler struct {
+type Reconciler struct {
 	Tx   *db.Tx
 	Keys *keyring.Ring
 	Log  *slog.Logger // nil: discards
@@ -39,7 +39,7 @@ type SlotChange struct {
 
 // Progress settles the grants whose slots changed, because evidence came in, and those that wait for a slot that became
 // free.
-func Progress(w Settler, changed []SlotChange) error {
+func ApplyEvidence(w Reconciler, changed []SlotChange) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
 		if c.After == slot.Removed {
@@ -47,24 +47,24 @@ func Progress(w Settler, changed []SlotChange) error {
 		}
 	}
 	for _, c := range changed {
-		if err := w.verified(c); err != nil {
+		if err := w.appendVerified(c); err != nil {
 			return err
 		}
-		if err := w.progress(c, seen); err != nil {
+		if err := w.reconcileSlotChange(c, seen); err != nil {
 			return err
 		}
 		if c.After != slot.Removed || seen[c.LockID] {
 			continue
 		}
 		seen[c.LockID] = true
-		if err := w.waiting(c, freed[c.LockID]); err != nil {
+		if err := w.assignFreeSlots(c, freed[c.LockID]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w Settler) verified(c SlotChange) error {
+func (w Reconciler) appendVerified(c SlotChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil
 	}
@@ -72,14 +72,14 @@ func (w Settler) verified(c SlotChange) error {
 	return event.Append(w.Tx, event.Event{PropertyID: c.PropertyID, Subject: c.LockID, Kind: event.CredentialVerified, Body: body})
 }
 
-func (w Settler) progress(c SlotChange, seen map[string]bool) error {
+func (w Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) error {
 	failed := c.After == slot.Failed && c.Before != slot.Failed
 	if c.GrantID == "" || seen[c.GrantID] && !failed && c.UsedAt.IsZero() {
 		return nil
 	}
 	seen[c.GrantID] = true
 	if strings.HasPrefix(c.GrantID, CodePrefix+"_") {
-		return w.progressCode(c)
+		return w.reconcileCodeChange(c)
 	}
 	g, err := w.Tx.Grant.Query().Where(entgrant.PropertyID(c.PropertyID), entgrant.ID(c.GrantID)).Only(w.Tx.Brief())
 	if ent.IsNotFound(err) {
@@ -88,18 +88,18 @@ func (w Settler) progress(c SlotChange, seen map[string]bool) error {
 	if err != nil {
 		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
-	run, err := w.work(g)
+	run, err := w.newRun(g)
 	if err != nil {
 		return err
 	}
-	run.failed, run.heard = failed, c.After.Settled() && !c.Before.Settled()
-	_, err = run.settle()
+	run.newlyFailed, run.newEvidence = failed, c.After.Settled() && !c.Before.Settled()
+	_, err = run.reconcileGrant()
 	return err
 }
 
 // waiting gives the places that became free on a lock to the stays that open its door and have no code on it, those that
 // have waited longest first, until it is full again. Where it had room before, nobody waits.
-func (w Settler) waiting(c SlotChange, freed int) error {
+func (w Reconciler) assignFreeSlots(c SlotChange, freed int) error {
 	ctx := w.Tx.Context()
 	lk, err := w.Tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.ID(c.LockID)).Only(ctx)
 	if ent.IsNotFound(err) || err == nil && lk.DoorID == nil {
@@ -112,7 +112,7 @@ func (w Settler) waiting(c SlotChange, freed int) error {
 	if err != nil || vacant > freed {
 		return err
 	}
-	at, err := w.atDoor(c.PropertyID, *lk.DoorID)
+	at, err := w.grantsForDoor(c.PropertyID, *lk.DoorID)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (w Settler) waiting(c SlotChange, freed int) error {
 		return fmt.Errorf("look for stays that wait for a slot: %w", err)
 	}
 	for _, g := range rows {
-		if full, err := w.place(g, *lk.DoorID); err != nil || full {
+		if full, err := w.reconcileIfOpens(g, *lk.DoorID); err != nil || full {
 			return err
 		}
 	}
@@ -135,22 +135,22 @@ func (w Settler) waiting(c SlotChange, freed int) error {
 }
 
 // place settles a grant if it opens a door, and says whether the lock there is full.
-func (w Settler) place(g *ent.Grant, doorID string) (full bool, err error) {
-	doors, err := Opens(w.Tx, g)
-	if err != nil || !slices.ContainsFunc(doors, func(d Opened) bool { return d.ID == doorID }) {
+func (w Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
+	doors, err := AccessibleDoors(w.Tx, g)
+	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
 		return false, err
 	}
-	run, err := w.work(g)
+	run, err := w.newRun(g)
 	if err != nil {
 		return false, err
 	}
-	p, err := run.settle()
+	p, err := run.reconcileGrant()
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == fault.SlotsFull }), err
 }
 
 // atDoor picks the grants that a door may belong to: those of its space, or of the spaces that a gate serves, and of the beds
 // in them; at a gate of the whole house, all.
-func (w Settler) atDoor(propertyID, doorID string) ([]predicate.Grant, error) {
+func (w Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := w.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(w.Tx.Context())
 	switch {
@@ -168,16 +168,16 @@ func (w Settler) atDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	return []predicate.Grant{entgrant.SpaceIDIn(append(beds, within...)...)}, nil
 }
 
-func (w Settler) settle(g *ent.Grant) error {
-	run, err := w.work(g)
+func (w Reconciler) reconcileGrant(g *ent.Grant) error {
+	run, err := w.newRun(g)
 	if err != nil {
 		return err
 	}
-	_, err = run.settle()
+	_, err = run.reconcileGrant()
 	return err
 }
 
-func (w Settler) work(g *ent.Grant) (*work, error) {
+func (w Reconciler) newRun(g *ent.Grant) (*grantRun, error) {
 	p, err := w.Tx.Property.Get(w.Tx.Brief(), g.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("load the property of a grant: %w", err)
@@ -186,5 +186,5 @@ func (w Settler) work(g *ent.Grant) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &work{tx: w.Tx, keys: w.Keys, rules: rules, property: g.PropertyID, reservation: g.ReservationID, grant: g}, nil
+	return &grantRun{tx: w.Tx, keys: w.Keys, rules: rules, propertyID: g.PropertyID, reservationID: g.ReservationID, grant: g}, nil
 }
