@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// quiet is a stream whose bridge says Hello and then nothing.
+// quiet is a stream whose bridge sends Hello and then nothing.
 type quiet struct {
 	ctx     context.Context
 	hello   chan *lockv1.ConnectRequest
@@ -33,10 +33,10 @@ func (q *quiet) Recv() (*lockv1.ConnectRequest, error) {
 	}
 }
 
-// BenchmarkIdleSession shows what a session of a bridge with two locks holds beside gRPC's own stream.
+// BenchmarkIdleSession measures the memory of a session of a bridge with two locks, without gRPC's own stream.
 func BenchmarkIdleSession(b *testing.B) {
 	s := newSite(b, "sqlite")
-	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, pace: s.pace})
+	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, timings: s.pace})
 	const many = 200
 	bridges := make([]*bridge, many)
 	shown := make([][]byte, many)

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// cause is why a session ends. Its text is the word of Goodbye.
+// cause is why a session ends. Goodbye carries its text.
 type cause string
 
 const (
@@ -28,8 +28,8 @@ const (
 
 func (c cause) Error() string { return "the session ended: " + string(c) }
 
-// reason is what the bridge's row says of it afterwards.
-func (c cause) reason() lock.OfflineReason {
+// offlineReason is the reason stored in the bridge's row.
+func (c cause) offlineReason() lock.OfflineReason {
 	switch c {
 	case revoked:
 		return lock.Revoked
@@ -45,8 +45,8 @@ func (c cause) reason() lock.OfflineReason {
 	return lock.Disconnected
 }
 
-// status is how the stream ends.
-func (c cause) status() error {
+// grpcStatus is the status that ends the stream.
+func (c cause) grpcStatus() error {
 	switch c {
 	case disconnected:
 		return nil
@@ -60,7 +60,7 @@ func (c cause) status() error {
 	return status.Error(codes.Unavailable, c.Error())
 }
 
-// causeOf is why an error of the domain ends the session, if it does: what was wrong with one message does not.
+// causeOf returns the cause if a domain error must end the session. An error about one invalid message does not.
 func causeOf(err error) (cause, bool) {
 	if errors.Is(err, lock.ErrSuperseded) {
 		return superseded, true
@@ -74,7 +74,7 @@ func causeOf(err error) (cause, bool) {
 	return storeFailed, true
 }
 
-// rpcError is a fault as a unary call answers it.
+// rpcError converts a fault to the status of a unary call.
 func rpcError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

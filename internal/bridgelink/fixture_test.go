@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 
 const patience = 20 * time.Second // how long a test waits for what has to come
 
-// site is everything a bridge talks to, with one node or more.
+// site is everything a bridge connects to, with one node or more.
 type site struct {
 	t     testing.TB
 	db    *db.DB
@@ -47,7 +47,7 @@ type site struct {
 	keys  *keyring.Ring
 	ca    *lock.Authority
 	house string
-	pace  pace
+	pace  timings
 	// opening bounds the sessions that a node opens at once; zero: the usual bounds.
 	opening limits
 
@@ -56,7 +56,7 @@ type site struct {
 
 func newSite(t testing.TB, engine string) *site {
 	t.Helper()
-	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: production, learned: make(chan lock.EvidenceChange, 100)}
+	s := &site{t: t, db: dbtest.Open(t, engine), house: "prp_one", pace: defaultTimings, learned: make(chan lock.EvidenceChange, 100)}
 	kek, err := keyring.NewKEK()
 	s.must(err)
 	s.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: s.db})
@@ -69,7 +69,7 @@ func newSite(t testing.TB, engine string) *site {
 		s.ca, err = lock.LoadOrCreateAuthority(tx, s.keys)
 		return err
 	})
-	s.pace.sweep, s.pace.beat = time.Hour, time.Hour
+	s.pace.slotSweep, s.pace.heartbeat = time.Hour, time.Hour
 	return s
 }
 
@@ -93,7 +93,7 @@ func (s *site) change(fn func(tx *db.Tx) error) {
 	s.must(s.db.Write(context.Background(), fn))
 }
 
-// node starts a node with its own listener. It is gone when the test ends.
+// node starts a node with its own listener. It stops when the test ends.
 func (s *site) node(name string) (*Node, string) {
 	s.t.Helper()
 	return s.nodeOn(name, s.bus)
@@ -103,8 +103,8 @@ func (s *site) node(name string) (*Node, string) {
 func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	s.t.Helper()
 	n := New(Config{
-		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, pace: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
-		Learned: func(tx *db.Tx, learned []lock.EvidenceChange) error {
+		DB: s.db, Keys: s.keys, Authority: s.ca, Bus: on, Name: name, timings: s.pace, opening: s.opening, Logger: slog.New(slog.DiscardHandler),
+		OnEvidence: func(tx *db.Tx, learned []lock.EvidenceChange) error {
 			tx.After(func() {
 				for _, l := range learned {
 					s.learned <- l
@@ -115,7 +115,7 @@ func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
-	server := grpc.NewServer(ServerOptions(TLS(s.ca, clock.System))...)
+	server := grpc.NewServer(ServerOptions(TLSConfig(s.ca, clock.System))...)
 	n.Register(server)
 	ctx, cancel := context.WithCancel(context.Background())
 	ran, served := make(chan error, 1), make(chan error, 1)
@@ -135,7 +135,7 @@ func (s *site) nodeOn(name string, on *bus.Bus) (*Node, string) {
 	return n, listener.Addr().String()
 }
 
-// bridge is an enrolled bridge that does only what the test has it do.
+// bridge is an enrolled bridge that is controlled by the test.
 type bridge struct {
 	s        *site
 	id       string
@@ -208,7 +208,7 @@ func (b *bridge) dial(address string) *grpc.ClientConn {
 	return conn
 }
 
-// open opens a stream and reads from it. It says nothing yet.
+// open opens a stream and reads from it. It sends nothing yet.
 func (b *bridge) open(address string) {
 	b.s.t.Helper()
 	b.conn = b.dial(address)
@@ -295,7 +295,7 @@ func (b *bridge) say(m *lockv1.ConnectRequest) {
 	b.send(m)
 }
 
-// report says that slots hold what was wanted, read back.
+// report reports that slots hold what is desired, read back.
 func (b *bridge) report(address string, slots ...*lockv1.DesiredSlot) {
 	b.s.t.Helper()
 	r := &lockv1.SlotReport{Address: address}
@@ -353,7 +353,7 @@ func (s *site) learn() lock.EvidenceChange {
 	return lock.EvidenceChange{}
 }
 
-// until asks again and again whether something has come about that nothing announces.
+// until polls a condition that nothing announces.
 func (s *site) until(what string, ok func() bool) {
 	s.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -11,62 +11,61 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// usualHandshakes bounds the TLS handshakes that are computed at once to half of the cores, so that calls of the API come first
-// when thousands of bridges return.
-func usualHandshakes() limits {
-	return limits{active: max(runtime.GOMAXPROCS(0)/2, 1), waiting: 10_000, timeout: handshakeTime}
+// handshakeLimits bounds concurrent TLS handshakes to half of the cores, so that API calls come first when thousands of bridges
+// reconnect.
+func handshakeLimits() limits {
+	return limits{active: max(runtime.GOMAXPROCS(0)/2, 1), waiting: 10_000, timeout: handshakeTimeout}
 }
 
-// handshakeTime is how long a connection has for its handshake, its wait for a turn included.
-const handshakeTime = 20 * time.Second
+// handshakeTimeout is how long a connection may take for its handshake, including the wait in the queue.
+const handshakeTimeout = 20 * time.Second
 
-// inTurn is TLS whose handshakes take turns.
-type inTurn struct {
+// queuedTLS is TLS with a bounded number of concurrent handshakes.
+type queuedTLS struct {
 	credentials.TransportCredentials
-	turns *limiter
+	limiter *limiter
 }
 
-// newInTurn makes handshakes wait for a turn once the client has said all of its first message: a client that is silent or slow
-// keeps no other waiting.
-func newInTurn(config *tls.Config, turns *limiter) inTurn {
+// newQueuedTLS queues a handshake once the client's first message is complete, so that a slow or silent client does not block others.
+func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	config = config.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		return nil, hello.Conn.(*handshake).begin()
+		return nil, hello.Conn.(*handshake).admit()
 	}
-	return inTurn{credentials.NewTLS(config), turns}
+	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake gives the turn back however the handshake ends.
-func (c inTurn) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	h := &handshake{Conn: raw, turns: c.turns}
-	defer h.end()
+// ServerHandshake releases the limiter however the handshake ends.
+func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	h := &handshake{Conn: raw, limiter: c.limiter}
+	defer h.release()
 	return c.TransportCredentials.ServerHandshake(h)
 }
 
-// handshake is a connection whose handshake has a turn from the client's first message until the server waits for the next one.
-// What costs most lies between the two.
+// handshake is a connection that is admitted by the limiter from the client's first message until the server waits for the next one.
+// The expensive computation lies between the two.
 type handshake struct {
 	net.Conn
-	turns *limiter
-	turn  bool // it has one
+	limiter  *limiter
+	admitted bool
 }
 
-func (h *handshake) begin() error {
-	if err := h.turns.acquire(context.Background()); err != nil {
-		return fmt.Errorf("wait for a turn to shake hands: %w", err)
+func (h *handshake) admit() error {
+	if err := h.limiter.acquire(context.Background()); err != nil {
+		return fmt.Errorf("wait for other TLS handshakes: %w", err)
 	}
-	h.turn = true
+	h.admitted = true
 	return nil
 }
 
-func (h *handshake) end() {
-	if h.turn {
-		h.turn = false
-		h.turns.release()
+func (h *handshake) release() {
+	if h.admitted {
+		h.admitted = false
+		h.limiter.release()
 	}
 }
 
 func (h *handshake) Read(b []byte) (int, error) {
-	h.end()
+	h.release()
 	return h.Conn.Read(b)
 }

@@ -12,12 +12,12 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// shaking is a listener that shakes hands, one at a time.
+// shaking is a listener that admits one handshake at a time.
 type shaking struct {
 	*site
 	turns  *limiter
 	client *tls.Config
-	creds  inTurn
+	creds  queuedTLS
 }
 
 func newShaking(t *testing.T) *shaking {
@@ -31,11 +31,11 @@ func newShaking(t *testing.T) *shaking {
 		MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: lock.ServerName, NextProtos: []string{"h2"},
 		Certificates: []tls.Certificate{s.enrol("front").cert},
 	}
-	h.creds = newInTurn(TLS(s.ca, clock.System), h.turns)
+	h.creds = newQueuedTLS(TLSConfig(s.ca, clock.System), h.turns)
 	return h
 }
 
-// begin begins a handshake with a client, and returns what became of it on the server.
+// begin begins a handshake with a client and returns its result on the server.
 func (h *shaking) begin(client func(net.Conn)) <-chan error {
 	h.t.Helper()
 	ours, theirs := net.Pipe()
@@ -67,9 +67,9 @@ func (h *shaking) await(done <-chan error) error {
 	return nil
 }
 
-// A client that says nothing, half of its first message, or nothing after it keeps no other waiting, and no failed handshake
-// keeps its turn.
-func TestHandshakesTakeTurns(t *testing.T) {
+// A client that sends nothing, half of its first message, or nothing after it delays no other client, and a failed handshake is
+// released.
+func TestSlowHandshakesBlockNoOthers(t *testing.T) {
 	h := newShaking(t)
 	h.begin(func(net.Conn) {})
 	h.begin(func(c net.Conn) { _, _ = c.Write([]byte{22, 3, 1, 5}) })
@@ -105,7 +105,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 	}
 }
 
-// stalling is a client that reads the server's answer and then says nothing more.
+// stalling is a client that reads the server's answer and then sends nothing more.
 type stalling struct {
 	net.Conn
 	said          bool
@@ -122,7 +122,7 @@ func (c *stalling) Write(b []byte) (int, error) {
 	return 0, net.ErrClosed
 }
 
-func TestHandshakeWaitsForItsTurn(t *testing.T) {
+func TestHandshakeWaitsForTheLimiter(t *testing.T) {
 	h := newShaking(t)
 	if err := h.turns.acquire(t.Context()); err != nil {
 		t.Fatal(err)

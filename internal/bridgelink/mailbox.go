@@ -9,104 +9,104 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// order is an act that somebody waits for.
-type order struct {
-	actID    string
-	deadline time.Time           // by the monotonic clock of this process
-	claimed  *lock.UnlockCommand // when it was stored; nil: it was not, and is before it is sent
-	taken    atomic.Bool         // by its session, or by whoever waited and gave up before
-	// presentation of an act of a SmartKey; it is stored nowhere.
+// command is an unlock command whose result a caller awaits.
+type command struct {
+	id       string
+	deadline time.Time           // on this process's monotonic clock
+	claimed  *lock.UnlockCommand // by this session when it was stored; nil: it must be claimed before it is sent
+	taken    atomic.Bool         // set once, by the session that sends it or by the caller that gives up
+	// presentation of a SmartKey; it is never stored.
 	presentation []byte
-	late         atomic.Bool // it was not sent: its deadline was over
+	expired      atomic.Bool // it was not sent because its deadline passed
 	reply        func(lock.Outcome, error)
 }
 
-// mailbox is what others leave for a session. It keeps what is bounded: a set of locks, a few orders, one end.
+// mailbox is what other goroutines leave for a session. Its size is bounded.
 type mailbox struct {
-	kick chan struct{} // of one
+	wake chan struct{} // buffered, holds one signal
 
-	mu     sync.Mutex
-	dirty  map[string]struct{} // locks to be told of, by id
-	orders []*order
-	newest map[string]int64 // of locks, their newest generation in the database, to compare with what was told; nil: none
-	end    cause
-	drain  time.Time
-	epoch  int64 // of the session, once it is open
-	floor  int64 // below this epoch it does not count
+	mu       sync.Mutex
+	dirty    map[string]struct{} // ids of locks with changes to send
+	commands []*command
+	newest   map[string]int64 // newest generation of each lock in the database, to compare with what was sent; nil: nothing to compare
+	cause    cause
+	drainAt  time.Time
+	epoch    int64 // of the session; 0 until it is open
+	minEpoch int64 // sessions below this epoch are superseded
 }
 
-func (b *mailbox) poke() {
+func (b *mailbox) notify() {
 	select {
-	case b.kick <- struct{}{}:
+	case b.wake <- struct{}{}:
 	default:
 	}
 }
 
-// touch notes that a lock changed. Several changes before the next look are one.
-func (b *mailbox) touch(lockID string) {
+// markDirty records that a lock changed. Several changes before the next send become one message.
+func (b *mailbox) markDirty(lockID string) {
 	b.mu.Lock()
 	if b.dirty == nil {
 		b.dirty = map[string]struct{}{}
 	}
 	b.dirty[lockID] = struct{}{}
 	b.mu.Unlock()
-	b.poke()
+	b.notify()
 }
 
-// order leaves an act, unless the session has ended, is about to leave, or has too many. A session that shall leave
-// later takes acts until then. It returns why not, in the word of an answer.
-func (b *mailbox) order(o *order, now time.Time) (why string) {
+// addCommand queues a command. It returns the reason if it cannot: the session has ended, drains, or has too many commands. A session
+// that drains later takes commands until then.
+func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	b.mu.Lock()
 	switch {
-	case b.end == shuttingDown, b.end == "" && !b.drain.IsZero() && !now.Before(b.drain):
+	case b.cause == shuttingDown, b.cause == "" && !b.drainAt.IsZero() && !now.Before(b.drainAt):
 		why = leaving
-	case b.end != "", len(b.orders) >= ordersMax:
+	case b.cause != "", len(b.commands) >= maxCommands:
 		why = busy
 	default:
-		b.orders = append(b.orders, o)
+		b.commands = append(b.commands, c)
 	}
 	b.mu.Unlock()
-	b.poke()
+	b.notify()
 	return why
 }
 
-// cut ends the session. The first cause counts.
-func (b *mailbox) cut(why cause) {
+// end ends the session. The first cause counts.
+func (b *mailbox) end(why cause) {
 	b.mu.Lock()
-	if b.end == "" {
-		b.end = why
+	if b.cause == "" {
+		b.cause = why
 	}
 	b.mu.Unlock()
-	b.poke()
+	b.notify()
 }
 
-// drainAt has the session leave at a moment.
-func (b *mailbox) drainAt(at time.Time) {
+// setDrainAt makes the session disconnect its bridge at a time.
+func (b *mailbox) setDrainAt(at time.Time) {
 	b.mu.Lock()
-	b.drain = at
+	b.drainAt = at
 	b.mu.Unlock()
-	b.poke()
+	b.notify()
 }
 
-func (b *mailbox) ended() cause {
+func (b *mailbox) endCause() cause {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.end
+	return b.cause
 }
 
-func (b *mailbox) drains() time.Time {
+func (b *mailbox) drainTime() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.drain
+	return b.drainAt
 }
 
-// takeDirty takes out at most so many locks.
-func (b *mailbox) takeDirty(most int) []string {
+// takeDirty removes and returns at most limit locks.
+func (b *mailbox) takeDirty(limit int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	ids := make([]string, 0, min(most, len(b.dirty)))
+	ids := make([]string, 0, min(limit, len(b.dirty)))
 	for id := range b.dirty {
-		if len(ids) == most {
+		if len(ids) == limit {
 			return ids
 		}
 		ids = append(ids, id)
@@ -116,116 +116,116 @@ func (b *mailbox) takeDirty(most int) []string {
 	return ids
 }
 
-func (b *mailbox) takeOrders() []*order {
+func (b *mailbox) takeCommands() []*command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	orders := b.orders
-	b.orders = nil
-	return orders
+	commands := b.commands
+	b.commands = nil
+	return commands
 }
 
-// letter is a message on its way out; order is set for an act.
-type letter struct {
+// outgoing is a message to send; command is set if it carries one.
+type outgoing struct {
 	message *lockv1.ConnectResponse
-	order   *order
+	command *command
 }
 
-// outbox is what waits to be sent. A sender runs only while there is something: an idle session has none.
+// outbox is the queue of messages to send. Its sender goroutine runs only while there are messages, so an idle session has none.
 type outbox struct {
-	queue   []letter
-	sending bool
-	moved   atomic.Int64 // when the sender last got rid of a message, or began; Unix nanoseconds
-	sent    chan error   // of one: the sender is done
+	queue    []outgoing
+	sending  bool
+	lastMove atomic.Int64 // when the sender last finished a message or started; Unix nanoseconds
+	sent     chan error   // buffered, one: the sender has finished
 }
 
-func (o *outbox) put(l letter) { o.queue = append(o.queue, l) }
+func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 
-// first puts an act before everything that waits.
-func (o *outbox) first(l letter) { o.queue = append([]letter{l}, o.queue...) }
+// pushFront puts a message before all others.
+func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
-func (o *outbox) room() int  { return max(outboxMax-len(o.queue), 0) }
-func (o *outbox) full() bool { return len(o.queue) >= outboxMax }
-func (o *outbox) idle() bool { return !o.sending && len(o.queue) == 0 }
-func (o *outbox) returned()  { o.sending = false }
+func (o *outbox) room() int    { return max(maxOutbox-len(o.queue), 0) }
+func (o *outbox) isFull() bool { return len(o.queue) >= maxOutbox }
+func (o *outbox) isIdle() bool { return !o.sending && len(o.queue) == 0 }
+func (o *outbox) sendDone()    { o.sending = false }
 
-// flush has a sender send what waits, unless one is at it.
+// flush starts a sender for the queued messages, unless one runs.
 func (o *outbox) flush(st stream) {
 	if o.sending || len(o.queue) == 0 {
 		return
 	}
 	batch := o.queue
 	o.queue, o.sending = nil, true
-	o.moved.Store(time.Now().UnixNano())
+	o.lastMove.Store(time.Now().UnixNano())
 	go func() { o.sent <- o.send(st, batch) }()
 }
 
-func (o *outbox) send(st stream, batch []letter) error {
+func (o *outbox) send(st stream, batch []outgoing) error {
 	for _, l := range batch {
-		if l.order != nil && !l.order.stamp(l.message.GetAct(), time.Now()) {
+		if l.command != nil && !l.command.setRemaining(l.message.GetAct(), time.Now()) {
 			continue
 		}
 		if err := st.Send(l.message); err != nil {
 			return err
 		}
-		o.moved.Store(time.Now().UnixNano())
+		o.lastMove.Store(time.Now().UnixNano())
 	}
 	return nil
 }
 
-// stamp gives an act the time it has left. false: none is left, and it is not sent.
-func (o *order) stamp(act *lockv1.Act, now time.Time) bool {
+// setRemaining writes the remaining time into the message. It returns false if none is left.
+func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	left := o.deadline.Sub(now)
 	if left < time.Millisecond {
-		o.late.Store(true)
+		o.expired.Store(true)
 		return false
 	}
 	act.DeadlineMs = uint32(left / time.Millisecond)
 	return true
 }
 
-// stuck is for how long the sender has not got rid of a message.
-func (o *outbox) stuck(now time.Time) time.Duration {
+// stalledFor is how long the sender has been busy with one message.
+func (o *outbox) stalledFor(now time.Time) time.Duration {
 	if !o.sending {
 		return 0
 	}
-	return now.Sub(time.Unix(0, o.moved.Load()))
+	return now.Sub(time.Unix(0, o.lastMove.Load()))
 }
 
-// stuckAt is when stuck will reach most; zero: not as things are.
-func (o *outbox) stuckAt(most time.Duration) time.Time {
+// stallsAt is when stalledFor will reach the limit; zero while nothing is being sent.
+func (o *outbox) stallsAt(limit time.Duration) time.Time {
 	if !o.sending {
 		return time.Time{}
 	}
-	return time.Unix(0, o.moved.Load()).Add(most)
+	return time.Unix(0, o.lastMove.Load()).Add(limit)
 }
 
-// opened notes the session's epoch, for others to compare. If a higher one was told meanwhile, the session has ended.
-func (b *mailbox) opened(epoch int64) {
+// setEpoch records the session's epoch. If a newer session of the bridge was announced meanwhile, this one ends.
+func (b *mailbox) setEpoch(epoch int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.epoch = epoch
-	if epoch < b.floor && b.end == "" {
-		b.end = superseded
+	if epoch < b.minEpoch && b.cause == "" {
+		b.cause = superseded
 	}
 }
 
-// older says whether the session is open under a lower epoch. One that is still on its way in remembers the epoch: it
-// may have got a lower one already without having told.
-func (b *mailbox) older(epoch int64) bool {
+// isOlder reports whether the session has a lower epoch. A session that is still opening remembers the epoch, because its own may turn
+// out to be lower.
+func (b *mailbox) isOlder(epoch int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.epoch == 0 {
-		b.floor = max(b.floor, epoch)
+		b.minEpoch = max(b.minEpoch, epoch)
 		return false
 	}
 	return b.epoch < epoch
 }
 
-// open is the session's epoch; 0 while it is on its way in or on its way out.
-func (b *mailbox) open() int64 {
+// openEpoch is the session's epoch; 0 before it is open and after it has ended.
+func (b *mailbox) openEpoch() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.end != "" {
+	if b.cause != "" {
 		return 0
 	}
 	return b.epoch

@@ -15,50 +15,49 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Node holds the bridges' sessions of one process. Make it with New, have Run run, and register its Service.
+// Node holds the bridge sessions of one process. Create it with New, start it with Run, and register its service with Register.
 type Node struct {
 	cfg      Config
 	log      *slog.Logger
 	counters *counters
-	began    time.Time
-	doubts   chan string // bridges whose standing has to be looked at
-	ready    func()      // told when Run hears the other nodes; for tests
+	started  time.Time
+	rechecks chan string // ids of bridges whose session may be revoked or superseded
+	ready    func()      // called when Run is subscribed to the bus; for tests
 	resyncs  resyncer
-	answers  answers  // of Run alone
+	uptime   uptime   // used by Run only
 	opening  *limiter // of sessions that are opened in the database
 
 	mu       sync.Mutex
-	sessions map[string][]*session // by bridge: the one that counts, those on their way in, those on their way out
+	sessions map[string][]*session // by bridge id: the open session, and others that are opening or ending
 	draining bool
 }
 
-// New makes a node. It does nothing until Run.
 func New(cfg Config) *Node {
 	cfg = cfg.withDefaults()
 	return &Node{
-		cfg: cfg, log: cfg.Logger, counters: newCounters(cfg.Metrics), began: time.Now(), sessions: map[string][]*session{},
-		doubts: make(chan string, doubtsMax), ready: func() {}, resyncs: newResyncer(), opening: newLimiter(cfg.opening),
+		cfg: cfg, log: cfg.Logger, counters: newCounters(cfg.Metrics), started: time.Now(), sessions: map[string][]*session{},
+		rechecks: make(chan string, maxRechecks), ready: func() {}, resyncs: newResyncer(), opening: newLimiter(cfg.opening),
 	}
 }
 
-// since is a clock that no one can set.
-func (n *Node) since() time.Duration { return time.Since(n.began) }
+// sinceStart is a monotonic clock.
+func (n *Node) sinceStart() time.Duration { return time.Since(n.started) }
 
-func (n *Node) timestamp() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
+func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock.Now()) }
 
-// Context has changes made under it wake bridges, here and elsewhere, and claim acts for the sessions here.
+// Context makes changes under ctx wake bridges on all nodes, and claim commands for sessions on this node.
 func (n *Node) Context(ctx context.Context) context.Context {
 	return lock.WithNode(lock.WithWaker(ctx, n.Wake), lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected})
 }
 
-func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte, hello *lockv1.Hello) (*lock.Session, error) {
-	heard, ok := heardHello(hello)
+func (n *Node) openSession(ctx context.Context, identity lock.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
+	reports, ok := helloReports(hello)
 	if !ok {
 		return nil, errHello
 	}
 	greeting := lock.Hello{
-		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: when(hello.Clock), Locks: heard,
-		Keys: heldKeys(hello),
+		Node: n.cfg.Name, BootID: printable(hello.BootId, 64), Software: printable(hello.Software, 128), Clock: timeOf(hello.Clock), Locks: reports,
+		Keys: keysInHello(hello),
 	}
 	if err := n.opening.acquire(ctx); err != nil {
 		return nil, err
@@ -66,21 +65,21 @@ func (n *Node) openSession(ctx context.Context, who lock.Identity, shown []byte,
 	defer n.opening.release()
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		open, err = lock.OpenSession(tx, who, shown, greeting)
+		open, err = lock.OpenSession(tx, identity, keyHash, greeting)
 		return err
 	})
 	return open, err
 }
 
-// enter has a session hear of wake-ups.
-func (n *Node) enter(bridgeID string, s *session) {
+// register adds a session, which receives wake-ups from then on.
+func (n *Node) register(bridgeID string, s *session) {
 	n.mu.Lock()
 	n.sessions[bridgeID] = append(n.sessions[bridgeID], s)
 	n.mu.Unlock()
 }
 
-// leave takes this very session out, never another of the same bridge.
-func (n *Node) leave(bridgeID string, s *session) {
+// unregister removes this session, never another of the same bridge.
+func (n *Node) unregister(bridgeID string, s *session) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	rest := slices.DeleteFunc(n.sessions[bridgeID], func(o *session) bool { return o == s })
@@ -91,34 +90,34 @@ func (n *Node) leave(bridgeID string, s *session) {
 	n.sessions[bridgeID] = rest
 }
 
-func (n *Node) of(bridgeID string) []*session {
+func (n *Node) sessionsOf(bridgeID string) []*session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.sessions[bridgeID])
 }
 
-// supersede ends every older session of the same bridge, here and on the node that held it, and waits for it.
-func (n *Node) supersede(s *session) {
+// endOlder ends every older session of the bridge, on this node and on the node that held it, and waits for them.
+func (n *Node) endOlder(s *session) {
 	epoch := s.open.Epoch
-	s.box.opened(epoch)
+	s.mailbox.setEpoch(epoch)
 	if before := s.open.PreviousNode; before != "" && before != n.cfg.Name {
-		n.cutElsewhere(before, s.open.BridgeID, epoch)
+		n.endOlderOn(before, s.open.BridgeID, epoch)
 	}
-	n.cutOlder(s.open.BridgeID, epoch)
+	n.endOlderHere(s.open.BridgeID, epoch)
 }
 
-// cutOlder ends the bridge's sessions here below an epoch and waits for them, within bounds: what they still do has no
-// effect in any case.
-func (n *Node) cutOlder(bridgeID string, epoch int64) {
-	timer := time.NewTimer(n.cfg.pace.takeover)
+// endOlderHere ends the bridge's sessions on this node with a lower epoch and waits for them for a bounded time. Whatever they still do
+// has no effect.
+func (n *Node) endOlderHere(bridgeID string, epoch int64) {
+	timer := time.NewTimer(n.cfg.timings.takeover)
 	defer timer.Stop()
-	for _, o := range n.of(bridgeID) {
-		if !o.box.older(epoch) {
+	for _, o := range n.sessionsOf(bridgeID) {
+		if !o.mailbox.isOlder(epoch) {
 			continue
 		}
-		o.box.cut(superseded)
+		o.mailbox.end(superseded)
 		select {
-		case <-o.over:
+		case <-o.done:
 		case <-timer.C:
 			n.log.Warn("an older session of a bridge is slow to end", "bridge", bridgeID)
 			return
@@ -126,15 +125,15 @@ func (n *Node) cutOlder(bridgeID string, epoch int64) {
 	}
 }
 
-// refuses says whether new sessions are turned away, because the node is about to leave.
-func (n *Node) refuses() bool {
+// isDraining reports whether the node refuses new sessions because it shuts down.
+func (n *Node) isDraining() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.draining
 }
 
-// Drain asks every bridge to connect elsewhere, spread over window so that they do not all come back at once, and
-// returns when they have left or ctx ends.
+// Drain asks every bridge to connect to another node, spread over window so that they do not all return at once. It returns when they
+// have disconnected or ctx ends.
 func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	n.mu.Lock()
 	n.draining = true
@@ -146,11 +145,11 @@ func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	now := time.Now()
 	for i, s := range all {
-		s.box.drainAt(now.Add(window * time.Duration(i) / time.Duration(len(all))))
+		s.mailbox.setDrainAt(now.Add(window * time.Duration(i) / time.Duration(len(all))))
 	}
 	for _, s := range all {
 		select {
-		case <-s.over:
+		case <-s.done:
 		case <-ctx.Done():
 			return
 		}
@@ -160,123 +159,123 @@ func (n *Node) Drain(ctx context.Context, window time.Duration) {
 // jitter is a random duration between half of d and d.
 func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
-// Run does what belongs to no session: it listens to the other nodes, notes who was heard, looks for bridges that were
-// revoked, and for what dead nodes left behind. It returns when ctx ends.
+// Run does the node's periodic work: it answers other nodes, records which bridges are connected, and ends revoked sessions and what
+// dead nodes left behind. It returns when ctx ends.
 func (n *Node) Run(ctx context.Context) error {
-	stop, err := n.listen()
+	stop, err := n.subscribe()
 	if err != nil {
 		return err
 	}
 	defer stop()
-	stopResync, err := n.listenResync()
+	stopResync, err := n.subscribeResync()
 	if err != nil {
 		return err
 	}
 	defer stopResync()
 	n.ready()
-	n.try(ctx, "looking for forgotten acts", lock.EndAbandonedCommands)
-	beat, revoked, forgotten, deaf := time.NewTicker(n.cfg.pace.beat), time.NewTicker(n.cfg.pace.revoked), time.NewTicker(n.cfg.pace.forgotten), time.NewTicker(n.cfg.pace.deaf)
-	defer deaf.Stop()
-	defer beat.Stop()
+	n.writeOrLog(ctx, "expiring commands of dead nodes", lock.EndAbandonedCommands)
+	heartbeat, revoked, deadNodes, busResync := time.NewTicker(n.cfg.timings.heartbeat), time.NewTicker(n.cfg.timings.revokedCheck), time.NewTicker(n.cfg.timings.deadNodeSweep), time.NewTicker(n.cfg.timings.busResync)
+	defer busResync.Stop()
+	defer heartbeat.Stop()
 	defer revoked.Stop()
-	defer forgotten.Stop()
+	defer deadNodes.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-beat.C:
-			n.touch(ctx)
+		case <-heartbeat.C:
+			n.recordSeen(ctx)
 		case <-n.resyncs.connected:
-			n.reconnected(ctx, false)
-		case <-n.resyncs.again:
-			n.reconnected(ctx, true)
-		case <-n.resyncs.asked:
+			n.onReconnect(ctx, false)
+		case <-n.resyncs.repeat:
+			n.onReconnect(ctx, true)
+		case <-n.resyncs.requested:
 			n.resync(ctx)
-		case <-deaf.C:
+		case <-busResync.C:
 			if !n.cfg.Bus.Connected() {
 				n.resync(ctx)
 			}
-		case id := <-n.doubts:
+		case id := <-n.rechecks:
 			n.recheck(ctx, id)
 		case <-revoked.C:
-			n.cutRevoked(ctx)
-		case <-forgotten.C:
-			n.tidy(ctx)
+			n.endRevoked(ctx)
+		case <-deadNodes.C:
+			n.sweepDeadNodes(ctx)
 		}
 	}
 }
 
-// touch notes in one change which bridges were heard of late.
-func (n *Node) touch(ctx context.Context) {
+// recordSeen writes in one transaction which bridges sent a message recently.
+func (n *Node) recordSeen(ctx context.Context) {
 	epochs := map[string]int64{}
 	for id, s := range n.openSessions() {
-		if epoch := s.box.open(); epoch > 0 && n.since()-time.Duration(s.heard.Load()) < n.cfg.pace.silence {
+		if epoch := s.mailbox.openEpoch(); epoch > 0 && n.sinceStart()-time.Duration(s.lastReceived.Load()) < n.cfg.timings.silence {
 			epochs[id] = epoch
 		}
 	}
 	if len(epochs) == 0 {
 		return
 	}
-	n.try(ctx, "noting which bridges were heard", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
+	n.writeOrLog(ctx, "recording which bridges are connected", func(tx *db.Tx) error { return lock.RecordHeartbeats(tx, n.cfg.Name, epochs) })
 }
 
-// tidy ends what dead nodes left behind. Bridges are left alone until the database has answered for a while: before that no
-// node could note that its bridges are heard, and bridges that a node asked to leave could not connect to another.
-func (n *Node) tidy(ctx context.Context) {
-	n.try(ctx, "looking for forgotten acts", lock.EndAbandonedCommands)
-	if !n.answers.steady(time.Now(), n.cfg.pace.outage, n.cfg.pace.settle) {
+// sweepDeadNodes ends what dead nodes left behind. It touches bridges only after the database has been up for a while: before that,
+// other nodes could not record that their bridges are connected, and drained bridges could not connect to another node.
+func (n *Node) sweepDeadNodes(ctx context.Context) {
+	n.writeOrLog(ctx, "expiring commands of dead nodes", lock.EndAbandonedCommands)
+	if !n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) {
 		return
 	}
-	n.try(ctx, "looking for silent bridges", lock.MarkSilentBridgesOffline)
-	n.try(ctx, "looking for bridges that did not come back", lock.MarkDrainedBridgesLost)
+	n.writeOrLog(ctx, "marking silent bridges offline", lock.MarkSilentBridgesOffline)
+	n.writeOrLog(ctx, "marking bridges offline that did not reconnect", lock.MarkDrainedBridgesLost)
 }
 
-func (n *Node) try(ctx context.Context, what string, fn func(*db.Tx) error) {
+func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
 	err := n.cfg.DB.Write(n.Context(ctx), fn)
 	switch {
 	case err == nil:
-		n.answers.note(time.Now(), n.cfg.pace.outage)
+		n.uptime.recordAnswer(time.Now(), n.cfg.timings.outage)
 	case ctx.Err() == nil:
 		n.log.Warn(what+" failed", "error", err)
 	}
 }
 
-// answers is when the database answered this node. Run asks it every other second.
-type answers struct {
-	last  time.Time
-	since time.Time // it has answered without an outage since then
+// uptime is since when the database has answered this node without an outage. Run queries it every other second.
+type uptime struct {
+	lastAnswer time.Time
+	since      time.Time // the last outage ended then
 }
 
-// note notes an answer. The time before it was an outage if there was none for so long.
-func (a *answers) note(now time.Time, outage time.Duration) {
-	if now.Sub(a.last) > outage {
+// recordAnswer records that the database answered. A gap longer than outage counts as an outage.
+func (a *uptime) recordAnswer(now time.Time, outage time.Duration) {
+	if now.Sub(a.lastAnswer) > outage {
 		a.since = now
 	}
-	a.last = now
+	a.lastAnswer = now
 }
 
-// steady reports whether the database answers now, and has for long enough that every node could write to it.
-func (a *answers) steady(now time.Time, outage, settle time.Duration) bool {
-	return now.Sub(a.last) <= outage && now.Sub(a.since) >= settle
+// isSteady reports whether the database answers and has done so for long enough that every node could write to it.
+func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
+	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }
 
-// cutRevoked ends sessions of bridges that were shut out or enrolled anew, should the wake-up for it have been lost.
-func (n *Node) cutRevoked(ctx context.Context) {
-	gone, err := lock.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
+// endRevoked ends the sessions of bridges that were revoked or enrolled again, in case the wake-up was lost.
+func (n *Node) endRevoked(ctx context.Context) {
+	ids, err := lock.RevokedSince(ctx, n.cfg.DB.Read(), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {
 		if ctx.Err() == nil {
-			n.log.Warn("looking for revoked bridges failed", "error", err)
+			n.log.Warn("querying revoked bridges failed", "error", err)
 		}
 		return
 	}
-	n.answers.note(time.Now(), n.cfg.pace.outage)
-	for _, id := range gone {
-		n.cut(id, revoked)
+	n.uptime.recordAnswer(time.Now(), n.cfg.timings.outage)
+	for _, id := range ids {
+		n.end(id, revoked)
 	}
 }
 
-func (n *Node) cut(bridgeID string, why cause) {
-	for _, s := range n.of(bridgeID) {
-		s.box.cut(why)
+func (n *Node) end(bridgeID string, why cause) {
+	for _, s := range n.sessionsOf(bridgeID) {
+		s.mailbox.end(why)
 	}
 }

@@ -11,11 +11,10 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// TestAPanicEndsItsSessionAlone has a report of a bridge cause a panic in the code that stores it.
-func TestAPanicEndsItsSessionAlone(t *testing.T) {
+func TestPanicEndsOnlyItsSession(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
-	n.cfg.Learned = func(*db.Tx, []lock.EvidenceChange) error { panic("boom") }
+	n.cfg.OnEvidence = func(*db.Tx, []lock.EvidenceChange) error { panic("boom") }
 	b := s.enrol("front")
 	b.connect(address)
 	s.put(n, b.lock("front"), "grt_a", "004217")
@@ -26,7 +25,7 @@ func TestAPanicEndsItsSessionAlone(t *testing.T) {
 	s.until("counted, and offline", func() bool {
 		return counted(t, n.counters.ended.WithLabelValues(string(panicked))) == 1 && !b.row().Online
 	})
-	n.cfg.Learned = func(*db.Tx, []lock.EvidenceChange) error { return nil }
+	n.cfg.OnEvidence = func(*db.Tx, []lock.EvidenceChange) error { return nil }
 	b.connect(address)
 }
 
@@ -35,7 +34,7 @@ type hostile struct{ stream }
 
 func (hostile) Recv() (*lockv1.ConnectRequest, error) { panic("boom") }
 
-func TestAPanicOfTheReceiverEndsItsSession(t *testing.T) {
+func TestPanicWhileDecodingEndsOnlyItsSession(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, _ := s.node("nod_a")
 	if _, err := newSession(n, hostile{}).recv(); err != panicked {

@@ -11,21 +11,21 @@ import (
 	"latchkey.dev/internal/phone"
 )
 
-// resyncSubject asks every node to compare its sessions with the database: the sender may have lost wake-ups.
+// resyncSubject asks every node to compare its sessions with the database, because the sender may have lost wake-ups.
 const resyncSubject = "latchkey.bridge.resync"
 
-// resyncer decides when a node compares its sessions with the database, because wake-ups may have been lost.
+// resyncer holds the signals for a comparison of the sessions with the database, because wake-ups may have been lost.
 type resyncer struct {
-	connected chan struct{} // of one: the bus is connected again
-	asked     chan struct{} // of one: another node was away from the bus
-	again     <-chan time.Time
+	connected chan struct{} // buffered, one: the bus is connected again
+	requested chan struct{} // buffered, one: another node was disconnected from the bus
+	repeat    <-chan time.Time
 }
 
 func newResyncer() resyncer {
-	return resyncer{connected: make(chan struct{}, 1), asked: make(chan struct{}, 1)}
+	return resyncer{connected: make(chan struct{}, 1), requested: make(chan struct{}, 1)}
 }
 
-// signal leaves a signal in a channel of one. It never waits.
+// signal puts a signal into a channel that buffers one. It never blocks.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -33,31 +33,30 @@ func signal(c chan struct{}) {
 	}
 }
 
-// reconnected makes good what was lost while the bus was away, here and on the other nodes. What this node published into
-// a connection that hung is lost as well, so it asks the others to look, too. It does both again a little later, when the
-// servers of the cluster know of each other's subscriptions.
-func (n *Node) reconnected(ctx context.Context, last bool) {
+// onReconnect resyncs this node and asks the others to, because wake-ups were lost in both directions while the bus was down. It does
+// so a second time a little later, when the servers of the cluster know each other's subscriptions.
+func (n *Node) onReconnect(ctx context.Context, last bool) {
 	if err := n.cfg.Bus.Publish(resyncSubject, []byte(n.cfg.Name)); err != nil {
-		n.counters.wakesLost.Inc()
+		n.counters.lostWakes.Inc()
 	}
 	n.resync(ctx)
-	n.resyncs.again = nil
+	n.resyncs.repeat = nil
 	if !last {
-		n.resyncs.again = time.After(n.cfg.pace.resync)
+		n.resyncs.repeat = time.After(n.cfg.timings.secondResync)
 	}
 }
 
-// listenResync hears other nodes ask for a resync.
-func (n *Node) listenResync() (stop func(), err error) {
+// subscribeResync receives the requests of other nodes for a resync.
+func (n *Node) subscribeResync() (stop func(), err error) {
 	n.cfg.Bus.OnConnect(func() { signal(n.resyncs.connected) })
 	return n.cfg.Bus.Subscribe(resyncSubject, func(m bus.Message) {
 		if string(m.Payload) != n.cfg.Name {
-			signal(n.resyncs.asked)
+			signal(n.resyncs.requested)
 		}
 	})
 }
 
-// resync compares what the sessions here told their bridges with the database, in a few queries for all of them.
+// resync compares what the sessions on this node have sent with the database, in a few queries for all of them.
 func (n *Node) resync(ctx context.Context) {
 	sessions := n.openSessions()
 	for ids := range slices.Chunk(slices.Sorted(maps.Keys(sessions)), 500) {
@@ -68,39 +67,39 @@ func (n *Node) resync(ctx context.Context) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				n.log.Warn("looking for wake-ups that were lost failed", "error", err)
+				n.log.Warn("resync after lost wake-ups failed", "error", err)
 			}
 			return
 		}
 		for id, generations := range newest {
-			sessions[id].box.compare(generations)
+			sessions[id].mailbox.setNewest(generations)
 		}
 		for _, id := range behind {
-			sessions[id].box.touch(lock.KeysChanged)
+			sessions[id].mailbox.markDirty(lock.KeysChanged)
 		}
 	}
 }
 
-// openSessions are the sessions that count here, by bridge.
+// openSessions are the open sessions on this node, by bridge id.
 func (n *Node) openSessions() map[string]*session {
 	n.mu.Lock()
 	ids := slices.Collect(maps.Keys(n.sessions))
 	n.mu.Unlock()
 	open := make(map[string]*session, len(ids))
 	for _, id := range ids {
-		if s := n.current(id); s != nil {
+		if s := n.currentSession(id); s != nil {
 			open[id] = s
 		}
 	}
 	return open
 }
 
-// compare leaves the newest generation of each lock for the session to compare.
-func (b *mailbox) compare(generations map[string]int64) {
+// setNewest leaves the newest generation of each lock for the session to compare.
+func (b *mailbox) setNewest(generations map[string]int64) {
 	b.mu.Lock()
 	b.newest = generations
 	b.mu.Unlock()
-	b.poke()
+	b.notify()
 }
 
 func (b *mailbox) takeNewest() map[string]int64 {
@@ -111,11 +110,11 @@ func (b *mailbox) takeNewest() map[string]int64 {
 	return newest
 }
 
-// compareNewest has the locks delivered of which the bridge was not told the newest generation.
-func (s *session) compareNewest() {
-	for id, generation := range s.box.takeNewest() {
-		if m, ok := s.marks[id]; ok && generation > m.generation {
-			s.box.touch(id)
+// markBehind marks the locks whose newest generation was not sent.
+func (s *session) markBehind() {
+	for id, generation := range s.mailbox.takeNewest() {
+		if c, ok := s.cursors[id]; ok && generation > c.generation {
+			s.mailbox.markDirty(id)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// apart are two nodes whose buses are connected by a NATS server that a test can take away.
+// apart are two nodes connected through a NATS server that a test can stop.
 type apart struct {
 	*site
 	nats        *bustest.Server
@@ -20,7 +20,7 @@ type apart struct {
 	bridge      *bridge
 }
 
-func newApart(t *testing.T, pace func(*pace)) *apart {
+func newApart(t *testing.T, pace func(*timings)) *apart {
 	t.Helper()
 	s := newSite(t, "sqlite")
 	pace(&s.pace)
@@ -39,7 +39,7 @@ func newApart(t *testing.T, pace func(*pace)) *apart {
 	return a
 }
 
-// connected waits until both nodes know whether the bus is there.
+// connected waits until both nodes have noticed that the bus is up or down.
 func (a *apart) connected(want bool) {
 	a.t.Helper()
 	a.until("both nodes know of the bus", func() bool {
@@ -54,9 +54,9 @@ func (a *apart) delivered(what string) {
 	}
 }
 
-// A wake-up that is lost with a server that hung is made good once the nodes are connected again.
-func TestWakeUpLostWithTheBusIsMadeGoodAfterReconnect(t *testing.T) {
-	a := newApart(t, func(p *pace) { p.deaf = time.Hour })
+// A wake-up that is lost in a server that hung is resynced once the nodes are connected again.
+func TestLostWakeUpIsResyncedAfterReconnect(t *testing.T) {
+	a := newApart(t, func(p *timings) { p.busResync = time.Hour })
 	a.nats.Freeze()
 	a.put(a.here, a.bridge.lock("front"), "grt_a", "123456") // published into the connection that hangs
 	a.nats.Kill()
@@ -65,8 +65,8 @@ func TestWakeUpLostWithTheBusIsMadeGoodAfterReconnect(t *testing.T) {
 	a.delivered("after the reconnect")
 }
 
-func TestWakeUpsAreNotNeededWhileTheBusIsAway(t *testing.T) {
-	a := newApart(t, func(p *pace) { p.deaf = 20 * time.Millisecond })
+func TestChangesAreSentWhileTheBusIsDown(t *testing.T) {
+	a := newApart(t, func(p *timings) { p.busResync = 20 * time.Millisecond })
 	a.nats.Kill()
 	a.connected(false)
 	a.put(a.here, a.bridge.lock("front"), "grt_a", "123456")
@@ -75,8 +75,8 @@ func TestWakeUpsAreNotNeededWhileTheBusIsAway(t *testing.T) {
 	a.delivered("the next without the bus")
 }
 
-// Only the node of the one who publishes lost its server: the other hears of a resync and looks.
-func TestANodeThatWasAwayHasTheOthersResync(t *testing.T) {
+// Only the publishing node lost its server. The other node receives the request for a resync.
+func TestReconnectedNodeMakesOthersResync(t *testing.T) {
 	s := newSite(t, "sqlite")
 	here, _ := s.node("nod_here")
 	_, address := s.node("nod_there")
@@ -94,9 +94,8 @@ func TestANodeThatWasAwayHasTheOthersResync(t *testing.T) {
 	}
 }
 
-// While the bus is away an opening for another node's bridge is refused at once, with its reason.
-func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
-	a := newApart(t, func(p *pace) { p.deaf = time.Hour })
+func TestCommandToAnotherNodeIsRefusedAtOnceWithoutTheBus(t *testing.T) {
+	a := newApart(t, func(p *timings) { p.busResync = time.Hour })
 	lockID := a.bridge.lock("front").ID
 	store := func(ctx context.Context) (o lock.UnlockCommand, err error) {
 		err = a.db.Write(ctx, func(tx *db.Tx) (err error) {
@@ -112,14 +111,14 @@ func TestOpeningAcrossNodesIsRefusedAtOnceWithoutTheBus(t *testing.T) {
 	if _, err := store(a.here.Context(t.Context())); !fault.Has(err, fault.NodeUnreachable) {
 		t.Errorf("not stored because of: %v", err)
 	}
-	a.here.Unsent(lock.ErrNodeUnreachable)
+	a.here.CountUnsent(lock.ErrNodeUnreachable)
 	// The bus went away between storing and sending.
-	_, err = a.here.Act(t.Context(), late)
+	_, err = a.here.SendCommand(t.Context(), late)
 	f, _ := fault.Of(err)
 	if f == nil || f.Reason != fault.NodeUnreachable || f.Kind != fault.Unavailable || f.RetryAfter <= 0 {
 		t.Errorf("not sent because of: %v", err)
 	}
-	if n := counted(t, a.here.counters.refused.WithLabelValues(unreachable)); n != 2 {
+	if n := counted(t, a.here.counters.refused.WithLabelValues(nodeUnreachable)); n != 2 {
 		t.Errorf("%v refusals are counted, want 2", n)
 	}
 	rows, err := a.db.Read().Act.Query().All(t.Context())

@@ -16,34 +16,34 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// errHello answers a Hello that says what cannot be.
+// errHello refuses a malformed Hello.
 var errHello = fault.New(fault.Invalid, fault.InvalidFields, "Hello names more than %d locks, one twice, or one without a printable address", lock.MaxLocksPerBridge)
 
-// service is what bridges call, on their listener only.
+// service is the API of bridges, on their own listener only.
 type service struct {
 	lockv1.UnimplementedBridgeServiceServer
 	node *Node
 }
 
-// Register puts the bridges' service on their listener's server, and on no other.
+// Register adds the service of bridges to their listener's server. It must not be on any other listener.
 func (n *Node) Register(s *grpc.Server) { lockv1.RegisterBridgeServiceServer(s, &service{node: n}) }
 
-// Connect is a session, from Hello to its end.
+// Connect runs a session from Hello to its end.
 func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
-	cert, who, err := caller(st.Context())
+	cert, who, err := peerIdentity(st.Context())
 	if err != nil {
 		return err
 	}
 	if s.node.cfg.Clock.Now().After(cert.NotAfter) {
-		return status.Error(codes.Unauthenticated, "the certificate has ended; renew it")
+		return status.Error(codes.Unauthenticated, "the certificate has expired; renew it")
 	}
-	if s.node.refuses() {
-		return shuttingDown.status()
+	if s.node.isDraining() {
+		return shuttingDown.grpcStatus()
 	}
-	return newSession(s.node, st).run(who, lock.PublicKeyHash(cert)).status()
+	return newSession(s.node, st).run(who, lock.PublicKeyHash(cert)).grpcStatus()
 }
 
-// RenewCertificate gives a bridge its next certificate; the TLS layer lets in those that ended lately, for this call.
+// RenewCertificate issues a bridge's next certificate. TLS admits recently expired certificates for this call.
 func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (answer *lockv1.RenewCertificateResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -51,7 +51,7 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 			answer, err = nil, status.Error(codes.Internal, "internal error")
 		}
 	}()
-	cert, who, err := caller(ctx)
+	cert, who, err := peerIdentity(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 	return &lockv1.RenewCertificateResponse{Certificate: next.Certificate}, nil
 }
 
-// refusal is why a bridge that said Hello is not let in.
-func refusal(err error) cause {
+// refusalCause is why a bridge is refused after its Hello.
+func refusalCause(err error) cause {
 	if f, ok := fault.Of(err); ok {
 		switch f.Kind {
 		case fault.Denied, fault.Unauthenticated:

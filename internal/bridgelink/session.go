@@ -13,67 +13,68 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// stream is the part of the control stream that a session uses.
+// stream is the part of the gRPC stream that a session uses.
 type stream interface {
 	Context() context.Context
 	Send(*lockv1.ConnectResponse) error
 	Recv() (*lockv1.ConnectRequest, error)
 }
 
-// received is a message, or why there will be no more.
+// received is a message of the bridge, or the error that ended the stream.
 type received struct {
 	message *lockv1.ConnectRequest
 	err     error
 }
 
-// session is one stream of one bridge. Everything but box, heard and the channels belongs to the goroutine of run.
+// session is one control stream of one bridge. Only the goroutine of run uses its fields, except mailbox, greetings, lastReceived and the
+// channels.
 type session struct {
-	node   *Node
-	stream stream
-	log    *slog.Logger
-	box    mailbox
-	desk   desk
-	in     chan received // from the receiver
-	over   chan struct{} // closed when run is done
-	heard  atomic.Int64  // when the receiver last heard the bridge, in nanoseconds since the node began
+	node         *Node
+	stream       stream
+	log          *slog.Logger
+	mailbox      mailbox
+	greetings    greetingQueue
+	in           chan received // from receive
+	done         chan struct{} // closed when run has returned
+	lastReceived atomic.Int64  // when the last message arrived, in nanoseconds since the node started
 
-	open    *lock.Session
-	pins    *pinseal.Sealer // nil until the first PIN is sealed
-	keys    keysHeld
-	marks   map[string]mark // by lock id
-	out     outbox
-	pending map[string]*order // acts that were sent, by id
-	beatAt  time.Time
-	sweepAt time.Time
-	drainAt time.Time // zero: not asked to
-	retryAt time.Time // zero: nothing to do again
+	open        *lock.Session
+	pinSealer   *pinseal.Sealer // nil until the first PIN is sealed
+	keys        keyState
+	cursors     map[string]cursor // by lock id
+	outbox      outbox
+	pending     map[string]*command // sent commands, by id
+	heartbeatAt time.Time
+	sweepAt     time.Time
+	drainAt     time.Time // zero: not draining
+	retryAt     time.Time // zero: no retry is due
 }
 
-// whole is the mark of a lock that has to be told as a whole.
-const whole = -1
+// needsSnapshot is the generation of a lock whose slots must all be sent.
+const needsSnapshot = -1
 
-// mark is how far a lock was told.
-type mark struct {
+// cursor is how far a lock's desired slots were sent.
+type cursor struct {
 	address    string
-	generation int64 // slots up to here were told; whole: none were
+	generation int64 // the newest that was sent, or needsSnapshot
 }
 
 func newSession(n *Node, st stream) *session {
-	s := &session{node: n, stream: st, log: n.log, in: make(chan received), over: make(chan struct{})}
-	s.box.kick = make(chan struct{}, 1)
-	s.out.sent = make(chan error, 1)
-	s.heard.Store(int64(n.since()))
+	s := &session{node: n, stream: st, log: n.log, in: make(chan received), done: make(chan struct{})}
+	s.mailbox.wake = make(chan struct{}, 1)
+	s.outbox.sent = make(chan error, 1)
+	s.lastReceived.Store(int64(n.sinceStart()))
 	return s
 }
 
-// receive is the stream's one receiver. It ends with the stream, or with the session.
+// receive reads the stream until it or the session ends.
 func (s *session) receive() {
 	for {
 		m, err := s.recv()
-		s.heard.Store(int64(s.node.since()))
+		s.lastReceived.Store(int64(s.node.sinceStart()))
 		select {
 		case s.in <- received{m, err}:
-		case <-s.over:
+		case <-s.done:
 			return
 		}
 		if err != nil {
@@ -82,73 +83,73 @@ func (s *session) receive() {
 	}
 }
 
-// recv receives one message. A panic while it is decoded ends the session, and not the process.
+// recv reads one message. A panic while it is decoded ends the session, not the process.
 func (s *session) recv() (m *lockv1.ConnectRequest, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			m, err = nil, s.panicked(p)
+			m, err = nil, s.logPanic(p)
 		}
 	}()
 	return s.stream.Recv()
 }
 
-// panicked logs a panic and returns why the session ends.
-func (s *session) panicked(p any) cause {
+// logPanic logs a panic and returns the cause of the session's end.
+func (s *session) logPanic(p any) cause {
 	s.log.Error("panic in a bridge's session", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	return panicked
 }
 
-// run is a session from Hello to its end. A panic ends the session, and not the process.
-func (s *session) run(who lock.Identity, shown []byte) (end cause) {
-	defer close(s.over)
+// run runs a session from Hello to its end. A panic ends the session, not the process.
+func (s *session) run(who lock.Identity, keyHash []byte) (end cause) {
+	defer close(s.done)
 	defer func() {
 		if p := recover(); p != nil {
-			end = s.panicked(p)
+			end = s.logPanic(p)
 		}
 	}()
 	go s.receive()
-	first, why := s.greeted()
+	first, why := s.awaitHello()
 	if why != "" {
 		return why
 	}
 	s.log = s.log.With("bridge", who.BridgeID)
-	s.node.enter(who.BridgeID, s)
-	defer s.node.leave(who.BridgeID, s)
-	if s.node.refuses() { // since the stream began
-		return s.farewell(shuttingDown)
+	s.node.register(who.BridgeID, s)
+	defer s.node.unregister(who.BridgeID, s)
+	if s.node.isDraining() { // it may have begun to drain since Connect
+		return s.goodbye(shuttingDown)
 	}
-	if why := s.begin(who, shown, first); why != "" {
-		return s.farewell(why)
+	if why := s.openSession(who, keyHash, first); why != "" {
+		return s.goodbye(why)
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			end = s.panicked(p)
+			end = s.logPanic(p)
 		}
-		s.finish(end)
+		s.cleanUp(end)
 	}()
-	s.node.supersede(s)
+	s.node.endOlder(s)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		if why := s.advance(time.Now()); why != "" {
-			return s.farewell(why)
+			return s.goodbye(why)
 		}
-		timer.Reset(time.Until(s.next()))
+		timer.Reset(time.Until(s.nextDue()))
 		in := s.in
-		if s.out.full() {
+		if s.outbox.isFull() {
 			in = nil
 		}
 		select {
 		case m := <-in:
-			if why := s.take(m); why != "" {
-				return s.farewell(why)
+			if why := s.handle(m); why != "" {
+				return s.goodbye(why)
 			}
-		case err := <-s.out.sent:
-			s.out.returned()
+		case err := <-s.outbox.sent:
+			s.outbox.sendDone()
 			if err != nil {
 				return disconnected
 			}
-		case <-s.box.kick:
+		case <-s.mailbox.wake:
 		case <-timer.C:
 		case <-s.stream.Context().Done():
 			return disconnected
@@ -156,9 +157,9 @@ func (s *session) run(who lock.Identity, shown []byte) (end cause) {
 	}
 }
 
-// greeted waits for Hello, which comes first.
-func (s *session) greeted() (*lockv1.Hello, cause) {
-	timer := time.NewTimer(s.node.cfg.pace.hello)
+// awaitHello waits for Hello, which must be the first message.
+func (s *session) awaitHello() (*lockv1.Hello, cause) {
+	timer := time.NewTimer(s.node.cfg.timings.hello)
 	defer timer.Stop()
 	select {
 	case m := <-s.in:
@@ -167,177 +168,177 @@ func (s *session) greeted() (*lockv1.Hello, cause) {
 		}
 		hello := m.message.GetHello()
 		if hello == nil || m.message.Epoch != 0 || hello.ProtocolVersion != ProtocolVersion {
-			return nil, s.farewell(outOfOrder)
+			return nil, s.goodbye(outOfOrder)
 		}
 		return hello, ""
 	case <-timer.C:
-		return nil, s.farewell(tooSlow)
+		return nil, s.goodbye(tooSlow)
 	case <-s.stream.Context().Done():
 		return nil, disconnected
 	}
 }
 
-// begin opens the session in the database and welcomes the bridge. Wake-ups are gathered since enter, so that no change
-// falls between reading the digests and listening.
-func (s *session) begin(who lock.Identity, shown []byte, hello *lockv1.Hello) cause {
+// openSession opens the session in the database and welcomes the bridge. The session is registered before, so that no change is lost between
+// reading the digests and the first wake-up.
+func (s *session) openSession(who lock.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
-	open, err := n.openSession(s.stream.Context(), who, shown, hello)
+	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)
 	if err != nil {
 		if s.stream.Context().Err() != nil {
 			return disconnected
 		}
-		s.log.Warn("a bridge was not let in", "error", err)
-		return refusal(err)
+		s.log.Warn("a bridge was refused", "error", err)
+		return refusalCause(err)
 	}
-	s.open = open
-	s.marks = make(map[string]mark, len(open.Locks))
-	for _, lk := range open.Locks {
-		s.marks[lk.ID] = mark{address: lk.Address, generation: lk.Generation}
+	s.open = opened
+	s.cursors = make(map[string]cursor, len(opened.Locks))
+	for _, lk := range opened.Locks {
+		s.cursors[lk.ID] = cursor{address: lk.Address, generation: lk.Generation}
 	}
-	for _, id := range open.OutOfSync {
-		s.again(id)
+	for _, id := range opened.OutOfSync {
+		s.resyncLock(id)
 	}
-	s.meetKeys(hello)
+	s.initKeyState(hello)
 	now := time.Now()
-	s.beatAt, s.sweepAt = now.Add(n.cfg.pace.beat), now.Add(jitter(n.cfg.pace.sweep))
-	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{
-		Epoch: uint64(open.Epoch), ServerTime: n.timestamp(), HeartbeatSeconds: uint32(max(n.cfg.pace.beat/time.Second, 1)),
-		EventAck: &lockv1.EventAck{Sequence: uint64(open.EventSequence)}, RenewCertificate: open.RenewalDue,
+	s.heartbeatAt, s.sweepAt = now.Add(n.cfg.timings.heartbeat), now.Add(jitter(n.cfg.timings.slotSweep))
+	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{
+		Epoch: uint64(opened.Epoch), ServerTime: n.now(), HeartbeatSeconds: uint32(max(n.cfg.timings.heartbeat/time.Second, 1)),
+		EventAck: &lockv1.EventAck{Sequence: uint64(opened.EventSequence)}, RenewCertificate: opened.RenewalDue,
 	}}})
 	n.counters.sessions.Inc()
-	s.log.Info("a bridge connected", "epoch", open.Epoch, "locks", len(open.Locks), "stale", len(open.OutOfSync))
-	open.Locks, open.OutOfSync = nil, nil // thousands of idle sessions need them no more
+	s.log.Info("a bridge connected", "epoch", opened.Epoch, "locks", len(opened.Locks), "stale", len(opened.OutOfSync))
+	opened.Locks, opened.OutOfSync = nil, nil // saves memory in thousands of idle sessions
 	return ""
 }
 
-// again has the whole of a lock told anew.
-func (s *session) again(lockID string) {
-	if m, ok := s.marks[lockID]; ok {
-		m.generation = whole
-		s.marks[lockID] = m
-		s.box.touch(lockID)
+// resyncLock schedules all slots of a lock to be sent again.
+func (s *session) resyncLock(lockID string) {
+	if c, ok := s.cursors[lockID]; ok {
+		c.generation = needsSnapshot
+		s.cursors[lockID] = c
+		s.mailbox.markDirty(lockID)
 	}
 }
 
-// advance does everything that is due.
+// advance does everything that is due now. It returns the cause if the session must end.
 func (s *session) advance(now time.Time) cause {
-	p := s.node.cfg.pace
-	if why := s.box.ended(); why != "" {
+	t := s.node.cfg.timings
+	if why := s.mailbox.endCause(); why != "" {
 		return why
 	}
 	switch {
-	case s.node.since()-time.Duration(s.heard.Load()) >= p.silence:
+	case s.node.sinceStart()-time.Duration(s.lastReceived.Load()) >= t.silence:
 		return noHeartbeat
-	case s.out.stuck(now) >= p.stuck:
+	case s.outbox.stalledFor(now) >= t.stall:
 		return tooSlow
 	}
-	s.expire(now)
-	if why := s.carry(); why != "" {
+	s.expireCommands(now)
+	if why := s.dispatchCommands(); why != "" {
 		return why
 	}
-	s.askGreetings(now)
-	s.compareNewest()
+	s.sendGreetingRequests(now)
+	s.markBehind()
 	if s.retryAt.IsZero() || !now.Before(s.retryAt) {
 		s.retryAt = time.Time{}
-		if why := s.deliver(now); why != "" {
+		if why := s.sendChanges(now); why != "" {
 			return why
 		}
 	}
 	if !now.Before(s.sweepAt) {
-		s.sweepAt = now.Add(jitter(p.sweep))
+		s.sweepAt = now.Add(jitter(t.slotSweep))
 		s.sweep()
 	}
-	if at := s.box.drains(); !at.IsZero() && s.drainAt.IsZero() {
+	if at := s.mailbox.drainTime(); !at.IsZero() && s.drainAt.IsZero() {
 		s.drainAt = at
 	}
 	if !s.drainAt.IsZero() && !now.Before(s.drainAt) && len(s.pending) == 0 {
 		return shuttingDown
 	}
-	if !now.Before(s.beatAt) {
-		s.beatAt = now.Add(p.beat)
-		if s.out.idle() {
-			s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: s.node.timestamp()}}})
+	if !now.Before(s.heartbeatAt) {
+		s.heartbeatAt = now.Add(t.heartbeat)
+		if s.outbox.isIdle() {
+			s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Heartbeat{Heartbeat: &lockv1.Heartbeat{Clock: s.node.now()}}})
 		}
 	}
-	s.out.flush(s.stream)
+	s.outbox.flush(s.stream)
 	return ""
 }
 
-// next is when advance has to run again at the latest.
-func (s *session) next() time.Time {
-	p := s.node.cfg.pace
-	at := s.beatAt
-	sooner := func(t time.Time) {
-		if !t.IsZero() && t.Before(at) {
-			at = t
+// nextDue is when advance must run next at the latest.
+func (s *session) nextDue() time.Time {
+	t := s.node.cfg.timings
+	at := s.heartbeatAt
+	earlier := func(due time.Time) {
+		if !due.IsZero() && due.Before(at) {
+			at = due
 		}
 	}
-	sooner(s.sweepAt)
+	earlier(s.sweepAt)
 	if len(s.pending) == 0 {
-		sooner(s.drainAt)
+		earlier(s.drainAt)
 	}
-	sooner(s.retryAt)
-	sooner(s.desk.due())
-	sooner(s.node.began.Add(time.Duration(s.heard.Load()) + p.silence))
-	sooner(s.out.stuckAt(p.stuck))
-	for _, o := range s.pending {
-		sooner(o.deadline.Add(p.grace))
+	earlier(s.retryAt)
+	earlier(s.greetings.nextTimeout())
+	earlier(s.node.started.Add(time.Duration(s.lastReceived.Load()) + t.silence))
+	earlier(s.outbox.stallsAt(t.stall))
+	for _, c := range s.pending {
+		earlier(c.deadline.Add(t.resultGrace))
 	}
 	return at
 }
 
-// sweep asks anew for what was wanted and not reported: a wake-up may have been lost, here or on the way.
+// sweep schedules locks to be sent again whose desired slots were not reported, in case a wake-up or a message was lost.
 func (s *session) sweep() {
-	ids := make([]string, 0, len(s.marks))
-	for id := range s.marks {
+	ids := make([]string, 0, len(s.cursors))
+	for id := range s.cursors {
 		ids = append(ids, id)
 	}
 	stale, err := lock.UnreportedLocks(s.stream.Context(), s.node.cfg.DB.Read(), s.open, ids)
 	if err != nil {
-		s.log.Warn("a sweep of a bridge's locks failed", "error", err)
+		s.log.Warn("comparing desired and reported slots failed", "error", err)
 		return
 	}
 	for _, id := range stale {
-		s.again(id)
+		s.resyncLock(id)
 	}
 }
 
-// say puts a message of this session into the outbox.
-func (s *session) say(m *lockv1.ConnectResponse) {
+// enqueue puts a message of this session into the outbox.
+func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	if s.open != nil {
 		m.Epoch = uint64(s.open.Epoch)
 	}
-	s.out.put(letter{message: m})
+	s.outbox.push(outgoing{message: m})
 }
 
-// sayDrain asks the bridge to reconnect, at a random moment within d.
-func (s *session) sayDrain(d time.Duration) {
+// enqueueDrain asks the bridge to reconnect after a random part of d.
+func (s *session) enqueueDrain(d time.Duration) {
 	after := uint32(jitter(d) / time.Millisecond)
-	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
+	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 
-// farewell tells the bridge why, where it is still worth it, and returns why.
-func (s *session) farewell(why cause) cause {
+// goodbye sends the cause to the bridge where that is useful, and returns it.
+func (s *session) goodbye(why cause) cause {
 	switch why {
 	case superseded, revoked, outOfOrder, shuttingDown, crowded:
 	default:
 		return why
 	}
-	s.out.queue = nil
+	s.outbox.queue = nil
 	switch {
 	case why == shuttingDown && s.open != nil:
-		s.sayDrain(s.node.cfg.pace.retry)
+		s.enqueueDrain(s.node.cfg.timings.retry)
 	case why == crowded:
-		s.sayDrain(s.node.cfg.opening.timeout)
+		s.enqueueDrain(s.node.cfg.opening.timeout)
 	}
-	s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: string(why)}}})
-	timer := time.NewTimer(s.node.cfg.pace.retry)
+	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Goodbye{Goodbye: &lockv1.Goodbye{Cause: string(why)}}})
+	timer := time.NewTimer(s.node.cfg.timings.retry)
 	defer timer.Stop()
-	for !s.out.idle() {
-		s.out.flush(s.stream)
+	for !s.outbox.isIdle() {
+		s.outbox.flush(s.stream)
 		select {
-		case err := <-s.out.sent:
-			s.out.returned()
+		case err := <-s.outbox.sent:
+			s.outbox.sendDone()
 			if err != nil {
 				return why
 			}

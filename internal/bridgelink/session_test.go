@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func TestCodeTravelsToTheLockAndEvidenceBack(t *testing.T) {
+func TestCodeIsSentAndEvidenceIsStored(t *testing.T) {
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) {
 			s := newSite(t, engine)
@@ -53,7 +53,7 @@ func afterReport(number uint32, generation uint64) []byte {
 	return d[:]
 }
 
-func TestOnlyLocksWhoseDigestDiffersAreToldAnew(t *testing.T) {
+func TestOnlyLocksWithADifferentDigestAreResynced(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front", "back")
@@ -78,7 +78,7 @@ func TestOnlyLocksWhoseDigestDiffersAreToldAnew(t *testing.T) {
 	})
 }
 
-func TestChangesBetweenTwoLooksAreOneMessage(t *testing.T) {
+func TestSeveralChangesBecomeOneMessage(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -104,7 +104,7 @@ func TestChangesBetweenTwoLooksAreOneMessage(t *testing.T) {
 	}
 }
 
-func TestWrongOrderEndsTheSession(t *testing.T) {
+func TestMessageOutOfOrderEndsTheSession(t *testing.T) {
 	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -132,7 +132,7 @@ func TestWrongOrderEndsTheSession(t *testing.T) {
 	s.until("offline, out of order", func() bool { r := b.row(); return !r.Online && r.OfflineReason == "outOfOrder" })
 }
 
-func TestNewerSessionTakesOver(t *testing.T) {
+func TestNewerSessionSupersedesOlder(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, here := s.node("nod_a")
 		_, there := s.node("nod_b")
@@ -182,11 +182,11 @@ func TestReportUnderAnotherEpochHasNoEffect(t *testing.T) {
 	}
 }
 
-func TestRevocationCutsTheSession(t *testing.T) {
+func TestRevocationEndsTheSession(t *testing.T) {
 	for _, lost := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wake-up lost: %v", lost), func(t *testing.T) {
 			s := newSite(t, "sqlite")
-			s.pace.revoked = 20 * time.Millisecond
+			s.pace.revokedCheck = 20 * time.Millisecond
 			n, address := s.node("nod_a")
 			b := s.enrol("front")
 			b.connect(address)
@@ -210,9 +210,9 @@ func TestRevocationCutsTheSession(t *testing.T) {
 	}
 }
 
-func TestSilentBridgeIsFoundDead(t *testing.T) {
+func TestSilentBridgeIsDisconnected(t *testing.T) {
 	s := newSite(t, "sqlite")
-	s.pace.silence, s.pace.beat = 300*time.Millisecond, 20*time.Millisecond
+	s.pace.silence, s.pace.heartbeat = 300*time.Millisecond, 20*time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -228,7 +228,7 @@ func TestSilentBridgeIsFoundDead(t *testing.T) {
 	s.until("offline, no heartbeat", func() bool { r := b.row(); return !r.Online && r.OfflineReason == "noHeartbeat" })
 }
 
-func TestHelloHasToComeInTime(t *testing.T) {
+func TestMissingHelloEndsTheStream(t *testing.T) {
 	s := newSite(t, "sqlite")
 	s.pace.hello = 50 * time.Millisecond
 	_, address := s.node("nod_a")
@@ -239,9 +239,9 @@ func TestHelloHasToComeInTime(t *testing.T) {
 	}
 }
 
-func TestBridgeThatDoesNotReadIsDropped(t *testing.T) {
+func TestBridgeThatDoesNotReadIsDisconnected(t *testing.T) {
 	s := newSite(t, "sqlite")
-	s.pace.stuck, s.pace.sweep = 100*time.Millisecond, 10*time.Millisecond
+	s.pace.stall, s.pace.slotSweep = 100*time.Millisecond, 10*time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -262,7 +262,7 @@ func TestBridgeThatDoesNotReadIsDropped(t *testing.T) {
 	_ = b.conn.Close()
 }
 
-func TestDrainAsksEveryBridgeToLeaveAndLetsNoneIn(t *testing.T) {
+func TestDrainDisconnectsEveryBridgeAndRefusesNewOnes(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		bridges := []*bridge{s.enrol("a"), s.enrol("b"), s.enrol("c")}
@@ -294,9 +294,9 @@ func TestDrainAsksEveryBridgeToLeaveAndLetsNoneIn(t *testing.T) {
 	})
 }
 
-func TestSweepTellsAgainWhatWasNotReported(t *testing.T) {
+func TestSweepResendsUnreportedSlots(t *testing.T) {
 	s := newSite(t, "sqlite")
-	s.pace.sweep = 50 * time.Millisecond
+	s.pace.slotSweep = 50 * time.Millisecond
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -307,12 +307,12 @@ func TestSweepTellsAgainWhatWasNotReported(t *testing.T) {
 	})
 	for range 2 {
 		if snap := b.next().GetLockSnapshot(); snap == nil || len(snap.Slots) != 1 {
-			t.Fatalf("told %v", snap)
+			t.Fatalf("got %v", snap)
 		}
 	}
 }
 
-func TestLockThatAppearsIsLearnedAndTold(t *testing.T) {
+func TestNewLockIsStoredAndSynced(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -321,7 +321,7 @@ func TestLockThatAppearsIsLearnedAndTold(t *testing.T) {
 		Address: "attic", Capabilities: b.locks[0].Capabilities, Status: b.locks[0].Status, Model: "sim\x00 lock",
 	}}})
 	if snap := b.next().GetLockSnapshot(); snap.GetAddress() != "attic" {
-		t.Fatalf("told %v, want the new lock", snap)
+		t.Fatalf("got %v, want the new lock", snap)
 	}
 	lk := b.lock("attic")
 	if lk.Model != "sim lock" || lk.PropertyID != s.house {
@@ -329,7 +329,7 @@ func TestLockThatAppearsIsLearnedAndTold(t *testing.T) {
 	}
 	s.put(n, lk, "grt_a", "123456")
 	if snap := b.next().GetLockSnapshot(); snap == nil || len(snap.Slots) != 1 {
-		t.Errorf("told %v", snap)
+		t.Errorf("got %v", snap)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// TestWhatABridgeHoldsOfSmartKeysIsStored hears it in Hello and whenever the bridge has taken, or refused, what is newer.
-func TestWhatABridgeHoldsOfSmartKeysIsStored(t *testing.T) {
+// The bridge reports its key state in Hello and after each update that it took or refused.
+func TestReportedKeyStateIsStored(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
@@ -51,9 +51,8 @@ func TestWhatABridgeHoldsOfSmartKeysIsStored(t *testing.T) {
 	})
 }
 
-// TestABridgeThatHoldsMoreThanWasPublishedIsOvertaken has a bridge say, in Hello and later, that it holds a list that the service
-// never made: it is told one of a greater number.
-func TestABridgeThatHoldsMoreThanWasPublishedIsOvertaken(t *testing.T) {
+// A bridge reports, in Hello and later, a list that the service never made. It is sent one with a higher number.
+func TestListNewerThanPublishedIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		s.change(func(tx *db.Tx) error { return phone.Ensure(tx, s.keys, s.house) })
 		_, address := s.node("nod_a")
@@ -79,7 +78,7 @@ func TestABridgeThatHoldsMoreThanWasPublishedIsOvertaken(t *testing.T) {
 				if list.Number() == number {
 					return
 				}
-				t.Errorf("told list %d", list.Number())
+				t.Errorf("got list %d", list.Number())
 			}
 		}
 		toldList(601)
@@ -88,9 +87,9 @@ func TestABridgeThatHoldsMoreThanWasPublishedIsOvertaken(t *testing.T) {
 	})
 }
 
-// TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken has the service make lists anew after it was restored from an older
-// copy, until their number is again that of the list which a bridge got before.
-func TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken(t *testing.T) {
+// After a restore from an older backup the service publishes lists until their number is again that of the list which a bridge got
+// before.
+func TestDifferentListWithTheSameNumberIsOutnumbered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		s.change(func(tx *db.Tx) error { return phone.Ensure(tx, s.keys, s.house) })
 		published := func() phone.Published {
@@ -100,20 +99,20 @@ func TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken(t *testing.T) {
 		}
 		_, address := s.node("nod_a")
 		b := s.enrol("front")
-		told := published()
+		sent := published()
 		connect := func(digest [sha256.Size]byte) {
 			b.open(address)
 			hello := b.hello()
 			h := hello.GetHello()
-			h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = []string{smartKeys}, told.Version, told.ListNumber, digest[:]
+			h.Capabilities, h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = []string{smartKeys}, sent.Version, sent.ListNumber, digest[:]
 			b.send(hello)
 			b.epoch = b.next().GetWelcome().GetEpoch()
 		}
-		connect(sha256.Sum256(told.List))
+		connect(sha256.Sum256(sent.List))
 		for b.next().GetDoorRules() == nil { // all has been said
 		}
-		if now := published(); now.ListNumber != told.ListNumber {
-			t.Errorf("list %d was made after a bridge that holds list %d as it is", now.ListNumber, told.ListNumber)
+		if now := published(); now.ListNumber != sent.ListNumber {
+			t.Errorf("list %d was made after a bridge that holds list %d unchanged", now.ListNumber, sent.ListNumber)
 		}
 		connect(sha256.Sum256([]byte("of another life")))
 		for {
@@ -121,16 +120,16 @@ func TestAListOfTheSameNumberThatSaysSomethingElseIsOvertaken(t *testing.T) {
 			if m == nil {
 				continue
 			}
-			if now := published(); now.ListNumber != told.ListNumber+1 || !bytes.Equal(m.List, now.List) {
-				t.Errorf("list %d was made, want %d, and the bridge told", now.ListNumber, told.ListNumber+1)
+			if now := published(); now.ListNumber != sent.ListNumber+1 || !bytes.Equal(m.List, now.List) {
+				t.Errorf("list %d was made, want %d, and sent to the bridge", now.ListNumber, sent.ListNumber+1)
 			}
 			return
 		}
 	})
 }
 
-// TestABridgeThatRefusesOurIssuerHoldsNothingOfOurs keeps plans from building on the numbers of keys that are others' of the same version.
-func TestABridgeThatRefusesOurIssuerHoldsNothingOfOurs(t *testing.T) {
+// The numbers of another issuer's keys must not count as ours.
+func TestKeyStateIsEmptyWhenTheBridgeRefusesTheIssuer(t *testing.T) {
 	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")

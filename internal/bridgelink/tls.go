@@ -21,9 +21,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// TLS is the listener's: mutual, with certificates of our own CA on both sides. A certificate that ended lately passes
-// the handshake, for RenewCertificate alone. Whether the bridge is revoked is asked of the database by each call.
-func TLS(ca *lock.Authority, c clock.Clock) *tls.Config {
+// TLSConfig is for the bridges' listener: mutual TLS with certificates of the service's own CA. A recently expired certificate passes
+// the handshake, but can only call RenewCertificate. Each call checks revocation in the database.
+func TLSConfig(ca *lock.Authority, c clock.Clock) *tls.Config {
 	own := &serverCertificate{ca: ca, clock: c}
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -40,7 +40,7 @@ func TLS(ca *lock.Authority, c clock.Clock) *tls.Config {
 	}
 }
 
-// serverCertificate is the listener's certificate, made anew in time.
+// serverCertificate is the listener's certificate, renewed before it expires.
 type serverCertificate struct {
 	ca    *lock.Authority
 	clock clock.Clock
@@ -64,33 +64,33 @@ func (s *serverCertificate) get() (*tls.Certificate, error) {
 }
 
 const (
-	// maxIdle is how long a connection may be open without a call.
+	// maxIdle is how long a connection may stay open without a call.
 	maxIdle = 50 * time.Second
-	// maxUnary is how long a unary call may take, its message included.
+	// maxUnary is how long a unary call may take, including the transfer of its message.
 	maxUnary = time.Minute
 )
 
-// limitUnary ends unary calls whose message does not arrive: gRPC itself would wait for it for ever. It runs on the goroutine
-// that reads the connection.
+// limitUnary gives unary calls a deadline for receiving their message; gRPC itself has none. It runs on the goroutine that reads the
+// connection.
 func limitUnary(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if info.FullMethodName == lockv1.BridgeService_Connect_FullMethodName {
-		return ctx, nil // Hello has a deadline of its own
+		return ctx, nil // has its own deadline for Hello
 	}
 	limited, cancel := context.WithTimeout(ctx, maxUnary)
 	context.AfterFunc(ctx, cancel) // ends with its call
 	return limited, nil
 }
 
-// ServerOptions are those of the bridges' listener. grpc's own defaults bound neither streams nor headers and keep a dead
-// connection for two hours. Small shared buffers matter with thousands of idle streams.
+// ServerOptions are for the bridges' listener. gRPC's defaults bound neither streams nor headers and keep a dead connection for two
+// hours. Shared small buffers save memory with thousands of idle streams.
 func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	return []grpc.ServerOption{
-		grpc.Creds(newInTurn(config, newLimiter(usualHandshakes()))),
-		grpc.ConnectionTimeout(handshakeTime),
+		grpc.Creds(newQueuedTLS(config, newLimiter(handshakeLimits()))),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(8),
 		grpc.MaxHeaderListSize(16 << 10),
-		grpc.MaxRecvMsgSize(messageMax),
-		grpc.MaxSendMsgSize(messageMax),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
 		grpc.InTapHandle(limitUnary),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second, MaxConnectionIdle: maxIdle}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
@@ -102,8 +102,8 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	}
 }
 
-// caller is the certificate behind a call on the bridges' listener.
-func caller(ctx context.Context) (*x509.Certificate, lock.Identity, error) {
+// peerIdentity returns the client certificate of a call and the bridge it identifies.
+func peerIdentity(ctx context.Context) (*x509.Certificate, lock.Identity, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
 		return nil, lock.Identity{}, status.Error(codes.Unauthenticated, "no peer")

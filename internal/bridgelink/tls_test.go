@@ -19,14 +19,14 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// later starts a node's listener at which it is some time later.
+// later starts a node's listener whose clock is ahead.
 func (s *site) later(d time.Duration) string {
 	s.t.Helper()
 	c := clock.At(time.Now().Add(d))
-	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, Name: "nod_later", Clock: c, pace: s.pace})
+	n := New(Config{DB: s.db, Keys: s.keys, Authority: s.ca, Bus: s.bus, Name: "nod_later", Clock: c, timings: s.pace})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	s.must(err)
-	server := grpc.NewServer(ServerOptions(TLS(s.ca, c))...)
+	server := grpc.NewServer(ServerOptions(TLSConfig(s.ca, c))...)
 	n.Register(server)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -52,7 +52,7 @@ func (b *bridge) renew(address string) error {
 	return nil
 }
 
-func TestCertificateIsRenewedAndServes(t *testing.T) {
+func TestRenewedCertificateConnects(t *testing.T) {
 	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -64,7 +64,7 @@ func TestCertificateIsRenewedAndServes(t *testing.T) {
 	}
 }
 
-func TestEndedCertificateServesForRenewalOnly(t *testing.T) {
+func TestExpiredCertificateCanOnlyRenew(t *testing.T) {
 	s := newSite(t, "sqlite")
 	b := s.enrol("front")
 	b.ahead = 121 * 24 * time.Hour
@@ -82,7 +82,7 @@ func TestEndedCertificateServesForRenewalOnly(t *testing.T) {
 	}
 }
 
-func TestOnlyOurCertificatesPassTheHandshake(t *testing.T) {
+func TestOnlyCertificatesOfTheServiceCAConnect(t *testing.T) {
 	s := newSite(t, "sqlite")
 	_, address := s.node("nod_a")
 	b := s.enrol("front")

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// What a bridge needs to go on alone goes down, and what it did alone comes up.
-func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
+// What a bridge needs to work alone is sent to it, and what it did alone is reported.
+func TestLaterWindowsAndOneTimeCodesAreSentAndReported(t *testing.T) {
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
 			s := newSite(t, engine)
@@ -38,7 +38,7 @@ func TestLaterWindowsAndCodesForOneUse(t *testing.T) {
 			}))
 			d := b.next().GetLockDelta().GetSlots()[0]
 			if d.Generation != uint64(row.Generation) || d.Once != "cod_1" || !d.NotBefore.AsTime().Equal(p.NotBefore) || !d.NotAfter.AsTime().Equal(p.NotAfter) {
-				t.Errorf("told %v", d)
+				t.Errorf("got %v", d)
 			}
 			var later []slot.Window
 			for _, w := range d.Later {

@@ -7,8 +7,8 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
-// What a bridge calls a lock comes from whoever can write to its MQTT broker, and is shown to staff.
-func TestTheNameOfALockIsBounded(t *testing.T) {
+// A lock's name comes from any client of the bridge's MQTT broker, and staff see it.
+func TestLockNameIsBounded(t *testing.T) {
 	for name, want := range map[string]string{
 		"room 101":                   "room 101",
 		" Zimmer Süd ":               "Zimmer Süd",
@@ -18,22 +18,22 @@ func TestTheNameOfALockIsBounded(t *testing.T) {
 		strings.Repeat("x", 65) + "": strings.Repeat("x", 64),
 	} {
 		s := &lockv1.LockStatus{Name: name}
-		heard, ok := heardHello(&lockv1.Hello{Locks: []*lockv1.LockHello{{Address: "front", Status: s}}})
-		if !ok || heard[0].Name != want {
-			t.Errorf("%.20q in Hello: %q, %v", name, heard[0].Name, ok)
+		reports, ok := helloReports(&lockv1.Hello{Locks: []*lockv1.LockHello{{Address: "front", Status: s}}})
+		if !ok || reports[0].Name != want {
+			t.Errorf("%.20q in Hello: %q, %v", name, reports[0].Name, ok)
 		}
-		if got := heardReport(&lockv1.LockReport{Address: "front", Status: s}).Name; got != want {
+		if got := decodeLockReport(&lockv1.LockReport{Address: "front", Status: s}).Name; got != want {
 			t.Errorf("%.20q in a report: %q", name, got)
 		}
 	}
-	if got := heardReport(&lockv1.LockReport{Address: "front"}).Name; got != "" {
+	if got := decodeLockReport(&lockv1.LockReport{Address: "front"}).Name; got != "" {
 		t.Errorf("no status: %q", got)
 	}
 }
 
-func TestTheCauseWhyLocksAreOfflineIsAKnownWord(t *testing.T) {
+func TestUnknownOfflineCauseIsDropped(t *testing.T) {
 	for word, want := range map[string]string{"brokerUnreachable": "brokerUnreachable", "gatewayOffline": "gatewayOffline", "x": "", "": ""} {
-		if got := state(&lockv1.LockStatus{OfflineCause: word}).OfflineCause; got != want {
+		if got := decodeStatus(&lockv1.LockStatus{OfflineCause: word}).OfflineCause; got != want {
 			t.Errorf("%q is %q", word, got)
 		}
 	}

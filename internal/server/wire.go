@@ -85,7 +85,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		return nil, err
 	}
 	p.node = bridgelink.New(bridgelink.Config{
-		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, Learned: s.learned, Metrics: s.metrics, Clock: s.clock,
+		DB: s.db, Keys: s.keys, Authority: p.authority, Bus: s.bus, Logger: s.log, OnEvidence: s.learned, Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,
 	})
 	p.background["bridge link"] = p.node.Run
@@ -216,7 +216,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	p.grpc = grpc.NewServer(s.grpcOptions(p.chain)...)
 	p.local = inproc.New(p.chain.Unary)
 	p.connect = connectrpc.New(p.chain)
-	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLS(p.authority, s.clock))...)
+	p.bridges = grpc.NewServer(bridgelink.ServerOptions(bridgelink.TLSConfig(p.authority, s.clock))...)
 	p.node.Register(p.bridges)
 
 	all := p.chain.Registrar(p.grpc, p.local, p.connect)
@@ -298,11 +298,11 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 			}
 			return fault.Err(out.Failure)
 		},
-		Unsent: p.node.Unsent, OpenWithin: s.openWithin,
+		Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
 		Act: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()
-			done, err := p.node.Act(ctx, o)
+			done, err := p.node.SendCommand(ctx, o)
 			s.measures.act(began, done, err)
 			end(err)
 			return done, err

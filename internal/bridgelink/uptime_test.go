@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Bridges are judged only when the database has answered for a while: after a start, and after each outage.
-func TestAnswersAreSteadyAWhileAfterAnOutage(t *testing.T) {
+// Bridges are marked offline only when the database has been up for a while: after a start, and after each outage.
+func TestUptimeIsSteadySomeTimeAfterAnOutage(t *testing.T) {
 	const outage, settle = 10 * time.Second, 30 * time.Second
 	began := time.Now()
 	for _, c := range []struct {
@@ -27,11 +27,11 @@ func TestAnswersAreSteadyAWhileAfterAnOutage(t *testing.T) {
 		{"a while after an outage", append(every(2*time.Second, 0, 60*time.Second), every(2*time.Second, 126*time.Second, 156*time.Second)...), 156 * time.Second, true},
 		{"slow, and not away", every(9*time.Second, 0, 90*time.Second), 95 * time.Second, true},
 	} {
-		var a answers
+		var a uptime
 		for _, at := range c.answered {
-			a.note(began.Add(at), outage)
+			a.recordAnswer(began.Add(at), outage)
 		}
-		if got := a.steady(began.Add(c.at), outage, settle); got != c.steady {
+		if got := a.isSteady(began.Add(c.at), outage, settle); got != c.steady {
 			t.Errorf("%s: %v", c.what, got)
 		}
 	}
@@ -44,10 +44,10 @@ func every(apart, from, to time.Duration) (all []time.Duration) {
 	return all
 }
 
-// The node that holds the session brings back a bridge that another node took for lost, without a new session.
-func TestBridgeInSessionIsOnlineAgainWithTheNextTouch(t *testing.T) {
+// The node that holds the session marks a bridge online again that another node marked offline, without a new session.
+func TestConnectedBridgeIsMarkedOnlineByTheNextHeartbeat(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.pace.beat = 20 * time.Millisecond
+		s.pace.heartbeat = 20 * time.Millisecond
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
 		b.connect(address)

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// draining has a node ask its bridges to leave until the test ends.
+// draining drains a node until the test ends.
 func (s *site) draining(n *Node, window time.Duration) {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -21,10 +21,10 @@ func (s *site) draining(n *Node, window time.Duration) {
 		n.Drain(ctx, window)
 	}()
 	s.t.Cleanup(func() { cancel(); <-done })
-	s.until("the node drains", n.refuses)
+	s.until("the node drains", n.isDraining)
 }
 
-// left waits until the bridge was told to leave and its row says so.
+// left waits until the bridge has received Drain and its row shows it.
 func (b *bridge) left() {
 	b.s.t.Helper()
 	if why, _ := b.end(); why != string(shuttingDown) {
@@ -33,8 +33,7 @@ func (b *bridge) left() {
 	b.s.until("offline", func() bool { return !b.row().Online })
 }
 
-// A bridge that is to leave later in the window opens its doors until then.
-func TestActIsCarriedOutWhileItsNodeDrains(t *testing.T) {
+func TestCommandIsExecutedWhileItsNodeDrains(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, _ := s.node("nod_b")
@@ -64,8 +63,8 @@ func TestActIsCarriedOutWhileItsNodeDrains(t *testing.T) {
 	})
 }
 
-// An act asked for while its bridge is on its way from a node that drains to another is carried out there, once.
-func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
+// A command that arrives while its bridge moves from a draining node to another is executed there, once.
+func TestCommandFollowsADrainedBridge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, next := s.node("nod_b")
@@ -82,7 +81,7 @@ func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 		waiting := map[string]<-chan ending{"the node that drains": s.unlocking(here, lockID, 5*time.Second), "the other": s.unlocking(there, lockID, 5*time.Second)}
 		early := make(chan ending, 1)
 		go func() {
-			out, err := here.Act(context.Background(), claimed)
+			out, err := here.SendCommand(context.Background(), claimed)
 			early <- ending{out, err}
 		}()
 		waiting["a claim of before"] = early
@@ -109,10 +108,10 @@ func TestActGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 	})
 }
 
-// A bridge that does not come back is not waited for until the deadline, and its act never happens later.
-func TestActOfABridgeThatDoesNotComeBackFails(t *testing.T) {
+// The caller does not wait until the deadline for a bridge that does not return, and its command is never executed later.
+func TestCommandFailsWhenADrainedBridgeDoesNotReturn(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.pace.moving = 100 * time.Millisecond
+		s.pace.move = 100 * time.Millisecond
 		here, address := s.node("nod_a")
 		there, next := s.node("nod_b")
 		b := s.enrol("front")
@@ -123,9 +122,9 @@ func TestActOfABridgeThatDoesNotComeBackFails(t *testing.T) {
 		for _, n := range []*Node{here, there} {
 			began := time.Now()
 			if _, err := s.unlock(n, lockID, 10*time.Second); !fault.Has(err, fault.BridgeOffline) {
-				t.Errorf("nobody came: %v", err)
+				t.Errorf("the bridge did not return: %v", err)
 			}
-			if took := time.Since(began); took < s.pace.moving || took > 5*time.Second {
+			if took := time.Since(began); took < s.pace.move || took > 5*time.Second {
 				t.Errorf("it took %v to say so", took)
 			}
 		}
@@ -157,7 +156,7 @@ func (s *site) greeting(n *Node, node, bridgeID string) <-chan welcomed {
 	return done
 }
 
-// connectKeyed opens a session of software that knows SmartKeys.
+// connectKeyed opens a session of software that supports SmartKeys.
 func (b *bridge) connectKeyed(address string) {
 	b.s.t.Helper()
 	b.open(address)
@@ -169,8 +168,7 @@ func (b *bridge) connectKeyed(address string) {
 	}
 }
 
-// A greeting asked for while its bridge is on its way from a node that drains to another comes from there.
-func TestGreetingGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
+func TestGreetingRequestFollowsADrainedBridge(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, next := s.node("nod_b")
@@ -202,17 +200,17 @@ func TestGreetingGoesAfterABridgeThatWasAskedToLeave(t *testing.T) {
 	})
 }
 
-// A bridge that does not come back gives no greeting, and one that is nowhere is not waited for.
-func TestGreetingOfABridgeThatDoesNotComeBackFails(t *testing.T) {
+// A bridge that does not return gives no greeting, and a bridge that is offline is not awaited.
+func TestGreetingRequestFailsWhenADrainedBridgeDoesNotReturn(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
-		s.pace.moving = 100 * time.Millisecond
+		s.pace.move = 100 * time.Millisecond
 		here, address := s.node("nod_a")
 		b := s.enrol("front")
 		b.connectKeyed(address)
 		s.draining(here, 0)
 		b.left()
 		if r := <-s.greeting(here, "", b.id); !fault.Has(r.err, fault.BridgeOffline) {
-			t.Errorf("nobody came: %v", r.err)
+			t.Errorf("the bridge did not return: %v", r.err)
 		}
 		if r := <-s.greeting(here, "nod_gone", s.enrol("back").id); !fault.Has(r.err, fault.BridgeOffline) {
 			t.Errorf("a bridge that never came: %v", r.err)

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// More bridges connect than the node opens sessions for: one waits for its turn, one leaves while it waits, and one too many
-// hears when to come back.
-func TestBridgesWaitForTheirTurn(t *testing.T) {
+// More bridges connect than the node opens sessions for: one waits, one disconnects while it waits, and one too many is asked when to
+// reconnect.
+func TestSessionOpeningsAreQueued(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		s.opening = limits{active: 1, waiting: 2, timeout: time.Minute}
 		n, address := s.node("nod_a")

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/phone"
 )
 
-// take acts on a message of the bridge. One of another epoch has no effect, and one of a kind we do not know neither.
-func (s *session) take(r received) cause {
+// handle processes a message from the bridge. Messages of another epoch or of an unknown kind are ignored.
+func (s *session) handle(r received) cause {
 	if r.err != nil {
 		return disconnected
 	}
@@ -22,31 +22,31 @@ func (s *session) take(r received) cause {
 		s.node.counters.ignored.WithLabelValues("otherEpoch").Inc()
 		return ""
 	}
-	if !named(m) {
+	if !hasValidName(m) {
 		s.node.counters.ignored.WithLabelValues("invalid").Inc()
 		return ""
 	}
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return s.write("slotReport", func(tx *db.Tx) error {
-			learned, err := lock.ApplyObservations(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, seen(k.SlotReport))
-			return s.learn(tx, learned, err)
+			learned, err := lock.ApplyObservations(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, observations(k.SlotReport))
+			return s.notifyEvidence(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_UnmanagedSlots:
 		return s.write("unmanagedSlots", func(tx *db.Tx) error {
-			learned, err := lock.StoreForeignSlots(tx, s.open.BridgeID, s.open.Epoch, k.UnmanagedSlots.Address, searched(k.UnmanagedSlots))
-			return s.learn(tx, learned, err)
+			learned, err := lock.StoreForeignSlots(tx, s.open.BridgeID, s.open.Epoch, k.UnmanagedSlots.Address, unmanagedSlots(k.UnmanagedSlots))
+			return s.notifyEvidence(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_LockReport:
-		return s.learnLock(k.LockReport)
+		return s.onLockReport(k.LockReport)
 	case *lockv1.ConnectRequest_ActReport:
-		return s.acted(k.ActReport)
+		return s.onCommandResult(k.ActReport)
 	case *lockv1.ConnectRequest_Events:
-		return s.happened(k.Events)
+		return s.onEvents(k.Events)
 	case *lockv1.ConnectRequest_Greeting:
-		s.gaveGreeting(k.Greeting)
+		s.onGreeting(k.Greeting)
 	case *lockv1.ConnectRequest_SmartkeyState:
-		return s.keysTaken(k.SmartkeyState)
+		return s.onSmartKeyState(k.SmartkeyState)
 	case *lockv1.ConnectRequest_Heartbeat:
 	default:
 		s.node.counters.ignored.WithLabelValues("unknownKind").Inc()
@@ -54,30 +54,30 @@ func (s *session) take(r received) cause {
 	return ""
 }
 
-// named reports whether what a message is about can have the name that the bridge gives it.
-func named(m *lockv1.ConnectRequest) bool {
+// hasValidName reports whether the address or id in a message is well-formed.
+func hasValidName(m *lockv1.ConnectRequest) bool {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
-		return address(k.SlotReport.GetAddress())
+		return isAddress(k.SlotReport.GetAddress())
 	case *lockv1.ConnectRequest_UnmanagedSlots:
-		return address(k.UnmanagedSlots.GetAddress())
+		return isAddress(k.UnmanagedSlots.GetAddress())
 	case *lockv1.ConnectRequest_LockReport:
-		return address(k.LockReport.GetAddress())
+		return isAddress(k.LockReport.GetAddress())
 	case *lockv1.ConnectRequest_ActReport:
-		return address(k.ActReport.GetId())
+		return isAddress(k.ActReport.GetId())
 	}
 	return true
 }
 
-func (s *session) learn(tx *db.Tx, learned []lock.EvidenceChange, err error) error {
-	if err != nil || len(learned) == 0 {
+func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err error) error {
+	if err != nil || len(changes) == 0 {
 		return err
 	}
-	return s.node.cfg.Learned(tx, learned)
+	return s.node.cfg.OnEvidence(tx, changes)
 }
 
-// write runs a change. Callers of many sessions share a commit. When it fails, the session ends and the bridge comes
-// back: its digest then tells what was missed. A message that is wrong in itself is let go.
+// write runs a change of the database and returns why the session must end, if it must. After a failed write the bridge reconnects and
+// its digest shows what is missing. An invalid message is dropped and the session continues.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	err := s.node.cfg.DB.Write(s.node.Context(context.WithoutCancel(s.stream.Context())), fn)
 	if err == nil {
@@ -93,41 +93,41 @@ func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	return why
 }
 
-func (s *session) learnLock(r *lockv1.LockReport) cause {
-	heard := heardReport(r)
+func (s *session) onLockReport(r *lockv1.LockReport) cause {
+	report := decodeLockReport(r)
 	var locks []lock.LockRef
 	why := s.write("lockReport", func(tx *db.Tx) (err error) {
-		locks, err = lock.ApplyReports(tx, s.open.BridgeID, s.open.Epoch, []lock.LockReport{heard})
+		locks, err = lock.ApplyReports(tx, s.open.BridgeID, s.open.Epoch, []lock.LockReport{report})
 		return err
 	})
 	for _, lk := range locks {
-		if _, known := s.marks[lk.ID]; !known && why == "" {
-			s.marks[lk.ID] = mark{address: lk.Address, generation: whole}
-			s.box.touch(lk.ID)
+		if _, known := s.cursors[lk.ID]; !known && why == "" {
+			s.cursors[lk.ID] = cursor{address: lk.Address, generation: needsSnapshot}
+			s.mailbox.markDirty(lk.ID)
 		}
 	}
 	return why
 }
 
-func (s *session) happened(b *lockv1.EventBatch) cause {
-	if len(b.Events) > batchMax {
+func (s *session) onEvents(b *lockv1.EventBatch) cause {
+	if len(b.Events) > maxBatch {
 		return outOfOrder
 	}
-	var stored int64
+	var storedUpTo int64
 	why := s.write("events", func(tx *db.Tx) error {
-		batch := happenings(b) // anew in each run: Claim writes into it
+		batch := decodeEvents(b) // decoded again in each attempt, because Claim modifies it
 		if err := phone.Claim(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}
 		upTo, learned, err := lock.StoreEvents(tx, s.open.BridgeID, s.open.Epoch, batch)
-		stored = upTo
-		if err := s.learn(tx, learned, err); err != nil {
+		storedUpTo = upTo
+		if err := s.notifyEvidence(tx, learned, err); err != nil {
 			return err
 		}
 		return phone.Happened(tx, s.open.PropertyID, s.open.BridgeID, batch)
 	})
-	if why == "" && stored > 0 {
-		s.say(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(stored)}}})
+	if why == "" && storedUpTo > 0 {
+		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(storedUpTo)}}})
 	}
 	return why
 }

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// unlock stores an act for the bridge's lock and has a node carry it out.
+// unlock stores an unlock command for the bridge's lock and sends it through a node.
 func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcome, error) {
 	var o lock.UnlockCommand
 	err := s.db.Write(context.Background(), func(tx *db.Tx) (err error) {
@@ -24,7 +24,7 @@ func (s *site) unlock(n *Node, lockID string, within time.Duration) (lock.Outcom
 	if err != nil {
 		return lock.Outcome{}, err
 	}
-	return n.Act(context.Background(), o)
+	return n.SendCommand(context.Background(), o)
 }
 
 type ending struct {
@@ -55,7 +55,7 @@ func (b *bridge) acted(id, outcome string) {
 	b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_ActReport{ActReport: &lockv1.ActReport{Id: id, Outcome: outcome, Result: "ok"}}})
 }
 
-func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
+func TestCommandIsExecutedOnceFromAnyNode(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, _ := s.node("nod_b")
@@ -84,8 +84,8 @@ func TestActIsCarriedOutOnceFromAnyNode(t *testing.T) {
 	})
 }
 
-// After a restore from an older copy a bridge reports acts that the database does not hold: the session goes on.
-func TestReportOfAnUnknownActHasNoEffect(t *testing.T) {
+// After a restore from an older backup a bridge reports commands that the database does not hold. The session continues.
+func TestReportOfUnknownCommandHasNoEffect(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
@@ -105,7 +105,7 @@ func TestReportOfAnUnknownActHasNoEffect(t *testing.T) {
 	})
 }
 
-func TestActOfABridgeThatIsAwayFailsAtOnce(t *testing.T) {
+func TestCommandForOfflineBridgeFailsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
@@ -154,9 +154,9 @@ func counted(t *testing.T, c prometheus.Counter) float64 {
 	return all[0].GetMetric()[0].GetCounter().GetValue()
 }
 
-func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
+func TestCommandWithoutReportIsUnknownUntilALateReport(t *testing.T) {
 	s := newSite(t, "sqlite")
-	s.pace.grace = 50 * time.Millisecond
+	s.pace.resultGrace = 50 * time.Millisecond
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
 	b.connect(address)
@@ -174,7 +174,7 @@ func TestActWithoutReportIsUnknownAndALaterReportCounts(t *testing.T) {
 	})
 }
 
-func TestActOfASessionThatEndsIsUnknown(t *testing.T) {
+func TestSentCommandIsUnknownWhenItsSessionEnds(t *testing.T) {
 	s := newSite(t, "sqlite")
 	n, address := s.node("nod_a")
 	b := s.enrol("front")
@@ -195,15 +195,15 @@ func TestActOfASessionThatEndsIsUnknown(t *testing.T) {
 	}
 }
 
-func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
-	var o order
+func TestCommandPastItsDeadlineIsNeverSent(t *testing.T) {
+	var o command
 	o.deadline = time.Now()
 	act := &lockv1.Act{}
-	if o.stamp(act, o.deadline) || !o.late.Load() || act.DeadlineMs != 0 {
+	if o.setRemaining(act, o.deadline) || !o.expired.Load() || act.DeadlineMs != 0 {
 		t.Error("an act without time left would be sent")
 	}
 	o.deadline = o.deadline.Add(time.Second)
-	if !o.stamp(act, o.deadline.Add(-300*time.Millisecond)) || act.DeadlineMs != 300 {
+	if !o.setRemaining(act, o.deadline.Add(-300*time.Millisecond)) || act.DeadlineMs != 300 {
 		t.Errorf("an act with 300 ms left is given %d", act.DeadlineMs)
 	}
 	s := newSite(t, "sqlite")
@@ -216,7 +216,7 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 		return err
 	})
 	s.until("the deadline is over", func() bool { return time.Now().After(stored.Deadline) })
-	if _, err := n.Act(t.Context(), stored); !fault.Has(err, fault.DeadlineExceeded) {
+	if _, err := n.SendCommand(t.Context(), stored); !fault.Has(err, fault.DeadlineExceeded) {
 		t.Errorf("past its deadline: %v", err)
 	}
 	s.put(n, b.lock("front"), "grt_a", "123456")
@@ -225,13 +225,13 @@ func TestActPastItsDeadlineIsNeverSent(t *testing.T) {
 	}
 }
 
-func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
+func TestEachOfManyConcurrentCommandsIsAnswered(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
 		b.connect(address)
 		lockID := b.lock("front").ID
-		const many = 3 * ordersMax
+		const many = 3 * maxCommands
 		results := make(chan ending, many)
 		var wg sync.WaitGroup
 		for range many {
@@ -271,9 +271,9 @@ func TestManyActsAtOnceAreAnsweredEach(t *testing.T) {
 	})
 }
 
-// An act whose bridge has its session on the node that stores it is claimed in the same change, and still sent at most
-// once: not by another session, and not after somebody gave up waiting.
-func TestActIsClaimedWhereItIsStored(t *testing.T) {
+// A command whose bridge is connected to the node that stores it is claimed in the same transaction. It is still sent at most once: not
+// by another session, and not after the caller gave up.
+func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
@@ -297,7 +297,7 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		o := store()
 		done := make(chan ending, 1)
 		go func() {
-			out, err := n.Act(context.Background(), o)
+			out, err := n.SendCommand(context.Background(), o)
 			done <- ending{out, err}
 		}()
 		if a := b.act(); a.Id != o.ActID || a.Address != "front" || a.DeadlineMs == 0 {
@@ -309,15 +309,15 @@ func TestActIsClaimedWhereItIsStored(t *testing.T) {
 		}
 		o = store()
 		o.Epoch-- // as if another session had begun since
-		if _, err := n.Act(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.CommandExpired {
+		if _, err := n.SendCommand(t.Context(), o); !fault.Has(err, fault.BridgeOffline) || state(o) != lock.CommandExpired {
 			t.Errorf("for another session: %v, %s", err, state(o))
 		}
 	})
 }
 
-// Acts that piled up before their session end unsent once their deadline is over, also on the node of another, and whatever the
-// clock of the one that sent them says.
-func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
+// Commands in the queue of a session end unsent once their deadline has passed, also on another node, and whatever the clock of the
+// node that sent them shows.
+func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		here, address := s.node("nod_a")
 		there, _ := s.node("nod_b")
@@ -339,20 +339,20 @@ func TestActsThatWaitedTooLongAreRefused(t *testing.T) {
 				from, o.Epoch = there, 0
 				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.house, o.ActID) }))
 			}
-			if _, err := from.Act(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
+			if _, err := from.SendCommand(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
 				t.Errorf("act %d: %v", i, err)
 			}
 			// A caller that believes there is time left, or waited in the session's queue, gets no further.
-			for _, c := range []call{{Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: o.Deadline}, {Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: time.Now().Add(time.Hour)}} {
-				if a := here.place(t.Context(), c, nil); a.Done {
+			for _, c := range []nodeRequest{{Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: o.Deadline}, {Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: time.Now().Add(time.Hour)}} {
+				if a := here.deliverCommand(t.Context(), c, nil); a.Done {
 					t.Errorf("act %d: %+v", i, a)
 				}
 			}
 		}
-		se := here.current(b.id)
+		se := here.currentSession(b.id)
 		replied := make(chan error, 1)
-		queued := &order{actID: stored[0].ActID, deadline: time.Now(), claimed: &stored[0], reply: func(_ lock.Outcome, err error) { replied <- err }}
-		if why := se.box.order(queued, time.Now()); why != "" {
+		queued := &command{id: stored[0].ActID, deadline: time.Now(), claimed: &stored[0], reply: func(_ lock.Outcome, err error) { replied <- err }}
+		if why := se.mailbox.addCommand(queued, time.Now()); why != "" {
 			t.Fatal(why)
 		}
 		if err := <-replied; !fault.Has(err, fault.DeadlineExceeded) {

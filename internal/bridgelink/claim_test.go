@@ -8,8 +8,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// An order that was left in two places is sent once: whoever takes it first is the only one.
-func TestAnOrderInTwoPlacesIsSentOnce(t *testing.T) {
+func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *site) {
 		n, address := s.node("nod_a")
 		b := s.enrol("front")
@@ -21,10 +20,10 @@ func TestAnOrderInTwoPlacesIsSentOnce(t *testing.T) {
 			return err
 		}))
 		replies := make(chan ending, 4)
-		o := &order{actID: stored.ActID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
-		box := &n.current(b.id).box
+		o := &command{id: stored.ActID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
+		box := &n.currentSession(b.id).mailbox
 		for range 2 {
-			if why := box.order(o, time.Now()); why != "" {
+			if why := box.addCommand(o, time.Now()); why != "" {
 				t.Fatalf("the order is not taken: %s", why)
 			}
 		}

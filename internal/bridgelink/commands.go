@@ -1,0 +1,159 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/phone"
+)
+
+// errBusy refuses a command because the session's queue is full.
+var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is busy; the command was not sent, try again").Retry(time.Second)
+
+// errLeaving refuses a command because the bridge was asked to move to another node.
+var errLeaving = errors.New("the bridge was asked to move to another node")
+
+// dispatchCommands claims and sends the waiting commands. A command is claimed durably before it is sent, so it is sent at most once,
+// whatever crashes.
+func (s *session) dispatchCommands() cause {
+	for _, c := range s.mailbox.takeCommands() {
+		if s.outbox.isFull() || len(s.pending) >= maxCommands {
+			s.refuse(c, errBusy, "busy")
+			continue
+		}
+		if !time.Now().Before(c.deadline) {
+			s.refuse(c, lock.ErrTooLate, tooLate)
+			continue
+		}
+		if !c.taken.CompareAndSwap(false, true) {
+			continue
+		}
+		claimed, err := s.claim(c)
+		if err != nil {
+			s.refuse(c, err, "notClaimed")
+			if why, ends := causeOf(err); ends && why == superseded {
+				return superseded
+			}
+			continue
+		}
+		if stored := s.node.toMonotonic(claimed.Deadline); stored.Before(c.deadline) {
+			c.deadline = stored // the stored deadline counts
+		}
+		if needsSmartKey := claimed.Operation != lock.Unlock; needsSmartKey != (len(c.presentation) > 0) {
+			c.expired.Store(true)
+			s.endWithoutReport(c)
+			continue
+		}
+		if s.pending == nil {
+			s.pending = map[string]*command{}
+		}
+		s.pending[c.id] = c
+		act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
+		s.outbox.pushFront(outgoing{command: c, message: &lockv1.ConnectResponse{
+			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
+		}})
+	}
+	return ""
+}
+
+// claim claims a command for this session. Commands stored on this node were already claimed in the transaction that stored them.
+func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
+	if c.claimed != nil {
+		if c.claimed.Epoch != s.open.Epoch {
+			return claimed, lock.ErrBridgeOffline
+		}
+		return *c.claimed, nil
+	}
+	err = s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
+		claimed, err = lock.ClaimCommand(tx, s.open.BridgeID, s.open.Epoch, c.id)
+		return err
+	})
+	return claimed, err
+}
+
+// refuse answers a command that was not sent.
+func (s *session) refuse(c *command, err error, reason string) {
+	s.node.counters.refused.WithLabelValues(reason).Inc()
+	c.reply(lock.Outcome{ActID: c.id}, err)
+}
+
+// onCommandResult records the bridge's report on a command, also when no caller waits any more.
+func (s *session) onCommandResult(r *lockv1.ActReport) cause {
+	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
+	c := s.pending[r.Id]
+	delete(s.pending, r.Id)
+	var done lock.Outcome
+	why := s.write("actReport", func(tx *db.Tx) (err error) {
+		done, err = lock.FinishCommand(tx, s.open.BridgeID, r.Id, outcome, resultText(r), timeOf(r.OccurredAt))
+		if err != nil || r.SmartkeyReason == "" {
+			return err
+		}
+		return phone.Acted(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
+	})
+	if c == nil {
+		return why
+	}
+	if done.ActID == "" {
+		done = lock.Outcome{ActID: r.Id, State: lock.CommandUnknown}
+	}
+	c.reply(done, nil)
+	return why
+}
+
+// expireCommands ends commands whose report did not arrive in time.
+func (s *session) expireCommands(now time.Time) {
+	for id, c := range s.pending {
+		if now.Before(c.deadline.Add(s.node.cfg.timings.resultGrace)) && !c.expired.Load() {
+			continue
+		}
+		delete(s.pending, id)
+		s.endWithoutReport(c)
+	}
+}
+
+// endWithoutReport records the outcome of a claimed command without a report: expired if it was not sent, otherwise unknown.
+func (s *session) endWithoutReport(c *command) {
+	outcome := lock.CommandUnknown
+	if c.expired.Load() {
+		outcome = lock.CommandExpired
+	}
+	done := lock.Outcome{ActID: c.id, State: outcome}
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
+		done, err = lock.FinishCommand(tx, s.open.BridgeID, c.id, outcome, "", time.Time{})
+		return err
+	})
+	if err != nil {
+		s.log.Error("recording that a command's outcome is unknown failed", "act", c.id, "error", err)
+	}
+	c.reply(done, nil)
+}
+
+// cleanUp ends everything that the session holds.
+func (s *session) cleanUp(ended cause) {
+	s.mailbox.end(ended)
+	s.greetings.close()
+	var why error = lock.ErrBridgeOffline
+	if ended == shuttingDown {
+		why = errLeaving
+	}
+	for _, c := range s.mailbox.takeCommands() {
+		s.refuse(c, why, "sessionEnded")
+	}
+	for _, c := range s.pending {
+		s.endWithoutReport(c)
+	}
+	s.node.counters.sessions.Dec()
+	s.node.counters.ended.WithLabelValues(string(ended)).Inc()
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) error {
+		return lock.CloseSession(tx, s.open.BridgeID, s.open.Epoch, ended.offlineReason())
+	})
+	if err != nil {
+		s.log.Error("marking a bridge offline failed; the sweep for silent bridges will do it", "error", err)
+	}
+	s.log.Info("a bridge's session ended", "cause", string(ended))
+}

@@ -1,0 +1,239 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/lock"
+)
+
+// Reasons why a node has no greeting of a bridge.
+const (
+	unsupported = "unsupported"
+	keysMissing = "unready"
+)
+
+// Greet asks a bridge for a greeting, whichever node holds it. node is the node in the bridge's row; empty: it is offline. While a
+// bridge moves to another node, the question follows it there.
+func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
+	defer cancel()
+	to := lock.UnlockCommand{PropertyID: propertyID, BridgeID: bridgeID, Node: node}
+	a, err := n.greetAt(ctx, to)
+	for range maxMoves {
+		if !isUndelivered(a, err) {
+			break
+		}
+		if to.Node = n.awaitNode(ctx, to, a); to.Node == "" {
+			break
+		}
+		a, err = n.greetAt(ctx, to)
+	}
+	return greetingOf(a, err)
+}
+
+// greetAt asks the node that holds the bridge, without the bus if that is this node.
+func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse, error) {
+	switch to.Node {
+	case "":
+		return nodeResponse{Why: leaving}, nil
+	case n.cfg.Name:
+		return n.greetHere(ctx, to.BridgeID), nil
+	}
+	return n.request(ctx, to.Node, nodeRequest{Verb: "greet", BridgeID: to.BridgeID})
+}
+
+// greetHere asks a bridge that is connected to this node.
+func (n *Node) greetHere(ctx context.Context, bridgeID string) nodeResponse {
+	raw, err := n.requestGreeting(ctx, bridgeID)
+	switch {
+	case err == nil:
+		return nodeResponse{Done: true, Greeting: raw}
+	case errors.Is(err, errBusy):
+		return nodeResponse{Why: busy}
+	case errors.Is(err, errNoSmartKeys):
+		return nodeResponse{Why: unsupported}
+	case err == error(errNoGreeting): // errors.Is compares reasons, and errNoGreeting shares its reason with a bridge that is offline
+		return nodeResponse{Why: keysMissing}
+	case errors.Is(err, errGreetingTimeout):
+		return nodeResponse{Why: refused}
+	case n.isDraining():
+		return nodeResponse{Why: leaving}
+	}
+	return nodeResponse{Why: notHere}
+}
+
+// greetingOf converts the response of a node, or the error of the request, to the answer for the caller of Greet.
+func greetingOf(a nodeResponse, err error) ([]byte, error) {
+	switch {
+	case errors.Is(err, bus.ErrNoResponder):
+		return nil, lock.ErrBridgeOffline
+	case errors.Is(err, bus.ErrNotConnected):
+		return nil, lock.ErrNodeUnreachable
+	case err != nil:
+		return nil, errGreetingTimeout
+	case a.Done:
+		return a.Greeting, nil
+	}
+	switch a.Why {
+	case busy:
+		return nil, errBusy
+	case unsupported:
+		return nil, errNoSmartKeys
+	case keysMissing:
+		return nil, errNoGreeting
+	case refused:
+		return nil, errGreetingTimeout
+	}
+	return nil, lock.ErrBridgeOffline
+}
+
+// greetingRequest is a caller that waits for a greeting.
+type greetingRequest struct {
+	id       string
+	deadline time.Time
+	reply    chan<- greetingResult // buffered, one
+}
+
+type greetingResult struct {
+	greeting []byte
+	err      error
+}
+
+// greetingQueue holds the requests for greetings of a session. It is bounded, and empty once the session has ended.
+type greetingQueue struct {
+	mu        sync.Mutex
+	supported bool
+	closed    bool
+	waiting   []*greetingRequest
+	sent      map[string]*greetingRequest
+}
+
+func (d *greetingQueue) setSupported(supported bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.supported = supported
+}
+
+func (d *greetingQueue) add(a *greetingRequest) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed:
+		return lock.ErrBridgeOffline
+	case !d.supported:
+		return errNoSmartKeys
+	case len(d.waiting)+len(d.sent) >= maxGreetingRequests:
+		return errBusy
+	}
+	d.waiting = append(d.waiting, a)
+	return nil
+}
+
+// take returns the requests to send and fails those that timed out.
+func (d *greetingQueue) take(now time.Time) []*greetingRequest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) == 0 && len(d.sent) == 0 {
+		return nil
+	}
+	maps.DeleteFunc(d.sent, func(_ string, a *greetingRequest) bool {
+		over := !now.Before(a.deadline)
+		if over {
+			a.reply <- greetingResult{err: errGreetingTimeout}
+		}
+		return over
+	})
+	out := d.waiting
+	d.waiting = nil
+	for _, a := range out {
+		if d.sent == nil {
+			d.sent = map[string]*greetingRequest{}
+		}
+		d.sent[a.id] = a
+	}
+	return out
+}
+
+func (d *greetingQueue) answer(id string, g greetingResult) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.sent[id]; a != nil {
+		delete(d.sent, id)
+		a.reply <- g
+	}
+}
+
+// nextTimeout is when take must run next; zero: no request is waiting for an answer.
+func (d *greetingQueue) nextTimeout() (at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, a := range d.sent {
+		if at.IsZero() || a.deadline.Before(at) {
+			at = a.deadline
+		}
+	}
+	return at
+}
+
+func (d *greetingQueue) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, a := range d.waiting {
+		a.reply <- greetingResult{err: lock.ErrBridgeOffline}
+	}
+	for _, a := range d.sent {
+		a.reply <- greetingResult{err: lock.ErrBridgeOffline}
+	}
+	d.waiting, d.sent = nil, nil
+}
+
+func (s *session) sendGreetingRequests(now time.Time) {
+	for _, a := range s.greetings.take(now) {
+		s.outbox.pushFront(outgoing{message: &lockv1.ConnectResponse{
+			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_GreetingWanted{GreetingWanted: &lockv1.GreetingWanted{Id: a.id}},
+		}})
+	}
+}
+
+// onGreeting passes a greeting to its requester unchecked; the requester verifies it.
+func (s *session) onGreeting(g *lockv1.Greeting) {
+	if len(g.Greeting) == 0 || len(g.Greeting) > 256 {
+		s.greetings.answer(g.Id, greetingResult{err: errNoGreeting})
+		return
+	}
+	s.greetings.answer(g.Id, greetingResult{greeting: slices.Clone(g.Greeting)})
+}
+
+var (
+	errGreetingTimeout = fault.New(fault.Deadline, fault.DeadlineExceeded, "the door's bridge did not answer in time")
+	errNoGreeting      = fault.New(fault.Unavailable, fault.BridgeOffline, "the door's bridge has no SmartKeys yet; try again in a moment")
+)
+
+// requestGreeting asks the bridge's session on this node and waits for the answer.
+func (n *Node) requestGreeting(ctx context.Context, bridgeID string) ([]byte, error) {
+	s := n.currentSession(bridgeID)
+	if s == nil {
+		return nil, lock.ErrBridgeOffline
+	}
+	reply := make(chan greetingResult, 1)
+	if err := s.greetings.add(&greetingRequest{id: id.New(id.Request), deadline: time.Now().Add(greetingTimeout), reply: reply}); err != nil {
+		return nil, err
+	}
+	s.mailbox.notify()
+	select {
+	case g := <-reply:
+		return g.greeting, g.err
+	case <-ctx.Done():
+		return nil, errGreetingTimeout
+	}
+}

@@ -1,0 +1,202 @@
+package bridgelink
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/lock"
+)
+
+// Subjects between nodes. Messages only name stored things; the receiver checks the database.
+const (
+	wakeSubject = "latchkey.bridge.wake" // payload: sender, bridge id, lock id, separated by spaces; without a lock id: check whether the bridge is revoked
+	nodeSubject = "latchkey.node."       // followed by the name of the node that answers
+)
+
+// nodeRequest is a request to the node that holds a bridge.
+type nodeRequest struct {
+	Verb     string    `json:"verb"` // cut, act or greet
+	BridgeID string    `json:"bridge"`
+	Epoch    int64     `json:"epoch,omitempty"`
+	ActID    string    `json:"act,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Presentation of a SmartKey. Only the bridge can use it; it is never stored.
+	Presentation []byte `json:"presentation,omitempty"`
+}
+
+// nodeResponse is the result of a nodeRequest.
+type nodeResponse struct {
+	Done     bool         `json:"done"` // false: the command was not sent
+	Why      string       `json:"why,omitempty"`
+	Outcome  lock.Outcome `json:"outcome,omitzero"`
+	Greeting []byte       `json:"greeting,omitempty"`
+	Counted  bool         `json:"counted,omitempty"` // the refusal is already counted, by the node that was asked
+	unsent   bool         // certainly not sent, and never will be
+}
+
+const (
+	notHere = "notHere"
+	leaving = "leaving" // the bridge was asked to move to another node
+	busy    = "busy"
+	refused = "refused"
+	offline = "offline" // a label of the counter only
+
+	tooLate         = "late"            // the deadline has passed
+	nodeUnreachable = "nodeUnreachable" // no NATS server is connected
+)
+
+// Wake implements lock.Waker. It wakes the bridge's sessions on this node directly, and those on other nodes through the bus.
+func (n *Node) Wake(bridgeID, lockID string) {
+	n.wakeHere(bridgeID, lockID)
+	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+bridgeID+" "+lockID)); err != nil {
+		n.counters.lostWakes.Inc()
+	}
+}
+
+func (n *Node) wakeHere(bridgeID, lockID string) {
+	if lockID == "" {
+		select {
+		case n.rechecks <- bridgeID:
+		default: // the next query for revoked bridges finds it
+		}
+		return
+	}
+	for _, s := range n.sessionsOf(bridgeID) {
+		s.mailbox.markDirty(lockID)
+	}
+}
+
+// recheck ends the bridge's sessions that are revoked or superseded according to the database.
+func (n *Node) recheck(ctx context.Context, bridgeID string) {
+	epoch, revokedBridge, err := lock.CurrentEpoch(ctx, n.cfg.DB.Read(), bridgeID)
+	if err != nil {
+		n.log.Warn("checking whether a bridge is revoked failed", "bridge", bridgeID, "error", err)
+		return
+	}
+	for _, s := range n.sessionsOf(bridgeID) {
+		switch {
+		case revokedBridge:
+			s.mailbox.end(revoked)
+		case s.mailbox.isOlder(epoch):
+			s.mailbox.end(superseded)
+		}
+	}
+}
+
+// subscribe receives wake-ups and requests of other nodes.
+func (n *Node) subscribe() (stop func(), err error) {
+	stopWake, err := n.cfg.Bus.Subscribe(wakeSubject, func(m bus.Message) {
+		sender, subject, _ := strings.Cut(string(m.Payload), " ")
+		bridgeID, lockID, _ := strings.Cut(subject, " ")
+		if sender != n.cfg.Name {
+			n.wakeHere(bridgeID, lockID)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	stopCalls, err := n.cfg.Bus.Respond(nodeSubject+n.cfg.Name, n.handleRequest)
+	if err != nil {
+		stopWake()
+		return nil, err
+	}
+	return func() { stopCalls(); stopWake() }, nil
+}
+
+// handleRequest answers a request of a node.
+func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error) {
+	var r nodeRequest
+	if err := json.Unmarshal(m.Payload, &r); err != nil {
+		return nil, errors.New("not a request of this version")
+	}
+	switch r.Verb {
+	case "cut":
+		n.endOlderHere(r.BridgeID, r.Epoch)
+		return json.Marshal(nodeResponse{Done: true})
+	case "greet":
+		return json.Marshal(n.greetHere(ctx, r.BridgeID))
+	case "act":
+		return json.Marshal(n.deliverCommand(ctx, r, nil))
+	}
+	return nil, errors.New("unknown request")
+}
+
+// deliverCommand gives a command to the bridge's session and waits for its result.
+func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
+	s := n.currentSession(r.BridgeID)
+	switch {
+	case s == nil && n.isDraining():
+		return nodeResponse{Why: leaving, unsent: true}
+	case s == nil:
+		return nodeResponse{Why: notHere, unsent: true}
+	}
+	until := n.toMonotonic(r.Deadline)
+	if !time.Now().Before(until) {
+		n.counters.refused.WithLabelValues(tooLate).Inc()
+		return nodeResponse{Why: refused, Counted: true, unsent: true}
+	}
+	done := make(chan nodeResponse, 1)
+	cmd := &command{id: r.ActID, deadline: until, claimed: claimed, presentation: r.Presentation, reply: func(out lock.Outcome, err error) { done <- responseOf(out, err) }}
+	if why := s.mailbox.addCommand(cmd, time.Now()); why != "" {
+		n.counters.refused.WithLabelValues(map[string]string{busy: "queueFull", leaving: "leaving"}[why]).Inc()
+		return nodeResponse{Why: why, Counted: true, unsent: true}
+	}
+	select {
+	case a := <-done:
+		a.unsent, a.Counted = !a.Done, !a.Done
+		return a
+	case <-ctx.Done():
+		return nodeResponse{Why: refused, unsent: cmd.taken.CompareAndSwap(false, true)}
+	}
+}
+
+func responseOf(out lock.Outcome, err error) nodeResponse {
+	switch {
+	case err == nil:
+		return nodeResponse{Done: true, Outcome: out}
+	case errors.Is(err, errLeaving):
+		return nodeResponse{Why: leaving}
+	case errors.Is(err, lock.ErrBridgeOffline):
+		return nodeResponse{Why: notHere}
+	case errors.Is(err, errBusy):
+		return nodeResponse{Why: busy}
+	}
+	return nodeResponse{Why: refused}
+}
+
+// currentSession is the open session with the highest epoch on this node.
+func (n *Node) currentSession(bridgeID string) *session {
+	var best *session
+	var epoch int64
+	for _, s := range n.sessionsOf(bridgeID) {
+		if e := s.mailbox.openEpoch(); e > epoch {
+			best, epoch = s, e
+		}
+	}
+	return best
+}
+
+// request sends a request to another node and waits for its response.
+func (n *Node) request(ctx context.Context, node string, r nodeRequest) (a nodeResponse, err error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return a, err
+	}
+	reply, err := n.cfg.Bus.Request(ctx, nodeSubject+node, raw)
+	if err != nil {
+		return a, err
+	}
+	return a, json.Unmarshal(reply, &a)
+}
+
+func (n *Node) endOlderOn(node, bridgeID string, epoch int64) {
+	ctx, cancel := context.WithTimeout(context.Background(), n.cfg.timings.takeover)
+	defer cancel()
+	if _, err := n.request(ctx, node, nodeRequest{Verb: "cut", BridgeID: bridgeID, Epoch: epoch}); err != nil {
+		n.log.Info("the node that held a bridge before does not answer", "bridge", bridgeID, "node", node)
+	}
+}

@@ -1,0 +1,159 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"latchkey.dev/internal/bus"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
+)
+
+// SendCommand sends a stored command to its bridge at most once and waits for the outcome, which may be unknown. An error means that
+// the command was not and will not be sent. While a bridge moves to another node, the command follows it there.
+func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
+	until := n.toMonotonic(o.Deadline)
+	if !time.Now().Before(until) {
+		n.counters.refused.WithLabelValues(tooLate).Inc()
+		return n.abandon(ctx, o.PropertyID, o.ActID, nodeResponse{Why: refused, Counted: true, unsent: true})
+	}
+	waitCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(2*n.cfg.timings.resultGrace))
+	defer cancel()
+	a, err := n.sendTo(waitCtx, o)
+	for range maxMoves {
+		if !isUndelivered(a, err) {
+			break
+		}
+		next := n.awaitNode(waitCtx, o, a)
+		if next == "" {
+			break
+		}
+		if err := n.releaseClaim(ctx, &o); err != nil {
+			return lock.Outcome{}, err
+		}
+		o.Node = next
+		a, err = n.sendTo(waitCtx, o)
+	}
+	switch {
+	case err == nil && a.Done:
+		return a.Outcome, nil
+	case errors.Is(err, bus.ErrNotConnected):
+		return n.abandon(ctx, o.PropertyID, o.ActID, nodeResponse{Why: nodeUnreachable, unsent: true})
+	case err != nil && !errors.Is(err, bus.ErrNoResponder):
+		return n.finalize(ctx, o.PropertyID, o.ActID, false)
+	}
+	return n.abandon(ctx, o.PropertyID, o.ActID, a)
+}
+
+// toMonotonic converts a time of the service's clock to this process's monotonic clock, so that a change of the wall clock moves no
+// deadline of a command.
+func (n *Node) toMonotonic(t time.Time) time.Time { return time.Now().Add(t.Sub(n.cfg.Clock.Now())) }
+
+// maxMoves bounds how often a command follows its bridge to another node.
+const maxMoves = 3
+
+// isUndelivered reports that no session took the command or question because the bridge is not on the node that was asked.
+func isUndelivered(a nodeResponse, err error) bool {
+	if err != nil {
+		return errors.Is(err, bus.ErrNoResponder)
+	}
+	return !a.Done && (a.Why == notHere || a.Why == leaving)
+}
+
+// awaitNode waits for a bridge that was asked to leave its node and returns the node it connects to, or "" if it does not come back in
+// time.
+func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeResponse) string {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
+	defer cancel()
+	tick := time.NewTicker(n.cfg.timings.moveCheck)
+	defer tick.Stop()
+	for {
+		found, err := lock.LocateBridge(ctx, n.cfg.DB.Read(), o.PropertyID, o.BridgeID, n.cfg.Clock.Now())
+		switch {
+		case err != nil:
+			return ""
+		case found.Node != "" && found.Node != o.Node:
+			return found.Node
+		case found.Node == "" && !found.Moving, found.Node != "" && a.Why != leaving:
+			return ""
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ""
+		}
+	}
+}
+
+// releaseClaim frees a command that was claimed when it was stored and never sent, so that another session can claim it.
+func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
+	if o.Epoch == 0 {
+		return nil
+	}
+	o.Epoch = 0
+	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.ActID) })
+}
+
+// sendTo sends a command to the node that holds the bridge, without the bus if that is this node.
+func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, error) {
+	c := nodeRequest{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
+	switch o.Node {
+	case "":
+		return nodeResponse{Why: leaving}, nil
+	case n.cfg.Name:
+		if o.Epoch != 0 {
+			return n.deliverCommand(ctx, c, &o), nil
+		}
+		return n.deliverCommand(ctx, c, nil), nil
+	}
+	return n.request(ctx, o.Node, c)
+}
+
+// abandon ends a command that was not sent and returns why. If a session claimed it meanwhile, its stored state is the outcome.
+func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResponse) (lock.Outcome, error) {
+	done, err := n.finalize(ctx, propertyID, actID, a.unsent)
+	if err != nil || done.State != lock.CommandExpired {
+		return done, err
+	}
+	switch a.Why {
+	case nodeUnreachable:
+		n.CountUnsent(lock.ErrNodeUnreachable)
+		return lock.Outcome{}, lock.ErrNodeUnreachable
+	case busy:
+		return lock.Outcome{}, errBusy
+	case refused:
+		return lock.Outcome{}, lock.ErrTooLate
+	}
+	if !a.Counted {
+		n.CountUnsent(lock.ErrBridgeOffline)
+	}
+	return lock.Outcome{}, lock.ErrBridgeOffline
+}
+
+// CountUnsent counts a command that was refused because its bridge is offline or the bridge's node cannot be reached. The APIs call it
+// for commands that were refused before they were stored.
+func (n *Node) CountUnsent(err error) {
+	switch {
+	case errors.Is(err, lock.ErrBridgeOffline):
+		n.counters.refused.WithLabelValues(offline).Inc()
+	case errors.Is(err, lock.ErrNodeUnreachable):
+		n.counters.refused.WithLabelValues(nodeUnreachable).Inc()
+	}
+}
+
+// finalize expires a command that no session has claimed, or that is known to be unsent, and returns its state.
+func (n *Node) finalize(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
+	var done lock.Outcome
+	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
+		if err := lock.CancelCommand(tx, propertyID, actID, unsent); err != nil {
+			return err
+		}
+		done, err = lock.GetCommand(tx.Context(), tx.Client, propertyID, actID)
+		return err
+	})
+	if done.State == lock.CommandClaimed {
+		done.State = lock.CommandUnknown
+	}
+	return done, err
+}

@@ -1,0 +1,157 @@
+package bridgelink
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/keyring/pinseal"
+	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/lock/slot"
+)
+
+// sendChanges sends the locks that changed. It reads the desired state now, so many changes become one message.
+func (s *session) sendChanges(now time.Time) cause {
+	ids := s.mailbox.takeDirty(s.outbox.room())
+	if len(ids) == 0 {
+		return ""
+	}
+	if slices.Contains(ids, lock.KeysChanged) && !s.sendKeys() {
+		s.mailbox.markDirty(lock.KeysChanged)
+		s.retryAt = now.Add(s.node.cfg.timings.retry)
+	}
+	sentUpTo := make(map[string]int64, len(ids))
+	for _, id := range ids {
+		if c, ok := s.cursors[id]; ok {
+			sentUpTo[id] = c.generation
+		}
+	}
+	desired, err := s.loadDesired(sentUpTo)
+	if errors.Is(err, lock.ErrSuperseded) {
+		return superseded
+	}
+	if err != nil {
+		s.log.Warn("loading desired slots failed; retrying", "error", err)
+		for _, id := range ids {
+			s.mailbox.markDirty(id)
+		}
+		s.retryAt = now.Add(s.node.cfg.timings.retry)
+		return ""
+	}
+	s.enqueueSlots(sentUpTo, desired)
+	return ""
+}
+
+// loadDesired reads the slots above the given generations and claims those that no session has sent yet.
+func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, error) {
+	if len(sentUpTo) == 0 {
+		return nil, nil
+	}
+	d := s.node.cfg.DB
+	view := d.View(s.stream.Context())
+	desired, err := lock.DesiredSlots(view.Brief(), view.Client, s.open, sentUpTo)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range desired {
+		if !w.NeedsMark {
+			continue
+		}
+		read := desired
+		err := d.Write(s.stream.Context(), func(tx *db.Tx) (err error) {
+			desired, err = lock.MarkSent(tx, s.open, read)
+			return err
+		})
+		return desired, err
+	}
+	return desired, nil
+}
+
+// enqueueSlots enqueues one message per lock, locks with a revocation first. Each is sent before the codes of the next are sealed.
+func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
+	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
+	var order []string
+	for _, w := range desired {
+		if byLock[w.LockID] == nil {
+			order = append(order, w.LockID)
+		}
+		byLock[w.LockID] = append(byLock[w.LockID], w)
+	}
+	for _, id := range order {
+		s.enqueueLock(id, sentUpTo[id] == needsSnapshot, byLock[id])
+	}
+	for id, generation := range sentUpTo {
+		if byLock[id] == nil && generation == needsSnapshot {
+			s.enqueue(snapshot(s.cursors[id].address, nil))
+		}
+	}
+}
+
+func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
+	c := s.cursors[id]
+	slots := make([]*lockv1.DesiredSlot, 0, len(desired))
+	for _, w := range desired {
+		if d := s.sealSlot(w, c.address); d != nil {
+			slots = append(slots, d)
+		}
+		c.generation = max(c.generation, w.Generation)
+	}
+	s.cursors[id] = c
+	if all {
+		s.enqueue(snapshot(c.address, slots))
+	} else if len(slots) > 0 {
+		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: c.address, Slots: slots}}})
+	}
+	s.node.counters.slotsSent.Add(float64(len(slots)))
+	s.outbox.flush(s.stream)
+	runtime.Gosched() // lets the sender run first: sealing is slow
+}
+
+func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {
+	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
+}
+
+// sealSlot builds the message of one slot. It returns nil if the code cannot be unsealed, which must not hold up other slots.
+func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSlot {
+	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
+	var sealed []byte
+	if err == nil && d.Intent == slot.Present {
+		sealed, err = s.sealPIN(pinseal.Place{LockID: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
+	}
+	if err != nil {
+		s.node.counters.unreadableCodes.Inc()
+		s.log.Error("sealing a code for its bridge failed", "lock", w.LockID, "slot", w.Number, "error", err)
+		return nil
+	}
+	later := make([]*lockv1.SlotWindow, d.Later.Len())
+	for i, w := range d.Later.All() {
+		later[i] = &lockv1.SlotWindow{NotBefore: timestamp(w.From), NotAfter: timestamp(w.To)}
+	}
+	return &lockv1.DesiredSlot{
+		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed,
+		SealedPin: sealed, NotBefore: timestamp(d.NotBefore), NotAfter: timestamp(d.NotAfter), Later: later, Once: d.Once,
+	}
+}
+
+func (s *session) sealPIN(place pinseal.Place, pin string) (_ []byte, err error) {
+	if s.pinSealer == nil {
+		if s.pinSealer, err = pinseal.NewSealer(s.open.HPKEKey); err != nil {
+			return nil, err
+		}
+	}
+	return s.pinSealer.Seal(place, pin)
+}
+
+// timestamp converts a time for the wire; nil if zero.
+func timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
