@@ -102,7 +102,7 @@ func TestAPhoneAtTheDoorWithTheServiceAway(t *testing.T) {
 	front := smartkey.DoorID("brg_1", "front")
 	p := keyPhone(t)
 	give := func(index uint32) {
-		p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: index}))
+		p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: index}))
 	}
 	give(1)
 	pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now()) // the service's time was heard

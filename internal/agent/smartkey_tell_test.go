@@ -41,7 +41,7 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	}
 	give := func(p *smartkey.Phone, by *mint, g grant) {
 		g.bridge, g.door = "brg_1", front
-		p.Keep(by.token(p, g))
+		p.SetToken(by.token(p, g))
 	}
 	good := grant{start: -time.Hour, end: time.Hour, index: 1}
 	var want []occurrence
@@ -59,7 +59,7 @@ func TestWhatIsRefusedAtADoorIsTold(t *testing.T) {
 	refused("replayed", name(p))
 	c.carry("front", keyUnlock, []byte("no presentation"))
 	refused("malformed", "")
-	thief.Keep(raw)
+	thief.SetToken(raw)
 	n.use(thief, front, smartkey.Unlock, nil)
 	refused("cloned", "")
 	give(p, m, grant{start: -time.Hour, end: time.Hour, made: 3 * time.Hour, index: 1})

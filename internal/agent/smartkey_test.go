@@ -55,7 +55,7 @@ func TestOnlyWhatIssuerAndPhoneSignedOpens(t *testing.T) {
 			if p == nil {
 				p = holder
 			}
-			p.Keep(tc.token)
+			p.SetToken(tc.token)
 			pr, err := p.Present(c.greeting(), front, smartkey.Unlock, time.Now())
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func TestACourierCannotRedirect(t *testing.T) {
 	r, c := keyed(t, m)
 	front := smartkey.DoorID("brg_1", "front")
 	p := keyPhone(t)
-	p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
+	p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
 	use := func(address, operation string, op smartkey.Operation) string {
 		t.Helper()
 		pr, err := p.Present(c.greeting(), front, op, time.Now())
@@ -141,7 +141,7 @@ func TestNumbersOnlyGrow(t *testing.T) {
 	newer := m.list(0)
 	front := smartkey.DoorID("brg_1", "front")
 	p := keyPhone(t)
-	p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: 3}))
+	p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour, index: 3}))
 	reason := func() string {
 		t.Helper()
 		pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now())
@@ -215,7 +215,7 @@ func TestAPhoneBringsWhatTheServiceWithholds(t *testing.T) {
 	front := smartkey.DoorID("brg_1", "front")
 	m.floors = []smartkey.Floor{{Door: front, Generation: 2}}
 	p := keyPhone(t)
-	p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
+	p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
 	pr, err := p.Present(c.greeting(), front, smartkey.Unlock, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestStaleLists(t *testing.T) {
 	_, c := keyed(t, m)
 	front := smartkey.DoorID("brg_1", "front")
 	p := keyPhone(t)
-	p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
+	p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
 	reason := func() string {
 		t.Helper()
 		pr, err := p.Present(c.greeting(), front, smartkey.Check, time.Now())
@@ -299,7 +299,7 @@ func BenchmarkPresentation(b *testing.B) {
 			d := begin()
 			front := d.Door("front")
 			p := keyPhone(b)
-			p.Keep(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
+			p.SetToken(m.token(p, grant{bridge: "brg_1", door: front, start: -time.Hour, end: time.Hour}))
 			n := 0
 			for b.Loop() {
 				b.StopTimer()

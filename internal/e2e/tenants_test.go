@@ -256,7 +256,7 @@ func enrolled(t testing.TB, w *e2etest.World, reservationID string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := p.Possess(smartkey.Question{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, time.Now())
+	raw, err := p.SignPossession(smartkey.PossessionSpec{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -149,7 +149,7 @@ func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose sm
 	if err != nil {
 		return smartkey.PublicKey{}, 0, refusal(err)
 	}
-	key, err := smartkey.VerifyPossession(raw, smartkey.Question{Property: propertyID, Purpose: purpose, Challenge: answered})
+	key, err := smartkey.VerifyPossession(raw, smartkey.PossessionSpec{Property: propertyID, Purpose: purpose, Challenge: answered})
 	if err != nil {
 		return key, 0, refusal(err)
 	}

@@ -27,7 +27,7 @@ func (d *desk) link() string {
 
 func (d *desk) statement(p *smartkey.Phone, newChallenge []byte, why smartkey.Purpose) []byte {
 	d.t.Helper()
-	raw, err := p.Possess(smartkey.Question{Property: house, Purpose: why, Challenge: newChallenge}, d.clock.Now())
+	raw, err := p.SignPossession(smartkey.PossessionSpec{Property: house, Purpose: why, Challenge: newChallenge}, d.clock.Now())
 	d.must(err)
 	return raw
 }

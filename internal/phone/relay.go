@@ -65,7 +65,7 @@ var errDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not on
 
 // LockAt returns the lock of one of the token's doors.
 func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (*ent.Lock, error) {
-	if !b.Opens(door) {
+	if !b.CoversDoor(door) {
 		return nil, errDoor
 	}
 	query := c.Lock.Query().Where(entlock.PropertyID(b.Property))

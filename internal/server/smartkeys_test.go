@@ -39,11 +39,11 @@ func TestAPhoneReachesABridgeOnAnotherNode(t *testing.T) {
 	must(err)
 	p, err := smartkey.NewPhone(rand.Reader)
 	must(err)
-	raw, err := p.Possess(smartkey.Question{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, now)
+	raw, err := p.SignPossession(smartkey.PossessionSpec{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, now)
 	must(err)
 	e, err := api.Enrol(ctx, &guestv1.EnrolRequest{Link: l.GetLink(), Possession: raw})
 	must(err)
-	p.Keep(e.GetKey().GetToken())
+	p.SetToken(e.GetKey().GetToken())
 	door := smartkey.Door(e.GetKey().GetDoors()[0].GetDoor())
 	use := func() *guestv1.PresentResponse {
 		t.Helper()

@@ -62,7 +62,7 @@ func TestAFullMemoryEmptiesItself(t *testing.T) {
 func TestSizesComeFirst(t *testing.T) {
 	w := newWorld(t, 43)
 	big := make([]byte, 1<<20)
-	q := Question{Property: testProperty, Purpose: Enrol, Challenge: make([]byte, 32)}
+	q := PossessionSpec{Property: testProperty, Purpose: Enrol, Challenge: make([]byte, 32)}
 	for name, err := range map[string]error{
 		"token":        second(w.trust.Keys.OpenToken(big[:MaxTokenSize+1])),
 		"proof":        second(ReadProof(big[:MaxProofSize+1])),

@@ -25,7 +25,7 @@ type modes struct {
 	dec cbor.DecMode
 }
 
-// newModes makes the deterministic encoding of RFC 8949, section 4.2.1, and the strict reading of it.
+// newModes returns the deterministic encoding of RFC 8949, section 4.2.1, and its strict decoding.
 func newModes() modes {
 	enc := cbor.CoreDetEncOptions()
 	enc.NilContainers = cbor.NilContainerAsEmpty
@@ -71,10 +71,9 @@ func mustEncode(v any) []byte {
 	return b
 }
 
-// decodeExact reads b as a T and accepts it only if it is the one encoding of
-// what was read. That single rule excludes integers and lengths not in their
-// shortest form, unsorted or repeated members, unknown or missing ones, null
-// for a value, indefinite lengths and bytes after the end.
+// decodeExact decodes b as a T and accepts it only if the decoded value encodes to the same bytes. This single rule refuses
+// integers and lengths that are not in their shortest form, members that are unsorted, repeated, unknown or missing, null as a
+// value, indefinite lengths and trailing bytes.
 func decodeExact[T any](b []byte) (T, bool) {
 	var v T
 	if err := wire.dec.Unmarshal(b, &v); err != nil {
@@ -96,12 +95,12 @@ func decodeMessage[T any](b []byte, limit int) (T, error) {
 }
 
 // isName reports whether s is an identifier: 1 to 64 visible ASCII characters.
-func isName(s string) bool { return visible(s, maxName) }
+func isName(s string) bool { return isVisibleASCII(s, maxName) }
 
 // isURI reports whether s can be the URI of a status list.
-func isURI(s string) bool { return visible(s, maxURI) }
+func isURI(s string) bool { return isVisibleASCII(s, maxURI) }
 
-func visible(s string, limit int) bool {
+func isVisibleASCII(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false
 	}

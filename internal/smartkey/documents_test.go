@@ -125,7 +125,7 @@ func TestListOfARemovedKey(t *testing.T) {
 		t.Errorf("list %d is held, want 2", got)
 	}
 	r.issuer = must(NewIssuer(r.b, keys, testURI, r.random))(t)
-	r.phone.Keep(r.mint(noon).Raw)
+	r.phone.SetToken(r.mint(noon).Raw)
 	in := r.use()
 	in.Trust.Keys, in.Trust.List = keys, stuck
 	if got := Verify(in).Reason; got != StaleList {
@@ -184,30 +184,30 @@ func TestListOffers(t *testing.T) {
 }
 
 // answers returns what the server says to phones that answer its question.
-func answers(w *world) (Question, []step) {
-	q := Question{Property: testProperty, Purpose: Enrol, Challenge: bytes.Repeat([]byte{7}, 32)}
-	say := func(change func(*Question)) []byte {
+func answers(w *world) (PossessionSpec, []step) {
+	q := PossessionSpec{Property: testProperty, Purpose: Enrol, Challenge: bytes.Repeat([]byte{7}, 32)}
+	say := func(change func(*PossessionSpec)) []byte {
 		other := q
 		change(&other)
-		return must(w.phone.Possess(other, noon))(w.tb)
+		return must(w.phone.SignPossession(other, noon))(w.tb)
 	}
 	thief := must(NewPhone(w.random))(w.tb)
-	swapped := must(readSign1(say(func(*Question) {}), typePossession, MaxPossessionSize))(w.tb)
+	swapped := must(readSign1(say(func(*PossessionSpec) {}), typePossession, MaxPossessionSize))(w.tb)
 	claims, _ := decodeExact[possessionClaims](swapped.Payload)
 	claims.Confirm.Key = must(thief.Key())(w.tb).cose()
-	mislabelled := must(readSign1(say(func(*Question) {}), typePossession, MaxPossessionSize))(w.tb)
+	mislabelled := must(readSign1(say(func(*PossessionSpec) {}), typePossession, MaxPossessionSize))(w.tb)
 	mislabelled.KeyID[0] ^= 1
 	return q, []step{
-		{"the phone's", OK, say(func(*Question) {})},
+		{"the phone's", OK, say(func(*PossessionSpec) {})},
 		{"signed under another key's id", BadSignature, w.signedAs(mislabelled, w.phone.key)},
-		{"to another challenge", WrongChallenge, say(func(q *Question) { q.Challenge = bytes.Repeat([]byte{8}, 32) })},
-		{"to the challenge cut short", WrongChallenge, say(func(q *Question) { q.Challenge = q.Challenge[:31] })},
-		{"for another purpose", WrongChallenge, say(func(q *Question) { q.Purpose = Renew })},
-		{"for another property", WrongProperty, say(func(q *Question) { q.Property = "prp_other" })},
+		{"to another challenge", WrongChallenge, say(func(q *PossessionSpec) { q.Challenge = bytes.Repeat([]byte{8}, 32) })},
+		{"to the challenge cut short", WrongChallenge, say(func(q *PossessionSpec) { q.Challenge = q.Challenge[:31] })},
+		{"for another purpose", WrongChallenge, say(func(q *PossessionSpec) { q.Purpose = Renew })},
+		{"for another property", WrongProperty, say(func(q *PossessionSpec) { q.Property = "prp_other" })},
 		{"naming a key it does not hold", BadSignature, must(sign1(w.phone.key, typePossession, claims))(w.tb)},
-		{"signed by another key", BadSignature, w.resign(say(func(*Question) {}))},
-		{"high s", BadSignature, highS(say(func(*Question) {}))},
-		{"a proof", Malformed, w.prove(func(*Wish) {})},
+		{"signed by another key", BadSignature, w.resign(say(func(*PossessionSpec) {}))},
+		{"high s", BadSignature, highS(say(func(*PossessionSpec) {}))},
+		{"a proof", Malformed, w.prove(func(*ProofSpec) {})},
 		{"empty", Malformed, nil},
 	}
 }
@@ -224,12 +224,12 @@ func TestPossession(t *testing.T) {
 			t.Errorf("%s: another key than the phone's", s.name)
 		}
 	}
-	for _, q := range []Question{
+	for _, q := range []PossessionSpec{
 		{Purpose: Enrol, Challenge: make([]byte, 16)},
 		{Property: "p", Purpose: 3, Challenge: make([]byte, 16)},
 		{Property: "p", Purpose: Renew, Challenge: make([]byte, 33)},
 	} {
-		if _, err := w.phone.Possess(q, noon); err == nil {
+		if _, err := w.phone.SignPossession(q, noon); err == nil {
 			t.Errorf("answered a question out of bounds: %+v", q)
 		}
 	}
@@ -305,12 +305,12 @@ func TestCourier(t *testing.T) {
 	if a := must(DecodeAnswer(Answer{Reason: Revoked, Detail: "x"}.Encode()))(t); a.Reason != Revoked {
 		t.Errorf("answer %+v", a)
 	}
-	fresh := w.trust.Freshen(p)
+	fresh := w.trust.Refresh(p)
 	if fresh.Keys.Version() != 2 || fresh.List.Number() != 2 {
 		t.Errorf("after a presentation: key set %d, list %d", fresh.Keys.Version(), fresh.List.Number())
 	}
 	p.List, p.KeySets = w.resign(w.list(3, noon)), [][]byte{w.resign(w.keySet(w.signer, 3, w.signer)), {1}}
-	same := fresh.Freshen(p)
+	same := fresh.Refresh(p)
 	if same.Keys.Version() != 2 || same.List.Number() != 2 {
 		t.Error("a stranger's list or key set was taken")
 	}

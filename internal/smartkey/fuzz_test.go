@@ -179,7 +179,7 @@ func FuzzCourier(f *testing.F) {
 		if again, err := p.Encode(); err != nil || !bytes.Equal(again, raw) {
 			t.Fatal("a presentation has two encodings")
 		}
-		in := Input{Trust: w.trust.Freshen(p), Token: p.Token, Proof: p.Proof, Door: w.room, Operation: Unlock, Nonces: w.nonces}
+		in := Input{Trust: w.trust.Refresh(p), Token: p.Token, Proof: p.Proof, Door: w.room, Operation: Unlock, Nonces: w.nonces}
 		in.Clock = Clock{Now: noon, Quality: Synchronized}
 		in.Elapsed = 2 * time.Hour
 		if Verify(in).Accepted() {

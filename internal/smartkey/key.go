@@ -18,11 +18,11 @@ type KeyID [8]byte
 // String returns the id in hexadecimal.
 func (k KeyID) String() string { return hex.EncodeToString(k[:]) }
 
-// PublicKey is a P-256 public key: the point, uncompressed (SEC 1, section
-// 2.3.3). The zero value is no key. Keys compare with ==.
+// PublicKey is a P-256 public key: the point, uncompressed (SEC 1, section 2.3.3). The zero value is not a valid key. Keys are
+// comparable with ==.
 type PublicKey struct{ point [65]byte }
 
-// coseKey is a COSE_Key (RFC 9052, section 7) with just what its thumbprint covers.
+// coseKey is a COSE_Key (RFC 9052, section 7) with only the members that its thumbprint covers.
 type coseKey struct {
 	Type  int      `cbor:"1,keyasint"`
 	Curve int      `cbor:"-1,keyasint"`
@@ -36,8 +36,7 @@ const (
 	curveP256  = 1
 )
 
-// NewPublicKey reads the 65 bytes that WebCrypto exports as "raw". It refuses
-// what is no point of the curve.
+// NewPublicKey parses the 65 bytes that WebCrypto exports as "raw". It refuses a point that is not on the curve.
 func NewPublicKey(uncompressed []byte) (PublicKey, error) {
 	var k PublicKey
 	if _, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), uncompressed); err != nil {
@@ -47,7 +46,7 @@ func NewPublicKey(uncompressed []byte) (PublicKey, error) {
 	return k, nil
 }
 
-// PublicKeyOf takes the public part of a crypto.Signer. It must be of P-256.
+// PublicKeyOf converts the public key of a crypto.Signer, which must be on P-256.
 func PublicKeyOf(pub crypto.PublicKey) (PublicKey, error) {
 	key, ok := pub.(*ecdsa.PublicKey)
 	if !ok || key == nil || key.Curve != elliptic.P256() {
@@ -66,7 +65,7 @@ func (k coseKey) public() (PublicKey, error) {
 	}
 	key, err := NewPublicKey(slices.Concat([]byte{4}, k.X[:], k.Y[:]))
 	if err != nil {
-		return PublicKey{}, refuse(Malformed, "the key is no point of P-256")
+		return PublicKey{}, refuse(Malformed, "the key is not a point of P-256")
 	}
 	return key, nil
 }
@@ -78,37 +77,37 @@ func (k PublicKey) cose() coseKey {
 // Encode returns the key as a COSE_Key, 75 bytes.
 func (k PublicKey) Encode() []byte { return mustEncode(k.cose()) }
 
-// Uncompressed returns the point's 65 bytes.
+// Uncompressed returns the 65 bytes of the point.
 func (k PublicKey) Uncompressed() []byte { return append([]byte(nil), k.point[:]...) }
 
 // Thumbprint is the SHA-256 of Encode (RFC 9679).
 func (k PublicKey) Thumbprint() [32]byte { return sha256.Sum256(k.Encode()) }
 
-// KeyID is the beginning of the thumbprint.
+// KeyID returns the first bytes of the thumbprint.
 func (k PublicKey) KeyID() KeyID {
 	t := k.Thumbprint()
 	return KeyID(t[:len(KeyID{})])
 }
 
-// IsZero reports whether k is no key.
+// IsZero reports whether k is the zero value.
 func (k PublicKey) IsZero() bool { return k == PublicKey{} }
 
 func (k PublicKey) ecdsa() (*ecdsa.PublicKey, error) {
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), k.point[:])
 }
 
-// GenerateKey draws a private key from random: 32 bytes taken as a scalar, and
-// again in the rare case that they are none.
+// GenerateKey generates a private key: 32 random bytes as a scalar. In the rare case that they are not a valid scalar it tries
+// again.
 func GenerateKey(random io.Reader) (*ecdsa.PrivateKey, error) {
 	var scalar [32]byte
 	defer clear(scalar[:])
 	for range 8 {
 		if _, err := io.ReadFull(random, scalar[:]); err != nil {
-			return nil, fmt.Errorf("smartkey: draw a key: %w", err)
+			return nil, fmt.Errorf("smartkey: generate a key: %w", err)
 		}
 		if key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), scalar[:]); err == nil {
 			return key, nil
 		}
 	}
-	return nil, errors.New("smartkey: draw a key: the generator yields no scalar of P-256")
+	return nil, errors.New("smartkey: generate a key: the random generator yields no valid scalar of P-256")
 }

@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// IssuerKey is a key that signs tokens and status lists of a property between two times.
+// IssuerKey is a key that signs the tokens and status lists of a property between two times.
 type IssuerKey struct {
 	Key       PublicKey
 	NotBefore time.Time // inclusive, to the second
-	NotAfter  time.Time // exclusive: a token it signed ends by then
+	NotAfter  time.Time // tokens that it signed end by then
 }
 
-// KeySet is a property's issuer keys as a verifier pins them. The first key is
-// the current one: it signs tokens, lists and the next key set. The zero value
-// knows no key and accepts nothing.
+// KeySet contains a property's issuer keys, as a verifier pins them. The first key is the current key: it signs tokens, lists and
+// the next key set. The zero value contains no key and accepts no document.
 type KeySet struct {
 	property string
 	version  uint64
@@ -42,17 +41,16 @@ type keyEntry struct {
 // KeySetSpec is a key set to sign.
 type KeySetSpec struct {
 	Property string
-	Version  uint64 // greater than every version before
+	Version  uint64 // greater than every earlier version
 	IssuedAt time.Time
-	Keys     []IssuerKey // the current one first, then those that overlap with it
+	Keys     []IssuerKey // the current key first, then the keys that overlap with it
 }
 
-// SignKeySet makes a key set. The signer is the current key of the set before;
-// of the first set, its own current key.
+// SignKeySet signs a key set. The signer is the current key of the previous set; for the first set, its own current key.
 func SignKeySet(signer crypto.Signer, spec KeySetSpec) ([]byte, error) {
-	claims := keySetClaims{Issuer: spec.Property, IssuedAt: seconds(spec.IssuedAt), Version: spec.Version}
+	claims := keySetClaims{Issuer: spec.Property, IssuedAt: toSeconds(spec.IssuedAt), Version: spec.Version}
 	for _, k := range spec.Keys {
-		claims.Keys = append(claims.Keys, keyEntry{Key: k.Key.cose(), NotAfter: seconds(k.NotAfter), NotBefore: seconds(k.NotBefore)})
+		claims.Keys = append(claims.Keys, keyEntry{Key: k.Key.cose(), NotAfter: toSeconds(k.NotAfter), NotBefore: toSeconds(k.NotBefore)})
 	}
 	if _, err := claims.check(); err != nil {
 		return nil, err
@@ -67,9 +65,8 @@ func SignKeySet(signer crypto.Signer, spec KeySetSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// PinKeySet reads a key set that is trusted for where it comes from: the answer
-// to an enrolment, or the verifier's own store. If its signer is one of its
-// keys the signature must hold; otherwise the set before it is not here to check it.
+// PinKeySet parses a key set that comes from a trusted source: the answer to an enrolment, or the verifier's own store. It verifies
+// the signature if the signer is one of the set's keys. It cannot verify another signer, which only the previous set contains.
 func PinKeySet(raw []byte, property string) (KeySet, error) {
 	doc, set, err := readKeySet(raw)
 	if err != nil {
@@ -86,8 +83,8 @@ func PinKeySet(raw []byte, property string) (KeySet, error) {
 	return set, nil
 }
 
-// Advance takes a newer key set: of the same property, of a greater version,
-// signed by the current key of this one. On any error the old set stays valid.
+// Advance verifies a newer key set and returns it. The set must be of the same property, have a greater version, and be signed by
+// the current key of this set. With an error, Advance returns this set.
 func (s KeySet) Advance(raw []byte) (KeySet, error) {
 	doc, next, err := readKeySet(raw)
 	switch {
@@ -98,7 +95,7 @@ func (s KeySet) Advance(raw []byte) (KeySet, error) {
 	case next.property != s.property:
 		return s, refuse(WrongProperty, "the key set is of another property")
 	case next.version <= s.version:
-		return s, refuse(NotNewer, "a key set of this version or a greater one is pinned")
+		return s, refuse(NotNewer, "the verifier has pinned a key set of this or a greater version")
 	case doc.KeyID != s.keys[0].Key.KeyID():
 		return s, refuse(UnknownIssuer, "the key set is not signed by the current key")
 	}
@@ -125,7 +122,7 @@ func readKeySet(raw []byte) (signed, KeySet, error) {
 func (c keySetClaims) check() (KeySet, error) {
 	set := KeySet{property: c.Issuer, version: c.Version, issuedAt: int64(c.IssuedAt)}
 	if !isName(c.Issuer) || c.Version == 0 || !inRange(c.Version, c.IssuedAt) {
-		return KeySet{}, refuse(Malformed, "a key set names its property, its version from 1 and its time")
+		return KeySet{}, refuse(Malformed, "a key set needs its property, a version from 1 and its time of issue")
 	}
 	if len(c.Keys) == 0 || len(c.Keys) > MaxIssuerKeys {
 		return KeySet{}, refuse(Malformed, "a key set has 1 to 8 keys")
@@ -139,26 +136,26 @@ func (c keySetClaims) check() (KeySet, error) {
 			return KeySet{}, refuse(Malformed, "an issuer key ends after it begins")
 		}
 		if _, twice := set.find(key.KeyID()); twice {
-			return KeySet{}, refuse(Malformed, "an issuer key is named twice")
+			return KeySet{}, refuse(Malformed, "an issuer key occurs twice")
 		}
-		set.keys = append(set.keys, IssuerKey{Key: key, NotBefore: at(entry.NotBefore), NotAfter: at(entry.NotAfter)})
+		set.keys = append(set.keys, IssuerKey{Key: key, NotBefore: fromSeconds(entry.NotBefore), NotAfter: fromSeconds(entry.NotAfter)})
 	}
 	return set, nil
 }
 
-// Property returns whose keys these are.
+// Property returns the property's id.
 func (s KeySet) Property() string { return s.property }
 
-// Version returns the set's version; 0: none is pinned.
+// Version returns the set's version, 0 for the zero value.
 func (s KeySet) Version() uint64 { return s.version }
 
 // Raw returns the document, to be stored and pinned again.
 func (s KeySet) Raw() []byte { return append([]byte(nil), s.raw...) }
 
-// Keys returns the keys, the current one first.
+// Keys returns the keys, the current key first.
 func (s KeySet) Keys() []IssuerKey { return append([]IssuerKey(nil), s.keys...) }
 
-// Current returns the key that signs now.
+// Current returns the current key.
 func (s KeySet) Current() (IssuerKey, error) {
 	if len(s.keys) == 0 {
 		return IssuerKey{}, errors.New("smartkey: the key set is empty")
@@ -175,9 +172,8 @@ func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 	return IssuerKey{}, false
 }
 
-// issued checks that the document was signed by a key of the set that was
-// allowed to sign from one time up to another.
-func (s KeySet) issued(doc signed, from, until time.Time) error {
+// verifyIssuer verifies a document: its signer is a key of the set, and that key was valid from one time until another.
+func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 	signer := slices.IndexFunc(s.keys, func(k IssuerKey) bool {
 		return k.Key.KeyID() == doc.KeyID && !from.Before(k.NotBefore) && !until.After(k.NotAfter)
 	})
@@ -187,7 +183,7 @@ func (s KeySet) issued(doc signed, from, until time.Time) error {
 	return doc.verify(s.keys[signer].Key)
 }
 
-// seconds is t as a NumericDate, rounded down; a time before 1970 becomes a number that no check accepts.
-func seconds(t time.Time) uint64 { return uint64(t.Unix()) }
+// toSeconds converts t to a NumericDate, rounded down. A time before 1970 becomes a number that no check accepts.
+func toSeconds(t time.Time) uint64 { return uint64(t.Unix()) }
 
-func at(s uint64) time.Time { return time.Unix(int64(s), 0).UTC() }
+func fromSeconds(s uint64) time.Time { return time.Unix(int64(s), 0).UTC() }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// List is a verified status list: which tokens are revoked, and the lowest generation that each door accepts. The zero value
-// is no list.
+// List is a verified status list: which tokens are revoked, and the lowest generation that each door accepts. The zero value means
+// that there is no list.
 type List struct {
 	uri      string
 	number   uint64
@@ -23,14 +23,14 @@ type List struct {
 	raw      []byte
 }
 
-// Floor is the least generation that a door still serves.
+// Floor is the lowest generation of tokens that a door accepts.
 type Floor struct {
 	_          struct{} `cbor:",toarray"`
 	Door       Door
 	Generation uint64
 }
 
-// listClaims are those of a Status List Token in CWT form, with a number and the floors beside.
+// listClaims are the claims of a Status List Token in CWT form, with a number and the floors in addition.
 type listClaims struct {
 	Issuer   string     `cbor:"1,keyasint"`
 	Subject  string     `cbor:"2,keyasint"`
@@ -50,18 +50,18 @@ type statusBits struct {
 type ListSpec struct {
 	Property string
 	URI      string
-	Number   uint64 // greater than every number before
+	Number   uint64 // greater than every earlier number
 	IssuedAt time.Time
 	Expires  time.Time // IssuedAt + DefaultMaxListAge, unless there is a reason
-	Size     int       // indexes the list speaks of; rounded up to a multiple of 8
+	Size     int       // number of indexes; rounded up to a multiple of 8
 	Revoked  []uint32  // in any order
 	Floors   []Floor   // in any order
 }
 
-// SignList makes a status list.
+// SignList signs a status list.
 func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
-		return nil, fmt.Errorf("smartkey: a status list speaks of 1 to %d indexes", MaxStatusIndexes)
+		return nil, fmt.Errorf("smartkey: a status list has 1 to %d indexes", MaxStatusIndexes)
 	}
 	bits := make([]byte, (spec.Size+7)/8)
 	for _, index := range spec.Revoked {
@@ -76,7 +76,7 @@ func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	}
 	claims := listClaims{
 		Issuer: spec.Property, Subject: spec.URI, Number: spec.Number,
-		IssuedAt: seconds(spec.IssuedAt), Expires: seconds(spec.Expires),
+		IssuedAt: toSeconds(spec.IssuedAt), Expires: toSeconds(spec.Expires),
 		Status: statusBits{Compressed: compressed, Bits: 1}, Floors: slices.Clone(spec.Floors),
 	}
 	slices.SortFunc(claims.Floors, compareFloors)
@@ -93,8 +93,7 @@ func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// OpenList reads a status list and checks that this property's issuer made it.
-// A verifier that already has a list uses AdvanceList.
+// OpenList parses a status list and verifies that this property's issuer signed it. A verifier that holds a list uses AdvanceList.
 func (s KeySet) OpenList(raw []byte) (List, error) {
 	doc, err := readSign1(raw, typeList, MaxListSize)
 	if err != nil {
@@ -110,9 +109,9 @@ func (s KeySet) OpenList(raw []byte) (List, error) {
 	if !inRange(claims.IssuedAt) {
 		return List{}, refuse(Malformed, "a number exceeds 53 bits")
 	}
-	// The signature comes before decompression: only the issuer may make us work.
-	issued := at(claims.IssuedAt)
-	if err := s.issued(doc, issued, issued); err != nil {
+	// The signature is verified before decompression, so that only the issuer can cause that work.
+	issued := fromSeconds(claims.IssuedAt)
+	if err := s.verifyIssuer(doc, issued, issued); err != nil {
 		return List{}, err
 	}
 	list, err := claims.check()
@@ -124,22 +123,21 @@ func (s KeySet) OpenList(raw []byte) (List, error) {
 	return list, nil
 }
 
-// AdvanceList takes a newer list: its number must be greater than current's.
-// A current list whose signer was taken out of the key set does not count. On
-// any error the current list stays.
+// AdvanceList verifies a newer list, whose number must be greater than that of the current list, and returns it. A current list
+// whose signer was removed from the key set does not count. With an error, AdvanceList returns the current list.
 func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
 	next, err := s.OpenList(raw)
 	switch {
 	case err != nil:
 		return current, err
-	case s.vouches(current) && next.number <= current.number:
-		return current, refuse(NotNewer, "a status list of this number or a greater one is held")
+	case s.hasSigner(current) && next.number <= current.number:
+		return current, refuse(NotNewer, "the verifier holds a status list of this or a greater number")
 	}
 	return next, nil
 }
 
-// vouches reports whether the key set still contains the list's signer.
-func (s KeySet) vouches(l List) bool {
+// hasSigner reports whether the key set contains the list's signer.
+func (s KeySet) hasSigner(l List) bool {
 	_, ok := s.find(l.signer)
 	return ok
 }
@@ -147,7 +145,7 @@ func (s KeySet) vouches(l List) bool {
 func (c listClaims) check() (List, error) {
 	switch {
 	case !isURI(c.Subject):
-		return List{}, refuse(Malformed, "a status list names its URI")
+		return List{}, refuse(Malformed, "a status list needs a URI of 1 to 256 visible ASCII characters")
 	case c.Number == 0 || !inRange(c.Number, c.Expires) || c.IssuedAt >= c.Expires:
 		return List{}, refuse(Malformed, "a status list has a number from 1 and ends after its issue")
 	case c.Status.Bits != 1:
@@ -166,29 +164,29 @@ func (c listClaims) check() (List, error) {
 	}
 	return List{
 		uri: c.Subject, number: c.Number,
-		issuedAt: at(c.IssuedAt), expires: at(c.Expires), bits: bits, floors: c.Floors,
+		issuedAt: fromSeconds(c.IssuedAt), expires: fromSeconds(c.Expires), bits: bits, floors: c.Floors,
 	}, nil
 }
 
-// Number returns the list's number; 0: there is no list.
+// Number returns the list's number, 0 for the zero value.
 func (l List) Number() uint64 { return l.number }
 
-// URI returns the list's name.
+// URI returns the list's identifier.
 func (l List) URI() string { return l.uri }
 
-// IssuedAt returns when the list was made.
+// IssuedAt returns when the list was signed.
 func (l List) IssuedAt() time.Time { return l.issuedAt }
 
-// Expires returns when the list ends, whatever a door's own rule is.
+// Expires returns the list's end. It counts for every door.
 func (l List) Expires() time.Time { return l.expires }
 
-// Size returns of how many indexes the list speaks.
+// Size returns the number of indexes in the list.
 func (l List) Size() int { return len(l.bits) * 8 }
 
 // Raw returns the document, to be stored and opened again.
 func (l List) Raw() []byte { return bytes.Clone(l.raw) }
 
-// Revoked reports whether an index is revoked, and whether the list speaks of it at all.
+// Revoked reports whether an index is revoked, and whether the list contains the index.
 func (l List) Revoked(index uint32) (revoked, known bool) {
 	if int64(index) >= int64(l.Size()) {
 		return false, false
@@ -196,7 +194,7 @@ func (l List) Revoked(index uint32) (revoked, known bool) {
 	return l.bits[index/8]&(1<<(index%8)) != 0, true
 }
 
-// Floor returns the least generation that a door serves; 0: any.
+// Floor returns the lowest generation that a door accepts; 0: any generation.
 func (l List) Floor(d Door) uint64 {
 	i, found := slices.BinarySearchFunc(l.floors, d, func(f Floor, d Door) int { return compareDoors(f.Door, d) })
 	if !found {
@@ -222,13 +220,13 @@ func compress(bits []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// decompress reads one zlib stream (RFC 1950) of 1 byte to 32 KiB with nothing after it.
+// decompress reads exactly one zlib stream (RFC 1950) of 1 byte to 32 KiB.
 func decompress(compressed []byte) ([]byte, error) {
 	const limit = MaxStatusIndexes / 8
 	src := bytes.NewReader(compressed)
 	r, err := zlib.NewReader(src)
 	if err != nil {
-		return nil, refuse(Malformed, "the status bits are no zlib stream")
+		return nil, refuse(Malformed, "the status bits are not a zlib stream")
 	}
 	bits, err := io.ReadAll(io.LimitReader(r, limit+1))
 	switch {

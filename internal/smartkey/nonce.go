@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Bounds of a nonce's length. Ours have 32 bytes.
+// Bounds of a nonce's length. Issue generates 32 bytes.
 const (
 	minNonce = 16
 	maxNonce = 32
@@ -23,7 +23,7 @@ const (
 // cannot fill the memory.
 const MaxSpent = 1024
 
-// Layout of a nonce: when it was issued, chance, and a MAC over both.
+// Layout of a nonce: the time of issue, random bytes, and a MAC over both.
 const (
 	nonceTime   = 8
 	nonceChance = 8
@@ -55,20 +55,20 @@ func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 		return Nonces{}, errors.New("smartkey: a bridge's id is 1 to 64 visible ASCII characters")
 	}
 	if _, err := io.ReadFull(random, n.key[:]); err != nil {
-		return Nonces{}, fmt.Errorf("smartkey: draw a nonce key: %w", err)
+		return Nonces{}, fmt.Errorf("smartkey: generate a nonce key: %w", err)
 	}
 	return n, nil
 }
 
-// Issue makes a nonce at elapsed, the monotonic time since the bridge started.
+// Issue generates a nonce. elapsed is the monotonic time since the bridge started.
 func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
 	if n.bridge == "" || elapsed < 0 {
-		return nil, errors.New("smartkey: issue a nonce: no key was drawn, or time runs backwards")
+		return nil, errors.New("smartkey: issue a nonce: there is no key, or elapsed is negative")
 	}
 	nonce := make([]byte, nonceBody, maxNonce)
 	binary.BigEndian.PutUint64(nonce, uint64(elapsed/time.Millisecond))
 	if _, err := io.ReadFull(random, nonce[nonceTime:]); err != nil {
-		return nil, fmt.Errorf("smartkey: draw a nonce: %w", err)
+		return nil, fmt.Errorf("smartkey: generate a nonce: %w", err)
 	}
 	return append(nonce, n.mac(nonce)...), nil
 }
@@ -80,14 +80,14 @@ func (n Nonces) mac(body []byte) []byte {
 	return h.Sum(nil)[:nonceMAC]
 }
 
-// spend marks a nonce as used. It returns the new state, and the time of the elapsed clock until which the nonce is valid.
+// spend marks a nonce as used. It returns the next state, and until when the nonce is valid, on the clock of elapsed.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
-		return n, 0, refuse(UnknownNonce, "the nonce was not given out by this bridge since it started")
+		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")
 	}
 	issued := time.Duration(binary.BigEndian.Uint64(nonce)) * time.Millisecond
 	if issued > elapsed || elapsed-issued >= NonceLife {
-		return n, 0, refuse(UnknownNonce, "the nonce is not of the last thirty seconds")
+		return n, 0, refuse(UnknownNonce, "the nonce is older than thirty seconds")
 	}
 	if slices.ContainsFunc(n.spent, func(s spentNonce) bool { return bytes.Equal(s.nonce[:], nonce) }) {
 		return n, 0, refuse(Replayed, "the nonce was used before")
@@ -105,7 +105,7 @@ func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duratio
 	return n, issued + NonceLife, nil
 }
 
-// String tells how many are remembered, and never the key.
+// String contains the number of spent nonces and not the key.
 func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.spent)) }
 
 // GoString is String.

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// Phone is the phone's side in Go: a key that stays inside and the token it was
-// given. Real phones keep the key in WebCrypto or in their secure element; this
-// one serves tests, the sandbox and kiosks of one's own.
+// Phone is the phone's side in Go: a private key and a token. Real phones keep the key in WebCrypto or in their secure element.
+// Tests, the sandbox and kiosks use this type.
 type Phone struct {
 	key   *ecdsa.PrivateKey
 	token []byte
 }
 
-// NewPhone draws a phone's key.
+// NewPhone generates the key of a phone.
 func NewPhone(random io.Reader) (*Phone, error) {
 	key, err := GenerateKey(random)
 	if err != nil {
@@ -25,16 +24,18 @@ func NewPhone(random io.Reader) (*Phone, error) {
 	return &Phone{key: key}, nil
 }
 
-// Key returns the public part.
+// Key returns the public key.
 func (p *Phone) Key() (PublicKey, error) { return PublicKeyOf(p.key.Public()) }
 
-// Possess answers the server's question, to be enrolled or to get the next token.
-func (p *Phone) Possess(q Question, now time.Time) ([]byte, error) { return Possess(p.key, q, now) }
+// SignPossession answers the server's challenge, to enrol or to renew the token.
+func (p *Phone) SignPossession(q PossessionSpec, now time.Time) ([]byte, error) {
+	return SignPossession(p.key, q, now)
+}
 
-// Keep stores the token that the server answered with.
-func (p *Phone) Keep(token []byte) { p.token = token }
+// SetToken stores the newest token.
+func (p *Phone) SetToken(token []byte) { p.token = token }
 
-// Token returns the token kept.
+// Token returns the stored token.
 func (p *Phone) Token() []byte { return p.token }
 
 // Present answers a bridge's greeting with a presentation for one door.
@@ -42,14 +43,14 @@ func (p *Phone) Present(g Greeting, door Door, op Operation, now time.Time) (Pre
 	if len(p.token) == 0 {
 		return Presentation{}, errors.New("smartkey: the phone has no token")
 	}
-	proof, err := Prove(p.key, p.token, Wish{Bridge: g.Bridge, Nonce: g.Nonce, Door: door, Operation: op}, now)
+	proof, err := SignProof(p.key, p.token, ProofSpec{Bridge: g.Bridge, Nonce: g.Nonce, Door: door, Operation: op}, now)
 	if err != nil {
 		return Presentation{}, err
 	}
 	return Presentation{Token: p.token, Proof: proof}, nil
 }
 
-// String tells nothing of the key.
+// String does not contain the key.
 func (p *Phone) String() string { return "phone" }
 
 // GoString is String.

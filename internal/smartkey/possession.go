@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Purpose says what a phone proves its key for.
+// Purpose is what a phone proves its key for.
 type Purpose uint
 
-// The purposes. A statement for one serves for no other.
+// The purposes. A possession for one purpose is not valid for another.
 const (
-	Enrol Purpose = 1 // bind the key to a stay, over a single-use link
-	Renew Purpose = 2 // ask for the next token of an enrolled key
+	Enrol Purpose = 1 // bind the key to a stay, through a single-use link
+	Renew Purpose = 2 // get the next token for an enrolled key
 )
 
 type possessionClaims struct {
@@ -23,23 +23,22 @@ type possessionClaims struct {
 	Purpose   Purpose      `cbor:"-65546,keyasint"`
 }
 
-// Question is what the server asks of a phone: to prove its key for a purpose
-// at a property, under a challenge of 16 to 32 bytes that the server drew and
-// lets serve once. For an enrolment the challenge belongs to the link.
-type Question struct {
+// PossessionSpec is what the server asks of a phone: to prove its key for a purpose at a property, with a challenge of 16 to 32
+// bytes that the server generated and accepts once. The challenge for an enrolment belongs to a link.
+type PossessionSpec struct {
 	Property  string
 	Purpose   Purpose
 	Challenge []byte
 }
 
-// Possess is the phone's answer to a question: its public key, signed with its private key.
-func Possess(phone crypto.Signer, q Question, now time.Time) ([]byte, error) {
+// SignPossession signs the phone's public key and the server's challenge with the phone's private key.
+func SignPossession(phone crypto.Signer, q PossessionSpec, now time.Time) ([]byte, error) {
 	key, err := PublicKeyOf(phone.Public())
 	if err != nil {
 		return nil, err
 	}
 	claims := possessionClaims{
-		Property: q.Property, SignedAt: seconds(now), Confirm: confirmation{Key: key.cose()},
+		Property: q.Property, SignedAt: toSeconds(now), Confirm: confirmation{Key: key.cose()},
 		Challenge: q.Challenge, Purpose: q.Purpose,
 	}
 	if err := claims.check(); err != nil {
@@ -48,9 +47,9 @@ func Possess(phone crypto.Signer, q Question, now time.Time) ([]byte, error) {
 	return sign1(phone, typePossession, claims)
 }
 
-// VerifyPossession checks a phone's answer to q and returns its key. The caller
-// takes the challenge out of use in the same transaction that stores the key.
-func VerifyPossession(raw []byte, q Question) (PublicKey, error) {
+// VerifyPossession verifies a phone's possession against the server's q and returns the phone's key. The caller marks the
+// challenge as used in the transaction that stores the key.
+func VerifyPossession(raw []byte, q PossessionSpec) (PublicKey, error) {
 	doc, err := readSign1(raw, typePossession, MaxPossessionSize)
 	if err != nil {
 		return PublicKey{}, err
@@ -67,7 +66,7 @@ func VerifyPossession(raw []byte, q Question) (PublicKey, error) {
 		return PublicKey{}, err
 	}
 	if doc.KeyID != key.KeyID() {
-		return PublicKey{}, refuse(BadSignature, "signed by another key than the one it names")
+		return PublicKey{}, refuse(BadSignature, "the signer is not the key in cnf")
 	}
 	if err := doc.verify(key); err != nil {
 		return PublicKey{}, err
@@ -76,7 +75,7 @@ func VerifyPossession(raw []byte, q Question) (PublicKey, error) {
 	case claims.Property != q.Property:
 		return PublicKey{}, refuse(WrongProperty, "the answer is for another property")
 	case claims.Purpose != q.Purpose || subtle.ConstantTimeCompare(claims.Challenge, q.Challenge) != 1:
-		return PublicKey{}, refuse(WrongChallenge, "the answer is to another question")
+		return PublicKey{}, refuse(WrongChallenge, "the answer is to another challenge or for another purpose")
 	}
 	return key, nil
 }
@@ -84,7 +83,7 @@ func VerifyPossession(raw []byte, q Question) (PublicKey, error) {
 func (c possessionClaims) check() error {
 	switch {
 	case !isName(c.Property):
-		return refuse(Malformed, "a possession names the property")
+		return refuse(Malformed, "a possession needs the id of a property")
 	case !inRange(c.SignedAt):
 		return refuse(Malformed, "a number exceeds 53 bits")
 	case len(c.Challenge) < minNonce || len(c.Challenge) > maxNonce:
@@ -95,7 +94,7 @@ func (c possessionClaims) check() error {
 	return nil
 }
 
-// ChallengeOf is the challenge that a possession says it answers. Nothing was verified.
+// ChallengeOf returns the challenge that a possession contains, without any verification.
 func ChallengeOf(raw []byte) ([]byte, error) {
 	doc, err := readSign1(raw, typePossession, MaxPossessionSize)
 	if err != nil {

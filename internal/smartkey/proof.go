@@ -11,7 +11,7 @@ import (
 // verified.
 type Proof struct {
 	Bridge    string
-	SignedAt  time.Time // by the phone's clock; told, never compared
+	SignedAt  time.Time // by the phone's clock; for the record, never compared
 	Nonce     []byte
 	Door      Door
 	Operation Operation
@@ -44,7 +44,7 @@ func ReadProof(raw []byte) (Proof, error) {
 		return Proof{}, err
 	}
 	return Proof{
-		Bridge: claims.Bridge, SignedAt: at(claims.SignedAt), Nonce: claims.Nonce,
+		Bridge: claims.Bridge, SignedAt: fromSeconds(claims.SignedAt), Nonce: claims.Nonce,
 		Door: claims.Door, Operation: claims.Operation, TokenHash: claims.TokenHash, doc: doc,
 	}, nil
 }
@@ -52,7 +52,7 @@ func ReadProof(raw []byte) (Proof, error) {
 func (c proofClaims) check() error {
 	switch {
 	case !isName(c.Bridge):
-		return refuse(Malformed, "a proof names the bridge")
+		return refuse(Malformed, "a proof needs the id of a bridge")
 	case !inRange(c.SignedAt):
 		return refuse(Malformed, "a number exceeds 53 bits")
 	case len(c.Nonce) < minNonce || len(c.Nonce) > maxNonce:
@@ -63,21 +63,21 @@ func (c proofClaims) check() error {
 	return nil
 }
 
-// Wish is what a phone signs, apart from the token.
-type Wish struct {
+// ProofSpec is what a phone signs, apart from the token.
+type ProofSpec struct {
 	Bridge    string
 	Nonce     []byte
 	Door      Door
 	Operation Operation
 }
 
-// Prove signs a wish at now, by the phone's clock.
-func Prove(phone crypto.Signer, token []byte, w Wish, now time.Time) ([]byte, error) {
+// SignProof signs a proof for a token. now is the phone's clock.
+func SignProof(phone crypto.Signer, token []byte, w ProofSpec, now time.Time) ([]byte, error) {
 	if len(token) == 0 {
 		return nil, errors.New("smartkey: a proof is made for a token")
 	}
 	claims := proofClaims{
-		Bridge: w.Bridge, SignedAt: seconds(now), Nonce: w.Nonce,
+		Bridge: w.Bridge, SignedAt: toSeconds(now), Nonce: w.Nonce,
 		Door: w.Door, Operation: w.Operation, TokenHash: sha256.Sum256(token),
 	}
 	if err := claims.check(); err != nil {
@@ -86,10 +86,10 @@ func Prove(phone crypto.Signer, token []byte, w Wish, now time.Time) ([]byte, er
 	return sign1(phone, typeProof, claims)
 }
 
-// holder checks that the proof was signed by the key the token is bound to.
-func (p Proof) holder(t Token) error {
+// verifyHolder checks that the key to which the token is bound signed the proof, for this token.
+func (p Proof) verifyHolder(t Token) error {
 	if p.doc.KeyID != t.Phone.KeyID() {
-		return refuse(Cloned, "the token is bound to another key than the one that signed")
+		return refuse(Cloned, "the token is bound to another key than the signer of the proof")
 	}
 	if err := p.doc.verify(t.Phone); err != nil {
 		return err

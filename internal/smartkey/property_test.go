@@ -36,7 +36,7 @@ func TestMintedOpensJustItsGrant(t *testing.T) {
 		if token.NotBefore.Before(w.grant.Start) || token.Expires.After(w.grant.End) || token.Expires.Sub(token.IssuedAt) > MaxLife {
 			t.Fatalf("window %v until %v leaves the grant", token.NotBefore, token.Expires)
 		}
-		w.phone.Keep(token.Raw)
+		w.phone.SetToken(token.Raw)
 		door := rapid.SampledFrom(doors).Draw(t, "door")
 		in := w.useAt(door, rapid.SampledFrom([]Operation{Unlock, Check, 3}).Draw(t, "operation"))
 		in.Trust.Doors[w.gate] = DoorRule{}
@@ -62,7 +62,7 @@ func TestClockErrorCountsAgainstTheBearer(t *testing.T) {
 			Error:   time.Duration(rapid.Int64Range(-1, 30*3600_000).Draw(t, "error")) * time.Millisecond,
 			Quality: rapid.SampledFrom([]Quality{Synchronized, Drifting, Untrusted, ""}).Draw(t, "quality"),
 		}
-		err := c.within(token, w.trust)
+		err := c.checkWindow(token, w.trust)
 		for _, truth := range []time.Time{c.Now.Add(-c.Error), c.Now, c.Now.Add(c.Error)} {
 			if err == nil && (c.Error < 0 || truth.Before(token.NotBefore) || !truth.Before(token.Expires)) {
 				t.Fatalf("accepted at %v ± %v; window %v until %v", c.Now, c.Error, token.NotBefore, token.Expires)
@@ -154,7 +154,7 @@ func TestVersionsOnlyGrow(t *testing.T) {
 		trust := r.trust
 		for range rapid.IntRange(1, 12).Draw(t, "offers") {
 			before := trust
-			trust = trust.Freshen(Presentation{
+			trust = trust.Refresh(Presentation{
 				List:    rapid.SampledFrom(lists).Draw(t, "list"),
 				KeySets: [][]byte{rapid.SampledFrom(sets).Draw(t, "set")},
 			})

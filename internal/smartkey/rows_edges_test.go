@@ -22,7 +22,7 @@ func (w *world) pin(signer *ecdsa.PrivateKey, keys ...IssuerKey) {
 // windowed presents a token of another window at noon, by a clock.
 func (w *world) windowed(issued, begin, end, err time.Duration, q Quality) Input {
 	in := w.with(w.forge(func(c *tokenClaims) {
-		c.IssuedAt, c.NotBefore, c.Expires = seconds(noon.Add(issued)), seconds(noon.Add(begin)), seconds(noon.Add(end))
+		c.IssuedAt, c.NotBefore, c.Expires = toSeconds(noon.Add(issued)), toSeconds(noon.Add(begin)), toSeconds(noon.Add(end))
 	}))
 	in.Clock = Clock{Now: noon, Error: err, Quality: q}
 	return in
@@ -145,23 +145,23 @@ func orderRows() []row {
 		}},
 		{"another token and another bridge", WrongToken, func(w *world) Input {
 			in := w.use()
-			in.Proof, in.Token = w.prove(func(x *Wish) { x.Bridge = "brg_other" }), w.mint(noon.Add(time.Second)).Raw
+			in.Proof, in.Token = w.prove(func(x *ProofSpec) { x.Bridge = "brg_other" }), w.mint(noon.Add(time.Second)).Raw
 			return in
 		}},
 		{"another bridge and a nonce of chance", WrongBridge, func(w *world) Input {
 			in := w.use()
-			in.Proof = w.prove(func(x *Wish) { x.Bridge, x.Nonce = "brg_other", make([]byte, 32) })
+			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge, x.Nonce = "brg_other", make([]byte, 32) })
 			return in
 		}},
 		{"proof for the site", WrongBridge, func(w *world) Input {
 			in := w.use()
-			in.Proof = w.prove(func(x *Wish) { x.Bridge = testSite })
+			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge = testSite })
 			return in
 		}},
 		{"token and proof for the site", WrongBridge, func(w *world) Input {
 			w.grant.Audience = testSite
 			in := w.with(w.mint(noon).Raw)
-			in.Proof = w.prove(func(x *Wish) { x.Bridge = testSite })
+			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge = testSite })
 			return in
 		}},
 		{"token for a site, bridge of none", WrongBridge, func(w *world) Input {

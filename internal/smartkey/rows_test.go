@@ -95,7 +95,7 @@ func refusedRows() []row {
 		{"proof's signature with high s", BadSignature, func(w *world) Input { in := w.use(); in.Proof = highS(in.Proof); return in }},
 		{"copied token, another phone", Cloned, func(w *world) Input {
 			thief := must(NewPhone(w.random))(w.tb)
-			thief.Keep(w.phone.token)
+			thief.SetToken(w.phone.token)
 			w.phone = thief
 			return w.use()
 		}},
@@ -107,7 +107,7 @@ func refusedRows() []row {
 		{"proof for an earlier token", WrongToken, func(w *world) Input { in := w.use(); in.Token = w.mint(noon.Add(time.Second)).Raw; return in }},
 		{"proof for another bridge", WrongBridge, func(w *world) Input {
 			in := w.use()
-			in.Proof = w.prove(func(x *Wish) { x.Bridge = "brg_other" })
+			in.Proof = w.prove(func(x *ProofSpec) { x.Bridge = "brg_other" })
 			return in
 		}},
 		{"token for another bridge", WrongBridge, func(w *world) Input {
@@ -123,7 +123,7 @@ func refusedRows() []row {
 		{"nonce from the future", UnknownNonce, func(w *world) Input { in := w.use(); in.Elapsed = time.Hour - time.Millisecond; return in }},
 		{"nonce of chance", UnknownNonce, func(w *world) Input {
 			in := w.use()
-			in.Proof = w.prove(func(x *Wish) { x.Nonce = make([]byte, 32) })
+			in.Proof = w.prove(func(x *ProofSpec) { x.Nonce = make([]byte, 32) })
 			return in
 		}},
 		{"used before", Replayed, func(w *world) Input { in := w.use(); in.Nonces = Verify(in).Nonces; return in }},
@@ -139,7 +139,7 @@ func refusedRows() []row {
 		}},
 		{"too many within thirty seconds, for another bridge", WrongBridge, func(w *world) Input {
 			in := w.use()
-			in.Nonces, in.Proof = in.Nonces.full(), w.prove(func(x *Wish) { x.Bridge = "brg_other" })
+			in.Nonces, in.Proof = in.Nonces.full(), w.prove(func(x *ProofSpec) { x.Bridge = "brg_other" })
 			return in
 		}},
 		{"too many within thirty seconds, at another door", Busy, func(w *world) Input {
@@ -151,7 +151,7 @@ func refusedRows() []row {
 		{"a door of another bridge", WrongDoor, func(w *world) Input { return w.useAt(w.foreign, Unlock) }},
 		{"a door the token covers at another bridge", WrongDoor, func(w *world) Input {
 			w.grant.Doors, w.grant.Audience = []Door{w.room, w.foreign}, testSite
-			w.phone.Keep(w.mint(noon).Raw)
+			w.phone.SetToken(w.mint(noon).Raw)
 			return w.useAt(w.foreign, Unlock)
 		}},
 		{"a door the token does not cover", WrongDoor, func(w *world) Input {
@@ -165,7 +165,7 @@ func refusedRows() []row {
 		}},
 		{"an operation the bridge does not know", WrongOperation, func(w *world) Input {
 			w.grant.Operations = []Operation{Unlock, 9}
-			w.phone.Keep(w.mint(noon).Raw)
+			w.phone.SetToken(w.mint(noon).Raw)
 			return w.useAt(w.room, 9)
 		}},
 		{"before the window", NotYetValid, func(w *world) Input {
@@ -223,7 +223,7 @@ func (n Nonces) full() Nonces {
 
 // with has the phone use another token.
 func (w *world) with(token []byte) Input {
-	w.phone.Keep(token)
+	w.phone.SetToken(token)
 	return w.use()
 }
 

@@ -15,8 +15,7 @@ import (
 	"github.com/veraison/go-cose"
 )
 
-// Types of signed documents, in the protected header "typ" (RFC 9596). A
-// signature made for one kind of document is none for another.
+// Types of signed documents, in the protected header "typ" (RFC 9596). A signature for one type is not valid for another.
 const (
 	typeToken      = "application/smartkey+cwt"
 	typeProof      = "application/smartkey-proof+cwt"
@@ -25,13 +24,13 @@ const (
 	typeList       = "application/statuslist+cwt"
 )
 
-// tagSign1 is the one-byte head of CBOR tag 18, COSE_Sign1.
+// tagSign1 is CBOR tag 18, COSE_Sign1, in its one-byte encoding.
 const tagSign1 = 0xd2
 
-// signatureSize is r and s of P-256, 32 bytes each, big endian.
+// signatureSize is the length of r and s of P-256, 32 bytes each, big endian.
 const signatureSize = 64
 
-// header is the protected header. It is the only one: the unprotected header is empty.
+// header is the protected header. The unprotected header is empty.
 type header struct {
 	Algorithm int64  `cbor:"1,keyasint"`
 	KeyID     KeyID  `cbor:"4,keyasint"`
@@ -46,13 +45,13 @@ type envelope struct {
 	Signature   []byte
 }
 
-// signed is a document that was read but not yet verified.
+// signed is a parsed document that is not yet verified.
 type signed struct {
 	header
 	envelope
 }
 
-// readSign1 takes a document apart. It accepts one encoding only and verifies nothing.
+// readSign1 parses a document in its only valid encoding. It verifies no signature.
 func readSign1(raw []byte, typ string, limit int) (signed, error) {
 	var doc signed
 	if len(raw) > limit {
@@ -84,17 +83,17 @@ func readSign1(raw []byte, typ string, limit int) (signed, error) {
 func (d signed) verify(key PublicKey) error {
 	pub, err := key.ecdsa()
 	if err != nil {
-		return refuse(Malformed, "the key is no point of P-256")
+		return refuse(Malformed, "the key is not a point of P-256")
 	}
 	msg := cose.Sign1Message{Headers: coseHeaders(d.header, d.Protected), Payload: d.Payload, Signature: d.Signature}
 	if err := msg.Verify(nil, es256Verifier{pub}); err != nil {
-		return refuse(BadSignature, "the signature does not hold")
+		return refuse(BadSignature, "the signature is not valid")
 	}
 	return nil
 }
 
-// sign1 makes a document. The signature is deterministic (RFC 6979) where the
-// signer is a plain key, and always has its low s.
+// sign1 signs a document. The signature always has the low s, and is deterministic (RFC 6979) if the signer is an
+// *ecdsa.PrivateKey.
 func sign1(signer crypto.Signer, typ string, payload any) ([]byte, error) {
 	key, err := PublicKeyOf(signer.Public())
 	if err != nil {
@@ -117,7 +116,7 @@ func coseHeaders(h header, protected []byte) cose.Headers {
 	}
 }
 
-// es256Signer is ES256 with the low of the two possible values of s.
+// es256Signer signs ES256 with the lower of the two possible values of s.
 type es256Signer struct{ key crypto.Signer }
 
 func (es256Signer) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
@@ -133,14 +132,14 @@ func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 	}
 	var sig struct{ R, S *big.Int }
 	if rest, err := asn1.Unmarshal(der, &sig); err != nil || len(rest) > 0 {
-		return nil, errors.New("the signer's answer is no ECDSA signature")
+		return nil, errors.New("the signer did not return an ECDSA signature")
 	}
 	order := elliptic.P256().Params().N
 	if isHigh(sig.S) {
 		sig.S.Sub(order, sig.S)
 	}
 	if !isScalar(sig.R) || !isScalar(sig.S) {
-		return nil, errors.New("the signer's answer is no signature of P-256")
+		return nil, errors.New("the signer did not return a signature of P-256")
 	}
 	out := make([]byte, signatureSize)
 	sig.R.FillBytes(out[:signatureSize/2])
@@ -148,8 +147,8 @@ func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 	return out, nil
 }
 
-// es256Verifier is ES256 that refuses the high s, which anyone could make from the low one. ecdsa.Verify refuses r and s that
-// are not from 1 to the group's order, and readSign1 a signature of another size.
+// es256Verifier verifies ES256 and refuses the high s, which anyone can compute from the low s. ecdsa.Verify refuses values of r
+// and s outside 1 to n − 1, and readSign1 refuses a signature of another length.
 type es256Verifier struct{ key *ecdsa.PublicKey }
 
 func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }

@@ -49,7 +49,7 @@ const (
 	NonceLife = 30 * time.Second
 	// DefaultMaxListAge is the maximum age of the status list for a door without a rule of its own.
 	DefaultMaxListAge = 96 * time.Hour
-	// IssuerSkew is how far the issuer's clock may be ahead of a right verifier's.
+	// IssuerSkew is how far the issuer's clock may be ahead of a correct one.
 	IssuerSkew = 5 * time.Minute
 )
 

@@ -229,17 +229,17 @@ func (r rotation) largeList(size int) []byte {
 }
 
 // possessionSteps are the bounds of a possession, with the questions that they answer.
-func (w *world) possessionSteps() (questions []Question, steps []step) {
-	q := Question{Property: testProperty, Purpose: Enrol, Challenge: bytes.Repeat([]byte{7}, 32)}
-	good := must(w.phone.Possess(q, noon))(w.tb)
-	add := func(q Question, name string, want Reason, raw []byte) {
+func (w *world) possessionSteps() (questions []PossessionSpec, steps []step) {
+	q := PossessionSpec{Property: testProperty, Purpose: Enrol, Challenge: bytes.Repeat([]byte{7}, 32)}
+	good := must(w.phone.SignPossession(q, noon))(w.tb)
+	add := func(q PossessionSpec, name string, want Reason, raw []byte) {
 		questions, steps = append(questions, q), append(steps, step{name, want, raw})
 	}
 	change := func(label int64, value any) []byte {
 		return w.remake(good, w.phone.key, func(_, c members) { c[label] = value })
 	}
-	renew := Question{Property: testProperty, Purpose: Renew, Challenge: make([]byte, 16)}
-	add(renew, "for renewal, a challenge of 16 bytes", OK, must(w.phone.Possess(renew, noon))(w.tb))
+	renew := PossessionSpec{Property: testProperty, Purpose: Renew, Challenge: make([]byte, 16)}
+	add(renew, "for renewal, a challenge of 16 bytes", OK, must(w.phone.SignPossession(renew, noon))(w.tb))
 	add(q, "a challenge of 15 bytes", Malformed, change(10, make([]byte, 15)))
 	add(q, "a challenge of 33 bytes", Malformed, change(10, make([]byte, 33)))
 	add(q, "purpose 0", Malformed, change(-65546, 0))

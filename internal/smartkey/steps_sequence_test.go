@@ -55,15 +55,15 @@ func sequenceRows() []sequence {
 			then := first
 			then.Token = w.forge(func(c *tokenClaims) { c.Status.List.Index = 99 })
 			nonce := must(ReadProof(first.Proof))(w.tb).Nonce
-			then.Proof = must(Prove(w.phone.key, then.Token, Wish{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
+			then.Proof = must(SignProof(w.phone.key, then.Token, ProofSpec{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
 			return []Input{first, then}
 		}},
 		{"spent by a refusal: expired", []Reason{Expired, Replayed}, func(w *world) []Input {
 			first := w.windowed(-time.Hour, -time.Hour, -time.Minute, time.Second, Synchronized)
 			then := first
-			then.Token = w.forge(func(c *tokenClaims) { c.Expires = seconds(noon.Add(time.Hour)) })
+			then.Token = w.forge(func(c *tokenClaims) { c.Expires = toSeconds(noon.Add(time.Hour)) })
 			nonce := must(ReadProof(first.Proof))(w.tb).Nonce
-			then.Proof = must(Prove(w.phone.key, then.Token, Wish{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
+			then.Proof = must(SignProof(w.phone.key, then.Token, ProofSpec{testBridge, nonce, w.room, Unlock}, noon))(w.tb)
 			return []Input{first, then}
 		}},
 	}

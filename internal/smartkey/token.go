@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Token is a SmartKey that was read and whose issuer was verified.
+// Token is a parsed SmartKey whose issuer was verified.
 type Token struct {
 	Property    string // iss
 	Subject     string // sub: random, one per stay
@@ -55,17 +55,17 @@ type statusReference struct {
 	URI   string `cbor:"uri"`
 }
 
-// Hash is what a proof names the token by: the SHA-256 of the whole document.
+// Hash returns the SHA-256 of the whole document. Proofs contain it.
 func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
 
-// Opens reports whether the token covers a door.
-func (t Token) Opens(d Door) bool { return slices.Contains(t.Doors, d) }
+// CoversDoor reports whether the token covers a door.
+func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }
 
-// Allows reports whether the token covers an operation.
-func (t Token) Allows(o Operation) bool { return slices.Contains(t.Operations, o) }
+// CoversOperation reports whether the token covers an operation.
+func (t Token) CoversOperation(o Operation) bool { return slices.Contains(t.Operations, o) }
 
-// RenewAfter is half of the token's life, from when both its window and its
-// issue have begun: the time from which its phone asks for the next one.
+// RenewAfter returns when a phone asks for the next token: after half of the token's life, counted from the later of its start and
+// its issue.
 func (t Token) RenewAfter() time.Time {
 	begin := t.NotBefore
 	if t.IssuedAt.After(begin) {
@@ -92,7 +92,7 @@ func (s KeySet) OpenToken(raw []byte) (Token, error) {
 	if token.Property != s.property {
 		return Token{}, refuse(UnknownIssuer, "the token is of another property")
 	}
-	if err := s.issued(doc, token.IssuedAt, token.Expires); err != nil {
+	if err := s.verifyIssuer(doc, token.IssuedAt, token.Expires); err != nil {
 		return Token{}, err
 	}
 	token.IssuerKey = doc.KeyID
@@ -113,7 +113,7 @@ func ClaimedProperty(raw []byte) (string, error) {
 	return claims.Issuer, nil
 }
 
-// check says what no honest issuer would sign and makes the claims a Token.
+// check checks the limits of all claims and converts them to a Token.
 func (c tokenClaims) check() (Token, error) {
 	phone, err := c.Confirm.Key.public()
 	if err != nil {
@@ -141,13 +141,13 @@ func (c tokenClaims) check() (Token, error) {
 	}
 	return Token{
 		Property: c.Issuer, Subject: c.Subject, Audience: c.Audience,
-		IssuedAt: at(c.IssuedAt), NotBefore: at(c.NotBefore), Expires: at(c.Expires),
+		IssuedAt: fromSeconds(c.IssuedAt), NotBefore: fromSeconds(c.NotBefore), Expires: fromSeconds(c.Expires),
 		ID: c.ID, Phone: phone, Doors: c.Doors, Operations: c.Operations, Generation: c.Generation,
 		StatusIndex: uint32(c.Status.List.Index), StatusURI: c.Status.List.URI,
 	}, nil
 }
 
-// maxOperation leaves room for operations to come: a verifier reads them and serves those it knows.
+// maxOperation leaves room for future operations. A verifier accepts tokens that contain them, and serves the operations it knows.
 const maxOperation = 255
 
 // ascending reports whether list has 1 to limit members in strictly ascending order.

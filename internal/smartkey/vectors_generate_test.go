@@ -30,7 +30,7 @@ func makeVectors(t *testing.T) vectors {
 			"pins: bytes are offered as the first key set, over a trusted channel, to a verifier of property.",
 			"keySetSteps: keySet is pinned (empty: none) and next is offered.",
 			"listSteps: held is held (empty: none) and next is offered. heldKeySet is the key set that was pinned when held was taken, if it is another.",
-			"possessions: the statement answers the server's question of purpose and challenge, at property.",
+			"possessions: statement answers the server's challenge for purpose, at property.",
 			"courier: bytes are read as kind.",
 			"carried: keySet is pinned and list is held. The presentation brings key sets and a list.",
 			"Afterwards the verifier has the key set of keySetVersion and the list of listNumber.",
@@ -213,7 +213,7 @@ func (v *vectors) addOddities(t failer) {
 // proofFor has the phone use an odd token, and keeps the good one.
 func (w *world) proofFor(token []byte) Input {
 	good := w.phone.token
-	defer w.phone.Keep(good)
+	defer w.phone.SetToken(good)
 	return w.with(token)
 }
 

@@ -197,7 +197,7 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	for _, p := range v.Possessions {
-		q := Question{Property: v.Property, Purpose: p.Purpose, Challenge: unhex(t, p.Challenge)}
+		q := PossessionSpec{Property: v.Property, Purpose: p.Purpose, Challenge: unhex(t, p.Challenge)}
 		if _, err := VerifyPossession(unhex(t, p.Statement), q); ReasonOf(err) != p.Want {
 			t.Errorf("possession %s: %v, want %s", p.Name, err, p.Want)
 		}
@@ -209,7 +209,7 @@ func TestVectors(t *testing.T) {
 	}
 	for _, c := range v.Carried {
 		trust := Trust{Keys: v.keys(t, c.KeySet), List: v.held(t, c.KeySet, "", c.List)}
-		got := trust.Freshen(must(DecodePresentation(unhex(t, c.Presentation)))(t))
+		got := trust.Refresh(must(DecodePresentation(unhex(t, c.Presentation)))(t))
 		if got.Keys.Version() != c.Version || got.List.Number() != c.Number {
 			t.Errorf("carried %s: key set %d and list %d, want %d and %d", c.Name, got.Keys.Version(), got.List.Number(), c.Version, c.Number)
 		}

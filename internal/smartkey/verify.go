@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Quality says how far a clock can be trusted.
+// Quality says how reliable a clock is.
 type Quality string
 
 // The qualities. An untrusted clock may still know how wrong it can be at most.
@@ -14,8 +14,8 @@ const (
 	Untrusted    Quality = "untrusted"
 )
 
-// Clock is a verifier's time and what it knows of its error. The true time is
-// within Now ± Error; a negative Error means that no bound is known.
+// Clock is a verifier's time and the bound of its error. The true time is within Now ± Error. A negative Error means that no bound
+// is known.
 type Clock struct {
 	Now     time.Time
 	Error   time.Duration
@@ -31,19 +31,18 @@ type DoorRule struct {
 // Trust is the state that a verifier keeps between calls.
 type Trust struct {
 	Bridge string // its id
-	Site   string // another audience it belongs to; may be empty
+	Site   string // the site it belongs to; may be empty
 	Keys   KeySet
 	List   List
 	Doors  map[Door]DoorRule // the doors it drives
 }
 
-// Input is everything a verdict depends on.
+// Input is everything that a verdict depends on.
 type Input struct {
 	Trust Trust
 	Token []byte
 	Proof []byte
-	// Door and Operation are what would be done now. Where the request names
-	// nothing beside the proof, they are ReadProof's.
+	// Door and Operation are what the verifier would do. If the request names neither, they are those of the proof.
 	Door      Door
 	Operation Operation
 	Clock     Clock
@@ -54,19 +53,18 @@ type Input struct {
 // Verdict is the result of Verify.
 type Verdict struct {
 	Reason Reason
-	Detail string // for people; holds no identifier and no key
+	Detail string // for people; contains no identifier and no key
 
-	// Token is set once its issuer was verified, also when it is refused.
+	// Token is set if its issuer was verified, also in a refusal.
 	Token Token
-	// Proof is set once the phone's signature was verified.
+	// Proof is set if the phone's signature was verified.
 	Proof Proof
-	// ListNumber and ListAge tell by which status list it was judged. The age is the oldest it can be.
+	// ListNumber and ListAge are of the status list that was checked; number 0: there was none. The age is the greatest possible one.
 	ListNumber uint64
 	ListAge    time.Duration
-	// Until is when, on the clock of Elapsed, an accepted proof is over: what it
-	// opens must have been sent to the lock by then.
+	// Until is when an accepted proof ends, on the clock of Elapsed. The command must reach the lock before.
 	Until time.Duration
-	// Nonces is the memory to go on with, whatever the reason.
+	// Nonces is the state for the next call, whatever the reason.
 	Nonces Nonces
 }
 
@@ -77,12 +75,12 @@ func (v Verdict) Accepted() bool { return v.Reason == OK }
 // stable: docs/smartkey.md, section "Verification".
 func Verify(in Input) Verdict {
 	v := Verdict{Nonces: in.Nonces}
-	err := v.judge(in)
+	err := v.check(in)
 	v.Reason, v.Detail = ReasonOf(err), detailOf(err)
 	return v
 }
 
-func (v *Verdict) judge(in Input) error {
+func (v *Verdict) check(in Input) error {
 	token, err := in.Trust.Keys.OpenToken(in.Token)
 	if err != nil {
 		return err
@@ -92,27 +90,27 @@ func (v *Verdict) judge(in Input) error {
 	if err != nil {
 		return err
 	}
-	if err := proof.holder(token); err != nil {
+	if err := proof.verifyHolder(token); err != nil {
 		return err
 	}
 	v.Proof = proof
-	if err := in.Trust.addressed(token, proof); err != nil {
+	if err := in.Trust.checkAudience(token, proof); err != nil {
 		return err
 	}
 	if v.Nonces, v.Until, err = in.Nonces.spend(proof.Nonce, in.Elapsed); err != nil {
 		return err
 	}
-	if err := covered(in, token, proof); err != nil {
+	if err := checkDoorAndOperation(in, token, proof); err != nil {
 		return err
 	}
-	if err := in.Clock.within(token, in.Trust); err != nil {
+	if err := in.Clock.checkWindow(token, in.Trust); err != nil {
 		return err
 	}
-	return v.status(in, token)
+	return v.checkStatus(in, token)
 }
 
-// addressed checks that both the token and the proof are meant for this bridge.
-func (t Trust) addressed(token Token, proof Proof) error {
+// checkAudience checks that the token and the proof are for this bridge.
+func (t Trust) checkAudience(token Token, proof Proof) error {
 	switch {
 	case proof.Bridge != t.Bridge:
 		return refuse(WrongBridge, "the proof is for another bridge")
@@ -122,33 +120,33 @@ func (t Trust) addressed(token Token, proof Proof) error {
 	return nil
 }
 
-// covered checks that what would be done is what was signed for, and that the token covers it.
-func covered(in Input, token Token, proof Proof) error {
+// checkDoorAndOperation checks that the phone signed for this door and this operation, and that the token covers both.
+func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	if _, driven := in.Trust.Doors[in.Door]; !driven {
 		return refuse(WrongDoor, "the bridge does not drive this door")
 	}
 	switch {
 	case proof.Door != in.Door:
 		return refuse(WrongDoor, "the proof is for another door")
-	case !token.Opens(in.Door):
+	case !token.CoversDoor(in.Door):
 		return refuse(WrongDoor, "the token does not cover this door")
 	case in.Operation != Unlock && in.Operation != Check:
 		return refuse(WrongOperation, "the operation is not known here")
 	case proof.Operation != in.Operation:
 		return refuse(WrongOperation, "the proof is for another operation")
-	case !token.Allows(in.Operation):
+	case !token.CoversOperation(in.Operation):
 		return refuse(WrongOperation, "the token does not cover this operation")
 	}
 	return nil
 }
 
-// within checks the validity window, and counts the error of the clock against the bearer.
-func (c Clock) within(token Token, trust Trust) error {
+// checkWindow checks the token's validity window. The clock's error counts against the bearer.
+func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
 	}
 	earliest, latest := c.Now.Add(-c.Error), c.Now.Add(c.Error)
-	// Signed documents from the future prove that the clock is behind.
+	// A signed time in the future proves that the clock is behind.
 	reach := latest.Add(IssuerSkew)
 	if reach.Before(token.IssuedAt) || reach.Before(trust.listFor(token).issuedAt) {
 		return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
@@ -169,8 +167,8 @@ func (c Clock) within(token Token, trust Trust) error {
 	}
 }
 
-// status checks the status list. A revocation counts however old the list is.
-func (v *Verdict) status(in Input, token Token) error {
+// checkStatus checks the status list. A revocation counts however old the list is.
+func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)
 	v.ListNumber, v.ListAge = list.number, max(0, latest.Sub(list.issuedAt))
@@ -195,10 +193,10 @@ func (v *Verdict) status(in Input, token Token) error {
 	return nil
 }
 
-// listFor returns the list that may judge a token, and none when its signer was
-// taken out of the key set or it is not the list the token names.
+// listFor returns the held list if it applies to a token: its signer is in the key set and the token names it. Otherwise it
+// returns the zero value.
 func (t Trust) listFor(token Token) List {
-	if !t.Keys.vouches(t.List) || t.List.uri != token.StatusURI {
+	if !t.Keys.hasSigner(t.List) || t.List.uri != token.StatusURI {
 		return List{}
 	}
 	return t.List

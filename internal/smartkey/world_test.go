@@ -65,7 +65,7 @@ func newWorld(tb failer, seed uint64) *world {
 		Start: noon.Add(-20 * time.Hour), End: noon.Add(46 * time.Hour),
 		Generation: 7, StatusIndex: 1234, Phone: must(w.phone.Key())(tb),
 	}
-	w.phone.Keep(w.mint(noon).Raw)
+	w.phone.SetToken(w.mint(noon).Raw)
 	return w
 }
 
@@ -124,11 +124,11 @@ func (w *world) useAt(door Door, op Operation) Input {
 }
 
 // prove makes a proof for the phone's token with a changed wish.
-func (w *world) prove(change func(*Wish)) []byte {
+func (w *world) prove(change func(*ProofSpec)) []byte {
 	w.tb.Helper()
-	wish := Wish{Bridge: testBridge, Nonce: must(w.nonces.Issue(w.random, time.Hour))(w.tb), Door: w.room, Operation: Unlock}
+	wish := ProofSpec{Bridge: testBridge, Nonce: must(w.nonces.Issue(w.random, time.Hour))(w.tb), Door: w.room, Operation: Unlock}
 	change(&wish)
-	return must(Prove(w.phone.key, w.phone.token, wish, noon))(w.tb)
+	return must(SignProof(w.phone.key, w.phone.token, wish, noon))(w.tb)
 }
 
 // forge signs claims that no honest issuer would.

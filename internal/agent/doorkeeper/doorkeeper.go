@@ -90,7 +90,7 @@ func (k *Keeper) Judge(p smartkey.Presentation, door smartkey.Door, op smartkey.
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(p.KeySets) > 0 || len(p.List) > 0 {
-		k.adopt(k.trust.Freshen(p))
+		k.adopt(k.trust.Refresh(p))
 	}
 	v := smartkey.Verify(smartkey.Input{
 		Trust: k.trust, Token: p.Token, Proof: p.Proof, Door: door, Operation: op,

@@ -74,7 +74,7 @@ func (f *flows) handset() *handset {
 // possess is what the phone signs to show that it holds its key.
 func (h *handset) possess(property string, why smartkey.Purpose, challenge []byte) []byte {
 	h.f.t.Helper()
-	raw, err := h.Possess(smartkey.Question{Property: property, Purpose: why, Challenge: challenge}, time.Now())
+	raw, err := h.SignPossession(smartkey.PossessionSpec{Property: property, Purpose: why, Challenge: challenge}, time.Now())
 	if err != nil {
 		h.f.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (h *handset) possess(property string, why smartkey.Purpose, challenge []byt
 
 func (h *handset) keep(k *guestv1.SmartKey) {
 	h.f.t.Helper()
-	h.Keep(k.GetToken())
+	h.SetToken(k.GetToken())
 	h.f.learnDocument("a token", k.GetToken())
 }
 
@@ -205,7 +205,7 @@ func (f *flows) phones() {
 
 	door := smartkey.Door(keys.GetDoors()[0].GetDoor())
 	thief := f.handset()
-	thief.Keep(h.Token())
+	thief.SetToken(h.Token())
 	used := h.relayed(door)
 	if got := h.send(used); got != string(smartkey.Replayed) {
 		f.t.Errorf("used before: %s", got)

@@ -74,7 +74,7 @@ func (p *phone) enrol(link string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	proof, err := p.Possess(smartkey.Question{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, time.Now())
+	proof, err := p.SignPossession(smartkey.PossessionSpec{Property: look.GetPropertyId(), Purpose: smartkey.Enrol, Challenge: look.GetChallenge()}, time.Now())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func (p *phone) enrol(link string) {
 
 func (p *phone) keep(k *guestv1.SmartKey) {
 	p.keys = k
-	p.Keep(k.GetToken())
+	p.SetToken(k.GetToken())
 }
 
 // renew asks for the next token.
@@ -99,7 +99,7 @@ func (p *phone) renew() error {
 	if err != nil {
 		return err
 	}
-	proof, err := p.Possess(smartkey.Question{Property: c.GetPropertyId(), Purpose: smartkey.Renew, Challenge: c.GetChallenge()}, time.Now())
+	proof, err := p.SignPossession(smartkey.PossessionSpec{Property: c.GetPropertyId(), Purpose: smartkey.Renew, Challenge: c.GetChallenge()}, time.Now())
 	if err != nil {
 		return err
 	}

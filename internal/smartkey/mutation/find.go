@@ -18,7 +18,7 @@ import (
 // not. The COSE library calls es256Verifier.Verify.
 var entries = []string{
 	"Verify", "KeySet.Advance", "KeySet.AdvanceList", "PinKeySet", "VerifyPossession", "DecodeGreeting", "DecodePresentation",
-	"DecodeAnswer", "Trust.Freshen", "es256Verifier.Verify",
+	"DecodeAnswer", "Trust.Refresh", "es256Verifier.Verify",
 }
 
 // textOnly are functions that make only the text of an error.

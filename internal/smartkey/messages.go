@@ -2,8 +2,8 @@ package smartkey
 
 import "unicode/utf8"
 
-// Greeting is the first message of a bridge, on every path. It is not signed: the phone signs the bridge and the door that
-// the phone itself chose.
+// Greeting is the first message of a bridge on every path. It is not signed: the phone signs the bridge and the door that its user
+// chose.
 type Greeting struct {
 	Bridge        string `cbor:"1,keyasint"`
 	Nonce         []byte `cbor:"2,keyasint"`
@@ -11,13 +11,13 @@ type Greeting struct {
 	ListNumber    uint64 `cbor:"4,keyasint"` // likewise
 }
 
-// maxGreetingSize holds a name, a nonce and two numbers.
+// maxGreetingSize has room for a name, a nonce and two numbers.
 const maxGreetingSize = 256
 
 // Encode returns the greeting in deterministic CBOR.
 func (g Greeting) Encode() []byte { return mustEncode(g) }
 
-// DecodeGreeting reads what Encode writes.
+// DecodeGreeting parses and checks a greeting.
 func DecodeGreeting(raw []byte) (Greeting, error) {
 	g, err := decodeMessage[Greeting](raw, maxGreetingSize)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p Presentation) Encode() ([]byte, error) {
 	return mustEncode(p), nil
 }
 
-// DecodePresentation reads what Encode writes.
+// DecodePresentation parses and checks a presentation. It verifies no signature.
 func DecodePresentation(raw []byte) (Presentation, error) {
 	p, err := decodeMessage[Presentation](raw, MaxPresentationSize)
 	if err != nil {
@@ -70,9 +70,9 @@ func (p Presentation) check() error {
 	return nil
 }
 
-// Freshen applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that
+// Refresh applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that
 // Advance and AdvanceList refuse, so that an untrusted phone cannot change anything.
-func (t Trust) Freshen(p Presentation) Trust {
+func (t Trust) Refresh(p Presentation) Trust {
 	for _, raw := range p.KeySets {
 		t.Keys, _ = t.Keys.Advance(raw)
 	}
@@ -100,7 +100,7 @@ func (a Answer) Encode() []byte {
 	return mustEncode(a)
 }
 
-// DecodeAnswer reads what Encode writes. It keeps unknown reasons: everything except "ok" is a refusal.
+// DecodeAnswer parses and checks an answer. It accepts unknown reasons: every reason except "ok" is a refusal.
 func DecodeAnswer(raw []byte) (Answer, error) {
 	a, err := decodeMessage[Answer](raw, maxAnswerSize)
 	if err != nil {

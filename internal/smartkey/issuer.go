@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Issuer mints a property's tokens. It is made by NewIssuer and does not change.
+// Issuer mints a property's tokens. It is immutable.
 type Issuer struct {
 	signer    crypto.Signer
 	keys      KeySet
@@ -19,10 +19,8 @@ type Issuer struct {
 	random    io.Reader
 }
 
-// NewIssuer takes the private part of the key set's current key, which may live
-// in an HSM, the URI of the property's status list, and the generator that
-// draws token ids. The generator must be safe for concurrent use if the issuer
-// is used so.
+// NewIssuer returns the issuer of a key set. The signer is the private half of the set's current key, which may be in an HSM.
+// random generates token ids; it must be safe for concurrent use if the issuer is used concurrently.
 func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Reader) (Issuer, error) {
 	current, err := keys.Current()
 	if err != nil {
@@ -41,7 +39,7 @@ func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Re
 	return Issuer{signer: signer, keys: keys, statusURI: statusURI, random: random}, nil
 }
 
-// String names the property and never the key.
+// String contains the property and not the key.
 func (i Issuer) String() string { return "issuer of " + i.keys.property }
 
 // GoString is String.
@@ -50,11 +48,10 @@ func (i Issuer) GoString() string { return i.String() }
 // LogValue is String.
 func (i Issuer) LogValue() slog.Value { return slog.StringValue(i.String()) }
 
-// Grant is what a phone may do, as the server knows it. Nothing of it says who
-// the guest is: Subject is NewSubject's, one per stay.
+// Grant is what a phone may do. It does not identify the guest: Subject is random, one per stay, from NewSubject.
 type Grant struct {
 	Subject     string
-	Audience    string // a bridge's id, or a site's when doors of several bridges are meant
+	Audience    string // the id of a bridge, or of a site if the doors belong to several bridges
 	Doors       []Door // in any order
 	Operations  []Operation
 	Start, End  time.Time
@@ -63,7 +60,7 @@ type Grant struct {
 	Phone       PublicKey
 }
 
-// Why a grant yields no token.
+// The reasons why a grant yields no token.
 var (
 	ErrGrantOver  = errors.New("smartkey: the grant is over")
 	ErrGrantEarly = errors.New("smartkey: the grant begins after the longest life of a token")
@@ -73,7 +70,7 @@ var (
 // Mint issues a token at now. It starts with the grant, or five minutes ago if the grant has begun. It ends with the grant,
 // with the issuer key or after 24 hours, whichever is first.
 func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
-	issued := at(seconds(now))
+	issued := fromSeconds(toSeconds(now))
 	current, err := i.keys.Current()
 	if err != nil {
 		return Token{}, err
@@ -87,7 +84,7 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	}
 	claims := tokenClaims{
 		Issuer: i.keys.property, Subject: g.Subject, Audience: g.Audience,
-		Expires: seconds(end), NotBefore: seconds(begin), IssuedAt: seconds(issued),
+		Expires: toSeconds(end), NotBefore: toSeconds(begin), IssuedAt: toSeconds(issued),
 		Confirm: confirmation{Key: g.Phone.cose()},
 		Status:  statusClaim{List: statusReference{Index: uint64(g.StatusIndex), URI: i.statusURI}},
 		Doors:   slices.Clone(g.Doors), Operations: slices.Clone(g.Operations), Generation: g.Generation,
@@ -95,7 +92,7 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	slices.SortFunc(claims.Doors, compareDoors)
 	slices.Sort(claims.Operations)
 	if _, err := io.ReadFull(i.random, claims.ID[:]); err != nil {
-		return Token{}, fmt.Errorf("smartkey: draw a token id: %w", err)
+		return Token{}, fmt.Errorf("smartkey: generate a token id: %w", err)
 	}
 	token, err := claims.check()
 	if err != nil {
@@ -111,13 +108,13 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	return token, nil
 }
 
-// window is the token's: within the grant, within the issuer key's time, at most MaxLife from its issue.
+// window returns the token's validity: within the grant and the issuer key's time, and at most MaxLife after its issue.
 func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error) {
 	begin, end = issued.Add(-MaxBackdate), issued.Add(MaxLife)
 	if start := ceilSecond(g.Start); start.After(begin) {
 		begin = start
 	}
-	for _, limit := range []time.Time{at(seconds(g.End)), keyEnd} {
+	for _, limit := range []time.Time{fromSeconds(toSeconds(g.End)), keyEnd} {
 		if limit.Before(end) {
 			end = limit
 		}
@@ -133,17 +130,17 @@ func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error)
 
 // ceilSecond rounds up, so that a token never begins before its grant.
 func ceilSecond(t time.Time) time.Time {
-	if s := at(seconds(t)); s.Before(t) {
+	if s := fromSeconds(toSeconds(t)); s.Before(t) {
 		return s.Add(time.Second)
 	}
-	return at(seconds(t))
+	return fromSeconds(toSeconds(t))
 }
 
-// NewSubject draws the random subject of a stay: 16 bytes in base64url.
+// NewSubject generates the random subject of a stay: 16 bytes in base64url.
 func NewSubject(random io.Reader) (string, error) {
 	var b [16]byte
 	if _, err := io.ReadFull(random, b[:]); err != nil {
-		return "", fmt.Errorf("smartkey: draw a subject: %w", err)
+		return "", fmt.Errorf("smartkey: generate a subject: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(b[:]), nil
 }
