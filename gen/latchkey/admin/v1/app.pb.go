@@ -30,9 +30,9 @@ type App struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it. Unique.
+	// Its name. Unique.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Properties that have connected it.
+	// The number of properties that have connected it.
 	Integrations int32 `protobuf:"varint,3,opt,name=integrations,proto3" json:"integrations,omitempty"`
 	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -287,7 +287,7 @@ type AppList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By name.
 	List []*App `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// How many there are.
+	// The number of entries.
 	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -434,7 +434,7 @@ type CreateClientTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The app.
 	AppId string `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// What to call it, at most 255 characters.
+	// Its name, at most 255 characters.
 	Name          string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -487,7 +487,7 @@ func (x *CreateClientTokenRequest) GetName() string {
 // CreateClientTokenResponse answers with the token.
 type CreateClientTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once.
 	ClientToken   string `protobuf:"bytes,2,opt,name=client_token,json=clientToken,proto3" json:"client_token,omitempty"`
@@ -544,7 +544,7 @@ type RotateClientTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The app.
 	AppId string `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// The others stay valid this long, up to 7 days; left out: they stop at once.
+	// How long the others stay valid, up to 7 days; left out: not at all.
 	OverlapMinutes int32 `protobuf:"varint,2,opt,name=overlap_minutes,json=overlapMinutes,proto3" json:"overlap_minutes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -597,7 +597,7 @@ func (x *RotateClientTokenRequest) GetOverlapMinutes() int32 {
 // RotateClientTokenResponse answers with the token.
 type RotateClientTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once.
 	ClientToken   string `protobuf:"bytes,2,opt,name=client_token,json=clientToken,proto3" json:"client_token,omitempty"`
@@ -704,10 +704,10 @@ func (x *RevokeClientTokenRequest) GetId() string {
 	return ""
 }
 
-// RevokeClientTokenResponse answers with the token that was.
+// RevokeClientTokenResponse answers with the revoked token.
 type RevokeClientTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data          *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,7 +31,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AppService keeps the partner apps and their client tokens. A property then connects an app and gets an access token.
+// AppService manages partner apps and their client tokens. A property then connects an app and gets an access token.
 type AppServiceClient interface {
 	// Creates a partner app. The client token in the answer is shown once: give it to the vendor.
 	CreateApp(ctx context.Context, in *CreateAppRequest, opts ...grpc.CallOption) (*CreateAppResponse, error)
@@ -39,11 +39,11 @@ type AppServiceClient interface {
 	ListApps(ctx context.Context, in *ListAppsRequest, opts ...grpc.CallOption) (*ListAppsResponse, error)
 	// Lists the client tokens of an app that are valid, without their secrets.
 	ListClientTokens(ctx context.Context, in *ListClientTokensRequest, opts ...grpc.CallOption) (*ListClientTokensResponse, error)
-	// Makes one more client token, shown once; the others stay. An app has at most 10.
+	// Creates another client token, shown once; the others stay. An app has at most 10.
 	CreateClientToken(ctx context.Context, in *CreateClientTokenRequest, opts ...grpc.CallOption) (*CreateClientTokenResponse, error)
-	// Makes a new client token, shown once. All others end with the overlap.
+	// Creates a new client token, shown once. All others expire after the overlap.
 	RotateClientToken(ctx context.Context, in *RotateClientTokenRequest, opts ...grpc.CallOption) (*RotateClientTokenResponse, error)
-	// Stops one client token at once.
+	// Revokes one client token at once.
 	RevokeClientToken(ctx context.Context, in *RevokeClientTokenRequest, opts ...grpc.CallOption) (*RevokeClientTokenResponse, error)
 }
 
@@ -119,7 +119,7 @@ func (c *appServiceClient) RevokeClientToken(ctx context.Context, in *RevokeClie
 // All implementations must embed UnimplementedAppServiceServer
 // for forward compatibility.
 //
-// AppService keeps the partner apps and their client tokens. A property then connects an app and gets an access token.
+// AppService manages partner apps and their client tokens. A property then connects an app and gets an access token.
 type AppServiceServer interface {
 	// Creates a partner app. The client token in the answer is shown once: give it to the vendor.
 	CreateApp(context.Context, *CreateAppRequest) (*CreateAppResponse, error)
@@ -127,11 +127,11 @@ type AppServiceServer interface {
 	ListApps(context.Context, *ListAppsRequest) (*ListAppsResponse, error)
 	// Lists the client tokens of an app that are valid, without their secrets.
 	ListClientTokens(context.Context, *ListClientTokensRequest) (*ListClientTokensResponse, error)
-	// Makes one more client token, shown once; the others stay. An app has at most 10.
+	// Creates another client token, shown once; the others stay. An app has at most 10.
 	CreateClientToken(context.Context, *CreateClientTokenRequest) (*CreateClientTokenResponse, error)
-	// Makes a new client token, shown once. All others end with the overlap.
+	// Creates a new client token, shown once. All others expire after the overlap.
 	RotateClientToken(context.Context, *RotateClientTokenRequest) (*RotateClientTokenResponse, error)
-	// Stops one client token at once.
+	// Revokes one client token at once.
 	RevokeClientToken(context.Context, *RevokeClientTokenRequest) (*RevokeClientTokenResponse, error)
 	mustEmbedUnimplementedAppServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: latchkey/admin/v1/property.proto
 
-// Package latchkey.admin.v1 is for whoever runs the installation: over the Unix socket in the data directory, or with an
+// Package latchkey.admin.v1 is for operators of the installation. They use the Unix socket in the data directory or an
 // lko_ token.
 
 package adminv1
@@ -373,7 +373,7 @@ type UpdatePropertyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is left out stays as it is.
+	// Fields that are left out keep their values.
 	Settings      *v1.PropertySettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -423,7 +423,7 @@ func (x *UpdatePropertyRequest) GetSettings() *v1.PropertySettings {
 	return nil
 }
 
-// UpdatePropertyResponse answers with the property as it is now.
+// UpdatePropertyResponse answers with the changed property.
 type UpdatePropertyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property.

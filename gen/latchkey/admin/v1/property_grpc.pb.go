@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: latchkey/admin/v1/property.proto
 
-// Package latchkey.admin.v1 is for whoever runs the installation: over the Unix socket in the data directory, or with an
+// Package latchkey.admin.v1 is for operators of the installation. They use the Unix socket in the data directory or an
 // lko_ token.
 
 package adminv1
@@ -32,7 +32,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PropertyService keeps the properties of the installation.
+// PropertyService manages the properties of the installation.
 type PropertyServiceClient interface {
 	// Creates a property. Its name and time zone are needed; everything else has a default.
 	CreateProperty(ctx context.Context, in *CreatePropertyRequest, opts ...grpc.CallOption) (*CreatePropertyResponse, error)
@@ -40,7 +40,7 @@ type PropertyServiceClient interface {
 	ListProperties(ctx context.Context, in *ListPropertiesRequest, opts ...grpc.CallOption) (*ListPropertiesResponse, error)
 	// Answers with one property.
 	GetProperty(ctx context.Context, in *GetPropertyRequest, opts ...grpc.CallOption) (*GetPropertyResponse, error)
-	// Changes settings of a property. Access that is issued follows at once.
+	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(ctx context.Context, in *UpdatePropertyRequest, opts ...grpc.CallOption) (*UpdatePropertyResponse, error)
 }
 
@@ -96,7 +96,7 @@ func (c *propertyServiceClient) UpdateProperty(ctx context.Context, in *UpdatePr
 // All implementations must embed UnimplementedPropertyServiceServer
 // for forward compatibility.
 //
-// PropertyService keeps the properties of the installation.
+// PropertyService manages the properties of the installation.
 type PropertyServiceServer interface {
 	// Creates a property. Its name and time zone are needed; everything else has a default.
 	CreateProperty(context.Context, *CreatePropertyRequest) (*CreatePropertyResponse, error)
@@ -104,7 +104,7 @@ type PropertyServiceServer interface {
 	ListProperties(context.Context, *ListPropertiesRequest) (*ListPropertiesResponse, error)
 	// Answers with one property.
 	GetProperty(context.Context, *GetPropertyRequest) (*GetPropertyResponse, error)
-	// Changes settings of a property. Access that is issued follows at once.
+	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *UpdatePropertyRequest) (*UpdatePropertyResponse, error)
 	mustEmbedUnimplementedPropertyServiceServer()
 }

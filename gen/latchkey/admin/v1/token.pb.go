@@ -32,19 +32,19 @@ type Token struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// client, operator or staff.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// How the secret begins, to tell one from another.
+	// The beginning of the secret, to recognize it.
 	Hint string `protobuf:"bytes,4,opt,name=hint,proto3" json:"hint,omitempty"`
 	// viewer, operator or owner. Staff only.
 	Role *string `protobuf:"bytes,5,opt,name=role,proto3,oneof" json:"role,omitempty"`
 	// The property. Staff only.
 	PropertyId *string `protobuf:"bytes,6,opt,name=property_id,json=propertyId,proto3,oneof" json:"property_id,omitempty"`
-	// When it stops by itself. Absent: never.
+	// When it expires. Absent: never.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When it was stopped. Absent: it is valid.
+	// When it was revoked. Absent: it is valid.
 	RevokedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
-	// When it was made.
+	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -201,9 +201,9 @@ func (x *TokenList) GetTotal() int32 {
 // CreateOperatorTokenRequest describes the new token.
 type CreateOperatorTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose it is, 1 to 255 characters.
+	// Who or what uses it, 1 to 255 characters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// It stops by itself after this many minutes, up to a year and a day; left out: never.
+	// It expires after this many minutes, up to a year and a day; left out: never.
 	TtlMinutes    int32 `protobuf:"varint,2,opt,name=ttl_minutes,json=ttlMinutes,proto3" json:"ttl_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -256,7 +256,7 @@ func (x *CreateOperatorTokenRequest) GetTtlMinutes() int32 {
 // CreateOperatorTokenResponse answers with the token.
 type CreateOperatorTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once: lko_...
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
@@ -437,10 +437,10 @@ func (x *RevokeOperatorTokenRequest) GetId() string {
 	return ""
 }
 
-// RevokeOperatorTokenResponse answers with the token that was.
+// RevokeOperatorTokenResponse answers with the revoked token.
 type RevokeOperatorTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data          *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -488,12 +488,12 @@ type CreateStaffTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property.
 	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
-	// Whose it is, at most 255 characters. `command line` is for one command of the calling operator: what is done with it is
-	// written down as the operator's, and it ends within the hour.
+	// Who or what uses it, at most 255 characters. The name `command line` is for one command of the calling operator: its changes
+	// are recorded under the operator's token, and it expires within an hour.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// viewer (reads), operator (runs the house: spaces, mapping, locks), or owner (settings and credentials too).
+	// viewer (reads), operator (changes spaces, mappings, locks), or owner (settings and credentials too).
 	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
-	// It stops by itself after this many minutes, up to a year and a day; left out: never.
+	// It expires after this many minutes, up to a year and a day; left out: never.
 	TtlMinutes    int32 `protobuf:"varint,4,opt,name=ttl_minutes,json=ttlMinutes,proto3" json:"ttl_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -560,7 +560,7 @@ func (x *CreateStaffTokenRequest) GetTtlMinutes() int32 {
 // CreateStaffTokenResponse answers with the token.
 type CreateStaffTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once: lkp_...
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
@@ -759,10 +759,10 @@ func (x *RevokeStaffTokenRequest) GetId() string {
 	return ""
 }
 
-// RevokeStaffTokenResponse answers with the token that was.
+// RevokeStaffTokenResponse answers with the revoked token.
 type RevokeStaffTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is known of it.
+	// The token without its secret.
 	Data          *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,19 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TokenService keeps the tokens of operators and of the staff of properties.
+// TokenService manages the tokens of operators and of the staff of properties.
 type TokenServiceClient interface {
-	// Makes an operator token, shown once: the admin area without the Unix socket.
+	// Creates an operator token, shown once. It gives access to the admin area without the Unix socket.
 	CreateOperatorToken(ctx context.Context, in *CreateOperatorTokenRequest, opts ...grpc.CallOption) (*CreateOperatorTokenResponse, error)
 	// Lists the operator tokens that are valid, without their secrets.
 	ListOperatorTokens(ctx context.Context, in *ListOperatorTokensRequest, opts ...grpc.CallOption) (*ListOperatorTokensResponse, error)
-	// Stops an operator token at once, also the one the call is made with.
+	// Revokes an operator token at once, even the token of this call.
 	RevokeOperatorToken(ctx context.Context, in *RevokeOperatorTokenRequest, opts ...grpc.CallOption) (*RevokeOperatorTokenResponse, error)
-	// Makes a token for the staff or a script of a property, shown once.
+	// Creates a token for the staff or a script of a property, shown once.
 	CreateStaffToken(ctx context.Context, in *CreateStaffTokenRequest, opts ...grpc.CallOption) (*CreateStaffTokenResponse, error)
 	// Lists the staff tokens of a property that are valid, without their secrets.
 	ListStaffTokens(ctx context.Context, in *ListStaffTokensRequest, opts ...grpc.CallOption) (*ListStaffTokensResponse, error)
-	// Stops a staff token at once.
+	// Revokes a staff token at once.
 	RevokeStaffToken(ctx context.Context, in *RevokeStaffTokenRequest, opts ...grpc.CallOption) (*RevokeStaffTokenResponse, error)
 }
 
@@ -119,19 +119,19 @@ func (c *tokenServiceClient) RevokeStaffToken(ctx context.Context, in *RevokeSta
 // All implementations must embed UnimplementedTokenServiceServer
 // for forward compatibility.
 //
-// TokenService keeps the tokens of operators and of the staff of properties.
+// TokenService manages the tokens of operators and of the staff of properties.
 type TokenServiceServer interface {
-	// Makes an operator token, shown once: the admin area without the Unix socket.
+	// Creates an operator token, shown once. It gives access to the admin area without the Unix socket.
 	CreateOperatorToken(context.Context, *CreateOperatorTokenRequest) (*CreateOperatorTokenResponse, error)
 	// Lists the operator tokens that are valid, without their secrets.
 	ListOperatorTokens(context.Context, *ListOperatorTokensRequest) (*ListOperatorTokensResponse, error)
-	// Stops an operator token at once, also the one the call is made with.
+	// Revokes an operator token at once, even the token of this call.
 	RevokeOperatorToken(context.Context, *RevokeOperatorTokenRequest) (*RevokeOperatorTokenResponse, error)
-	// Makes a token for the staff or a script of a property, shown once.
+	// Creates a token for the staff or a script of a property, shown once.
 	CreateStaffToken(context.Context, *CreateStaffTokenRequest) (*CreateStaffTokenResponse, error)
 	// Lists the staff tokens of a property that are valid, without their secrets.
 	ListStaffTokens(context.Context, *ListStaffTokensRequest) (*ListStaffTokensResponse, error)
-	// Stops a staff token at once.
+	// Revokes a staff token at once.
 	RevokeStaffToken(context.Context, *RevokeStaffTokenRequest) (*RevokeStaffTokenResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: latchkey/errors/v1/errors.proto
 
-// Package latchkey.errors.v1 names every reason the service gives: for a refused call, and for access that is not there.
+// Package latchkey.errors.v1 names every reason for a refused call, and for missing access.
 
 package errorsv1
 
@@ -48,15 +48,15 @@ const (
 	Reason_REASON_NOT_SHARED Reason = 8
 	// 403. Guest data is readable only while the guest is staying.
 	Reason_REASON_OUTSIDE_STAY Reason = 9
-	// 404. No such reservation at this property.
+	// 404. The property has no such reservation.
 	Reason_REASON_RESERVATION_NOT_FOUND Reason = 10
-	// 404. No such space of ours at this property.
+	// 404. The property has no such space.
 	Reason_REASON_SPACE_NOT_FOUND Reason = 11
-	// 404. Anything else that is not there, or not yours.
+	// 404. Another object does not exist, or is not yours.
 	Reason_REASON_NOT_FOUND Reason = 12
 	// 404. No such route.
 	Reason_REASON_ROUTE_NOT_FOUND Reason = 13
-	// 405. The path takes other methods: see Allow.
+	// 405. The path allows other methods: see the header Allow.
 	Reason_REASON_METHOD_NOT_ALLOWED Reason = 14
 	// 406. REST only: answers are application/json.
 	Reason_REASON_NOT_ACCEPTABLE Reason = 15
@@ -64,25 +64,25 @@ const (
 	Reason_REASON_IDEMPOTENCY_IN_FLIGHT Reason = 16
 	// 409. The resource changed since it was read.
 	Reason_REASON_ETAG_MISMATCH Reason = 17
-	// 409. Something with this name or id exists.
+	// 409. Another object already has this name or id.
 	Reason_REASON_ALREADY_EXISTS Reason = 18
 	// 413. The body is over 1 MiB.
 	Reason_REASON_BODY_TOO_LARGE Reason = 19
-	// 429. Too many calls: wait as Retry-After says.
+	// 429. Too many calls. Retry after the time in Retry-After.
 	Reason_REASON_RATE_LIMITED Reason = 20
-	// 503. Something that is needed is away: wait as Retry-After says.
+	// 503. A part of the service is not available. Retry after the time in Retry-After.
 	Reason_REASON_UNAVAILABLE Reason = 21
-	// 500. A defect of the service: quote the requestId when you report it.
+	// 500. A bug in the service. Please report it with the requestId.
 	Reason_REASON_INTERNAL_ERROR Reason = 22
-	// 504. Not done in time: ask what became of it, or try again.
+	// 504. Not done in time. Check the state, or retry.
 	Reason_REASON_DEADLINE_EXCEEDED Reason = 23
 	// 501. The RPC is not offered here.
 	Reason_REASON_UNIMPLEMENTED Reason = 24
-	// 409. pmsMeta.id names reservations of more than one integration: say integrationId.
+	// 409. Reservations of more than one integration have this pmsMeta.id: send integrationId.
 	Reason_REASON_AMBIGUOUS Reason = 25
-	// 409. Still in use: the message says by what.
+	// 409. Still in use. The message names the user.
 	Reason_REASON_IN_USE Reason = 26
-	// 499. The caller went away.
+	// 499. The caller canceled the call.
 	Reason_REASON_CANCELED Reason = 80
 	// 404. No such app, or not yours.
 	Reason_REASON_APP_NOT_FOUND Reason = 81
@@ -106,10 +106,10 @@ const (
 	Reason_REASON_TOKEN_NOT_FOUND Reason = 90
 	// 404. No such code, or not yours.
 	Reason_REASON_CODE_NOT_FOUND Reason = 93
-	// 408. The request did not come whole within a minute; nothing was done.
+	// 408. The request was not complete within a minute. Nothing was done.
 	Reason_REASON_BODY_TOO_SLOW Reason = 94
-	// 409. The call was carried out before under this Idempotency-Key, and what it made is a secret that was shown once and not
-	// kept. Make another, under a new key.
+	// 409. An earlier call with this Idempotency-Key created a secret, which was shown once and is not stored. Create another one
+	// with a new key.
 	Reason_REASON_SHOWN_ONCE Reason = 95
 	// 409. The stay is not paid.
 	Reason_REASON_OWING Reason = 30
@@ -121,15 +121,15 @@ const (
 	Reason_REASON_PARTNER_UNAVAILABLE Reason = 33
 	// 409. The partner has not registered this endpoint.
 	Reason_REASON_ENDPOINT_NOT_REGISTERED Reason = 34
-	// The door has no lock of ours.
+	// The door has no lock.
 	Reason_REASON_NO_LOCK Reason = 40
 	// The partner's space id has not been seen in getSpaces yet.
 	Reason_REASON_SPACE_UNKNOWN Reason = 41
-	// The partner's space is not mapped to one of ours.
+	// The partner's space is not mapped to a space of the property.
 	Reason_REASON_SPACE_NOT_MAPPED Reason = 42
 	// The reservation names no space.
 	Reason_REASON_ROOM_NOT_ASSIGNED Reason = 43
-	// The lock's bridge, or the lock, is not reachable now; the code is sent when it is.
+	// The lock or its bridge cannot be reached. The code is sent when it is back.
 	Reason_REASON_LOCK_OFFLINE Reason = 44
 	// The lock has no free slot.
 	Reason_REASON_SLOTS_FULL Reason = 45
@@ -143,78 +143,78 @@ const (
 	Reason_REASON_CHECKED_OUT Reason = 49
 	// The reservation is cancelled.
 	Reason_REASON_RESERVATION_CANCELED Reason = 50
-	// The reservation is not firm.
+	// The reservation is an enquiry, a request or an option.
 	Reason_REASON_NOT_FIRM Reason = 51
-	// The guest moved: this door stays open until the new one is known to open.
+	// The guest moved. This door opens until the new one is known to open.
 	Reason_REASON_MOVING_OUT Reason = 52
 	// No PIN satisfies the rules of this lock.
 	Reason_REASON_PIN_NOT_POSSIBLE Reason = 53
-	// The lock refused the code as a duplicate of one it holds; a new one is drawn.
+	// The lock already has this PIN. A new one is generated.
 	Reason_REASON_DUPLICATE_ON_LOCK Reason = 54
-	// This door has a PIN of its own, because one PIN cannot satisfy all doors.
+	// This door has its own PIN, because its lock cannot use the PIN of the other doors.
 	Reason_REASON_OWN_PIN Reason = 55
-	// The lock or bridge refused the code for the reason in the message.
+	// The lock or bridge refused the code. The message says why.
 	Reason_REASON_LOCK_REFUSED Reason = 56
-	// Another stay holds this private space as well.
+	// Another stay is checked in to the same private space.
 	Reason_REASON_SPACE_SHARED Reason = 57
 	// The lock's clock cannot be trusted.
 	Reason_REASON_CLOCK_UNTRUSTED Reason = 58
 	// The lock has no bridge.
 	Reason_REASON_NO_BRIDGE Reason = 59
-	// The space is switched off at the property.
+	// The space is inactive.
 	Reason_REASON_SPACE_INACTIVE Reason = 60
-	// A lock that does not answer, or refused the present code, may still open to the code from before the last change: other
+	// The lock does not answer or refused the current code. It may still accept the code from before the last change: other
 	// dates, another room or PIN, a check-out.
 	Reason_REASON_FORMER_CODE Reason = 61
-	// The bolt of the lock does not move: no code opens it until a person frees it.
+	// The bolt of the lock is jammed. No code opens the door until a person frees it.
 	Reason_REASON_LOCK_JAMMED Reason = 62
-	// The reservation names a bed and a room that is not the bed's. The plan follows the bed.
+	// The bed of the reservation is not in its room. The plan follows the bed.
 	Reason_REASON_SPACES_DISAGREE Reason = 63
-	// The reservation names a dorm without a bed: it gets the door of the dorm alone.
+	// The reservation names a dorm without a bed: it opens only the dorm's door.
 	Reason_REASON_BED_NOT_ASSIGNED Reason = 64
 	// A phone asked for a SmartKey, and its stay is over: checked out, cancelled or past its end.
 	Reason_REASON_STAY_ENDED Reason = 65
-	// 409. The lock cannot be opened from afar.
+	// 409. The lock cannot be opened remotely.
 	Reason_REASON_REMOTE_UNLOCK_UNSUPPORTED Reason = 70
 	// 503. The bridge is not connected.
 	Reason_REASON_BRIDGE_OFFLINE Reason = 71
-	// 503. The bridge is connected to a node of the service that cannot be reached now: wait as Retry-After says.
+	// 503. The bridge is connected to a node of the service that cannot be reached now. Retry after the time in Retry-After.
 	Reason_REASON_NODE_UNREACHABLE Reason = 122
 	// 409. The bridge is not enrolled, or its access is revoked.
 	Reason_REASON_BRIDGE_REVOKED Reason = 72
-	// 400. The join code is unknown, used or over its hour.
+	// 400. The join code is unknown, used or older than an hour.
 	Reason_REASON_JOIN_CODE_INVALID Reason = 73
-	// 400. The link for a phone is unknown, used or over.
+	// 400. The link for a phone is unknown, used or expired.
 	Reason_REASON_LINK_INVALID Reason = 120
-	// 400 or 409. A document of a phone was refused: the message begins with the word of docs/smartkey.md.
+	// 400 or 409. A document from a phone was refused. The message begins with a reason of docs/smartkey.md.
 	Reason_REASON_SMARTKEY_REFUSED Reason = 121
-	// A field that must be sent.
+	// The field is required.
 	Reason_REASON_REQUIRED Reason = 100
-	// Another JSON type than the field has.
+	// The value has the wrong JSON type.
 	Reason_REASON_WRONG_TYPE Reason = 101
-	// Not one of the words of the field.
+	// The value is not one of the allowed values.
 	Reason_REASON_WRONG_VALUE Reason = 102
-	// A number or a time beyond its limits.
+	// The number or time is out of range.
 	Reason_REASON_OUT_OF_RANGE Reason = 103
-	// More characters than the field takes.
+	// Too many characters.
 	Reason_REASON_TOO_LONG Reason = 104
-	// Fewer characters than the field needs.
+	// Too few characters.
 	Reason_REASON_TOO_SHORT Reason = 105
-	// More entries than the list takes.
+	// Too many entries.
 	Reason_REASON_TOO_MANY Reason = 106
-	// Fewer entries than the list needs.
+	// Too few entries.
 	Reason_REASON_TOO_FEW Reason = 107
-	// Not written as the field wants it.
+	// The value has the wrong format.
 	Reason_REASON_BAD_FORMAT Reason = 108
-	// Named twice.
+	// The value occurs twice.
 	Reason_REASON_DUPLICATE Reason = 109
 	// A control character (such as NUL, a line end, an escape, or one that changes the direction of text), or no valid UTF-8.
 	Reason_REASON_NOT_PRINTABLE Reason = 110
-	// Cannot be sent together with another field.
+	// The field cannot be sent together with another one.
 	Reason_REASON_CONFLICTING Reason = 111
-	// Not offered.
+	// The field is unknown or not supported.
 	Reason_REASON_UNSUPPORTED Reason = 112
-	// Too far ahead of our clock.
+	// The time is too far in the future.
 	Reason_REASON_IN_FUTURE Reason = 113
 )
 
@@ -446,15 +446,15 @@ type Error struct {
 	Code int32 `protobuf:"varint,1,opt,name=code,proto3" json:"code,omitempty"`
 	// The code's name; 16 is spelt UNAUTHORIZED.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// For people: what was wrong, where, and what to do. Texts may change.
+	// A text for people: what was wrong, where, and what to do. It may change.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
 	// The HTTP status.
 	Status int32 `protobuf:"varint,4,opt,name=status,proto3" json:"status,omitempty"`
-	// For programs: see Reason.
+	// A word for programs: see Reason.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// google.rpc details: BadRequest names each wrong field.
 	Details []*anypb.Any `protobuf:"bytes,6,rep,name=details,proto3" json:"details,omitempty"`
-	// Quote it when asking for help.
+	// Give it when you ask for help.
 	RequestId     string `protobuf:"bytes,7,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: latchkey/guest/v1/smartkey.proto
 
-// Package latchkey.guest.v1 is spoken by guests' phones. Nobody logs in: a call carries its own proof, which is a single-use
+// Package latchkey.guest.v1 is for guests' phones. There is no login: a call carries its own proof, which is a single-use
 // link, a statement signed by the phone's key, or a token that the property's issuer signed.
 
 package guestv1
@@ -31,15 +31,15 @@ const (
 // SmartKey is a token and what its phone needs to use it.
 type SmartKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The token. It is of no use without the phone's key.
+	// The token. It is useless without the phone's key.
 	Token []byte `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// It opens from here.
+	// The start of its validity.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// It opens up to here.
+	// The end of its validity.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// Ask for the next one from here on.
+	// When to ask for the next one.
 	RenewAfter *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=renew_after,json=renewAfter,proto3" json:"renew_after,omitempty"`
-	// What it opens.
+	// The doors that it opens.
 	Doors         []*Door `protobuf:"bytes,5,rep,name=doors,proto3" json:"doors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -115,7 +115,7 @@ type Door struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 8 bytes, as proofs name it.
 	Door []byte `protobuf:"bytes,1,opt,name=door,proto3" json:"door,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// room, bed or gate.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
@@ -229,16 +229,16 @@ func (x *GetEnrolmentRequest) GetLink() string {
 	return ""
 }
 
-// GetEnrolmentResponse says what the link is for.
+// GetEnrolmentResponse describes the link.
 type GetEnrolmentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property: the audience of the possession.
 	PropertyId string `protobuf:"bytes,1,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
-	// What people call it.
+	// Its name.
 	PropertyName string `protobuf:"bytes,2,opt,name=property_name,json=propertyName,proto3" json:"property_name,omitempty"`
 	// 32 bytes, to be answered within five minutes with a possession for enrolment.
 	Challenge []byte `protobuf:"bytes,3,opt,name=challenge,proto3" json:"challenge,omitempty"`
-	// The link serves up to here.
+	// When the link expires.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -309,7 +309,7 @@ type EnrolRequest struct {
 	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
 	// A possession for enrolment.
 	Possession []byte `protobuf:"bytes,2,opt,name=possession,proto3" json:"possession,omitempty"`
-	// What staff and the guest will call the phone.
+	// The name of the phone, for staff and the guest.
 	Name          string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -467,7 +467,7 @@ func (x *ChallengeRequest) GetPhoneId() string {
 	return ""
 }
 
-// ChallengeResponse carries the question.
+// ChallengeResponse carries the challenge.
 type ChallengeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The property: the audience of the possession.
@@ -623,7 +623,7 @@ func (x *RenewResponse) GetKey() *SmartKey {
 	return nil
 }
 
-// GreetRequest says which door the person stands at.
+// GreetRequest names the door in front of the person.
 type GreetRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The phone's token.
@@ -678,10 +678,10 @@ func (x *GreetRequest) GetDoor() []byte {
 	return nil
 }
 
-// GreetResponse carries the bridge's word.
+// GreetResponse carries the bridge's greeting.
 type GreetResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A greeting. Its nonce serves once, for 30 seconds from when the bridge drew it.
+	// A greeting. Its nonce is valid once, for 30 seconds after the bridge generated it.
 	Greeting      []byte `protobuf:"bytes,1,opt,name=greeting,proto3" json:"greeting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -724,7 +724,7 @@ func (x *GreetResponse) GetGreeting() []byte {
 	return nil
 }
 
-// PresentRequest carries the phone's word.
+// PresentRequest carries the phone's presentation.
 type PresentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A presentation, without lists: the service brings those to bridges itself.
@@ -770,13 +770,13 @@ func (x *PresentRequest) GetPresentation() []byte {
 	return nil
 }
 
-// PresentResponse says what became of it.
+// PresentResponse answers with the result.
 type PresentResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ok, or why the bridge refused: a word of docs/smartkey.md. Empty: the bridge did not come to decide.
+	// ok, or why the bridge refused: a reason of docs/smartkey.md. Empty: the bridge did not decide.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// opened, checked (nothing was to move), refused, failed (the key is good, the lock did not follow), expired (it was not
-	// carried out and will not be), or unknown (it was sent, and nothing came back: look at the door).
+	// opened, checked (verified without opening), refused, failed (the key is valid, but the lock failed), expired (it was not
+	// executed and will not be), or unknown (it was sent, and no answer came: check the door).
 	Result        string `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -826,14 +826,14 @@ func (x *PresentResponse) GetResult() string {
 	return ""
 }
 
-// GetListsRequest says what is held already.
+// GetListsRequest says what the phone already has.
 type GetListsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The phone's token.
 	Token []byte `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The version of the newest key set held, as of a greeting or of the phone's own; 0: none.
+	// The version of the newest key set that the phone has or that a greeting named; 0: none.
 	KeySetVersion uint64 `protobuf:"varint,2,opt,name=key_set_version,json=keySetVersion,proto3" json:"key_set_version,omitempty"`
-	// The number of the newest status list held; 0: none.
+	// The number of the newest status list that the phone has; 0: none.
 	ListNumber    uint64 `protobuf:"varint,3,opt,name=list_number,json=listNumber,proto3" json:"list_number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -890,7 +890,7 @@ func (x *GetListsRequest) GetListNumber() uint64 {
 	return 0
 }
 
-// GetListsResponse answers with what is newer.
+// GetListsResponse answers with newer lists.
 type GetListsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Key sets by growing version, at most 8.

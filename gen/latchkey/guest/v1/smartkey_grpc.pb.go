@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: latchkey/guest/v1/smartkey.proto
 
-// Package latchkey.guest.v1 is spoken by guests' phones. Nobody logs in: a call carries its own proof, which is a single-use
+// Package latchkey.guest.v1 is for guests' phones. There is no login: a call carries its own proof, which is a single-use
 // link, a statement signed by the phone's key, or a token that the property's issuer signed.
 
 package guestv1
@@ -35,20 +35,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SmartKeyService enrols phones, renews their tokens and carries their presentations to bridges. The documents in it are
-// those of docs/smartkey.md.
+// SmartKeyService enrols phones, renews their tokens and carries their presentations to bridges. docs/smartkey.md
+// specifies its documents.
 type SmartKeyServiceClient interface {
-	// Says what a link is for and draws a challenge. Looking does not use the link up.
+	// Answers with the purpose of a link and a challenge. This does not use up the link.
 	GetEnrolment(ctx context.Context, in *GetEnrolmentRequest, opts ...grpc.CallOption) (*GetEnrolmentResponse, error)
 	// Binds a phone's key to the link's stay, uses the link up, and answers with the first token if the stay has access now.
 	Enrol(ctx context.Context, in *EnrolRequest, opts ...grpc.CallOption) (*EnrolResponse, error)
-	// Draws the challenge for a renewal.
+	// Answers with the challenge for a renewal.
 	Challenge(ctx context.Context, in *ChallengeRequest, opts ...grpc.CallOption) (*ChallengeResponse, error)
 	// Answers with the next token of an enrolled phone, if its stay still has access.
 	Renew(ctx context.Context, in *RenewRequest, opts ...grpc.CallOption) (*RenewResponse, error)
 	// Asks the bridge of a door for a greeting.
 	Greet(ctx context.Context, in *GreetRequest, opts ...grpc.CallOption) (*GreetResponse, error)
-	// Hands a presentation to the bridge that its proof names and answers with what the bridge said. The bridge decides.
+	// Sends a presentation to the bridge that its proof names, and answers with the bridge's result. The bridge decides.
 	Present(ctx context.Context, in *PresentRequest, opts ...grpc.CallOption) (*PresentResponse, error)
 	// Answers with the newer key sets and the newer status list, for phones that carry them to a bridge without internet.
 	GetLists(ctx context.Context, in *GetListsRequest, opts ...grpc.CallOption) (*GetListsResponse, error)
@@ -136,20 +136,20 @@ func (c *smartKeyServiceClient) GetLists(ctx context.Context, in *GetListsReques
 // All implementations must embed UnimplementedSmartKeyServiceServer
 // for forward compatibility.
 //
-// SmartKeyService enrols phones, renews their tokens and carries their presentations to bridges. The documents in it are
-// those of docs/smartkey.md.
+// SmartKeyService enrols phones, renews their tokens and carries their presentations to bridges. docs/smartkey.md
+// specifies its documents.
 type SmartKeyServiceServer interface {
-	// Says what a link is for and draws a challenge. Looking does not use the link up.
+	// Answers with the purpose of a link and a challenge. This does not use up the link.
 	GetEnrolment(context.Context, *GetEnrolmentRequest) (*GetEnrolmentResponse, error)
 	// Binds a phone's key to the link's stay, uses the link up, and answers with the first token if the stay has access now.
 	Enrol(context.Context, *EnrolRequest) (*EnrolResponse, error)
-	// Draws the challenge for a renewal.
+	// Answers with the challenge for a renewal.
 	Challenge(context.Context, *ChallengeRequest) (*ChallengeResponse, error)
 	// Answers with the next token of an enrolled phone, if its stay still has access.
 	Renew(context.Context, *RenewRequest) (*RenewResponse, error)
 	// Asks the bridge of a door for a greeting.
 	Greet(context.Context, *GreetRequest) (*GreetResponse, error)
-	// Hands a presentation to the bridge that its proof names and answers with what the bridge said. The bridge decides.
+	// Sends a presentation to the bridge that its proof names, and answers with the bridge's result. The bridge decides.
 	Present(context.Context, *PresentRequest) (*PresentResponse, error)
 	// Answers with the newer key sets and the newer status list, for phones that carry them to a bridge without internet.
 	GetLists(context.Context, *GetListsRequest) (*GetListsResponse, error)

@@ -22,18 +22,18 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Act is carried out at once or not at all.
+// Act is a command that the bridge executes at once or not at all.
 type Act struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id; an id that was seen before is not carried out again.
+	// The service's id; the bridge does not execute an id again.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The lock.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// unlock, smartkeyUnlock or smartkeyCheck (verify and move nothing).
+	// unlock, smartkeyUnlock or smartkeyCheck (verify without opening).
 	Operation string `protobuf:"bytes,3,opt,name=operation,proto3" json:"operation,omitempty"`
-	// Not after this much time since it was received, in milliseconds; at most 10000.
+	// The bridge must not execute it later than this after its receipt, in milliseconds; at most 10000.
 	DeadlineMs uint32 `protobuf:"varint,4,opt,name=deadline_ms,json=deadlineMs,proto3" json:"deadline_ms,omitempty"`
-	// Nor after this, by the service's clock: it may have lain on the way.
+	// Nor later than this, by the service's clock: it may have been delayed on its way.
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	// For smartkeyUnlock and smartkeyCheck: a presentation of docs/smartkey.md. The bridge verifies it and decides.
 	SmartkeyPresentation []byte `protobuf:"bytes,20,opt,name=smartkey_presentation,json=smartkeyPresentation,proto3" json:"smartkey_presentation,omitempty"`
@@ -113,22 +113,22 @@ func (x *Act) GetSmartkeyPresentation() []byte {
 	return nil
 }
 
-// ActReport says what became of an act.
+// ActReport is the result of an act.
 type ActReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The act.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// done, failed, expired (not carried out) or unknown.
+	// done, failed, expired (not executed) or unknown.
 	Outcome string `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// As in ObservedSlot.
 	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	// When, by the bridge's clock.
 	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
-	// Of a presentation: ok, or why it was refused; a word of docs/smartkey.md.
+	// Of a presentation: ok, or why it was refused; a reason of docs/smartkey.md.
 	SmartkeyReason string `protobuf:"bytes,20,opt,name=smartkey_reason,json=smartkeyReason,proto3" json:"smartkey_reason,omitempty"`
-	// The cti of its token, in hexadecimal, where the issuer's signature holds.
+	// The cti of its token, in hexadecimal, if the issuer's signature is valid.
 	SmartkeyTokenId string `protobuf:"bytes,21,opt,name=smartkey_token_id,json=smartkeyTokenId,proto3" json:"smartkey_token_id,omitempty"`
-	// The number of the status list by which it was judged.
+	// The number of the status list that was used.
 	SmartkeyListNumber uint64 `protobuf:"varint,22,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

@@ -4,10 +4,10 @@
 // 	protoc        (unknown)
 // source: latchkey/lock/v1/bridge.proto
 
-// Package latchkey.lock.v1 is spoken between the service and the bridges on site.
+// Package latchkey.lock.v1 is the protocol between the service and the bridges on site.
 //
-// Credentials travel as state: the service says which code shall sit in which slot, under a generation that only grows,
-// and the bridge reports what it saw. Opening travels as an act: once, with a deadline, never repeated.
+// Codes are sent as state: the service sends the desired code of each slot with a generation that only grows,
+// and the bridge reports what it observed. An unlock is sent as an act: once, with a deadline, never repeated.
 
 package lockv1
 
@@ -33,7 +33,7 @@ const (
 type EnrollRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As shown to staff once: "lkj_" and a secret, a dot, and the SHA-256 of the CA's certificate (DER) in base64url without
-	// padding, by which the bridge knows that it is enrolled by the service that staff meant.
+	// padding, with which the bridge checks that it enrols at the right service.
 	JoinCode string `protobuf:"bytes,1,opt,name=join_code,json=joinCode,proto3" json:"join_code,omitempty"`
 	// PKCS #10, DER.
 	CertificateRequest []byte `protobuf:"bytes,2,opt,name=certificate_request,json=certificateRequest,proto3" json:"certificate_request,omitempty"`
@@ -103,7 +103,7 @@ func (x *EnrollRequest) GetSoftware() string {
 	return ""
 }
 
-// EnrollResponse makes the bridge one of the property's.
+// EnrollResponse makes the bridge a bridge of the property.
 type EnrollResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the bridge.
@@ -122,7 +122,7 @@ type EnrollResponse struct {
 	SmartkeyKeySet []byte `protobuf:"bytes,20,opt,name=smartkey_key_set,json=smartkeyKeySet,proto3" json:"smartkey_key_set,omitempty"`
 	// The audience of tokens for doors of several bridges.
 	SmartkeySite string `protobuf:"bytes,21,opt,name=smartkey_site,json=smartkeySite,proto3" json:"smartkey_site,omitempty"`
-	// The status list of now.
+	// The current status list.
 	SmartkeyStatusList []byte `protobuf:"bytes,22,opt,name=smartkey_status_list,json=smartkeyStatusList,proto3" json:"smartkey_status_list,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -313,12 +313,12 @@ func (x *RenewCertificateResponse) GetCertificate() []byte {
 	return nil
 }
 
-// ConnectRequest is what a bridge says. The first is Hello. Kinds the service does not know are ignored.
+// ConnectRequest is a message from the bridge. The first is Hello. The service ignores unknown kinds.
 type ConnectRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The session the message belongs to: 0 in Hello, then the epoch of Welcome. Another epoch has no effect.
+	// The session of the message: 0 in Hello, then the epoch of Welcome. A message with another epoch has no effect.
 	Epoch uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// What is said.
+	// The content.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -471,42 +471,42 @@ type ConnectRequest_Hello struct {
 }
 
 type ConnectRequest_SlotReport struct {
-	// What was observed of slots.
+	// Observed slots.
 	SlotReport *SlotReport `protobuf:"bytes,3,opt,name=slot_report,json=slotReport,proto3,oneof"`
 }
 
 type ConnectRequest_LockReport struct {
-	// What a lock is and how it does.
+	// A lock's capabilities and status.
 	LockReport *LockReport `protobuf:"bytes,4,opt,name=lock_report,json=lockReport,proto3,oneof"`
 }
 
 type ConnectRequest_ActReport struct {
-	// What became of an act.
+	// The result of an act.
 	ActReport *ActReport `protobuf:"bytes,5,opt,name=act_report,json=actReport,proto3,oneof"`
 }
 
 type ConnectRequest_Events struct {
-	// What happened at locks.
+	// Events at locks.
 	Events *EventBatch `protobuf:"bytes,6,opt,name=events,proto3,oneof"`
 }
 
 type ConnectRequest_Heartbeat struct {
-	// Still here.
+	// A sign of life.
 	Heartbeat *Heartbeat `protobuf:"bytes,7,opt,name=heartbeat,proto3,oneof"`
 }
 
 type ConnectRequest_Greeting struct {
-	// The nonce that was asked for.
+	// The requested nonce.
 	Greeting *Greeting `protobuf:"bytes,20,opt,name=greeting,proto3,oneof"`
 }
 
 type ConnectRequest_SmartkeyState struct {
-	// How new the key set and the status list are that the bridge holds.
+	// The versions of the bridge's key set and status list.
 	SmartkeyState *SmartKeyState `protobuf:"bytes,21,opt,name=smartkey_state,json=smartkeyState,proto3,oneof"`
 }
 
 type ConnectRequest_UnmanagedSlots struct {
-	// What slots without a code of the service's hold.
+	// The content of slots without a code of the service.
 	UnmanagedSlots *UnmanagedSlots `protobuf:"bytes,22,opt,name=unmanaged_slots,json=unmanagedSlots,proto3,oneof"`
 }
 
@@ -528,12 +528,12 @@ func (*ConnectRequest_SmartkeyState) isConnectRequest_Kind() {}
 
 func (*ConnectRequest_UnmanagedSlots) isConnectRequest_Kind() {}
 
-// ConnectResponse is what the service says. The first is Welcome. Kinds the bridge does not know are ignored.
+// ConnectResponse is a message from the service. The first is Welcome. The bridge ignores unknown kinds.
 type ConnectResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session's epoch.
 	Epoch uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	// What is said.
+	// The content.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -726,7 +726,7 @@ type ConnectResponse_LockDelta struct {
 }
 
 type ConnectResponse_Act struct {
-	// An act to carry out now, or not at all.
+	// A command to execute now, or not at all.
 	Act *Act `protobuf:"bytes,5,opt,name=act,proto3,oneof"`
 }
 
@@ -736,12 +736,12 @@ type ConnectResponse_EventAck struct {
 }
 
 type ConnectResponse_Heartbeat struct {
-	// Still here.
+	// A sign of life.
 	Heartbeat *Heartbeat `protobuf:"bytes,7,opt,name=heartbeat,proto3,oneof"`
 }
 
 type ConnectResponse_Drain struct {
-	// The service is about to leave.
+	// The node is about to stop, or asks the bridge to leave.
 	Drain *Drain `protobuf:"bytes,8,opt,name=drain,proto3,oneof"`
 }
 
@@ -761,12 +761,12 @@ type ConnectResponse_StatusList struct {
 }
 
 type ConnectResponse_DoorRules struct {
-	// What doors ask of a status list.
+	// Each door's rule for the status list.
 	DoorRules *DoorRules `protobuf:"bytes,22,opt,name=door_rules,json=doorRules,proto3,oneof"`
 }
 
 type ConnectResponse_GreetingWanted struct {
-	// A phone wants a nonce.
+	// A phone asks for a nonce.
 	GreetingWanted *GreetingWanted `protobuf:"bytes,23,opt,name=greeting_wanted,json=greetingWanted,proto3,oneof"`
 }
 
@@ -799,22 +799,22 @@ type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1.
 	ProtocolVersion uint32 `protobuf:"varint,1,opt,name=protocol_version,json=protocolVersion,proto3" json:"protocol_version,omitempty"`
-	// Drawn anew at each start of the bridge.
+	// A new random id at each start of the bridge.
 	BootId string `protobuf:"bytes,2,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
 	// The bridge's software and its version.
 	Software string `protobuf:"bytes,3,opt,name=software,proto3" json:"software,omitempty"`
 	// Every lock the bridge drives.
 	Locks []*LockHello `protobuf:"bytes,4,rep,name=locks,proto3" json:"locks,omitempty"`
-	// What the bridge's software can do beyond version 1: smartkey (it verifies SmartKeys). A bridge is not told of what it does
-	// not name.
+	// The bridge's features beyond version 1: smartkey (it verifies SmartKeys). The service sends a bridge nothing about other
+	// features.
 	Capabilities []string `protobuf:"bytes,5,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	// The bridge's clock.
 	Clock *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=clock,proto3" json:"clock,omitempty"`
 	// The version of the key set that the bridge pinned; 0: none, or a bridge without SmartKeys.
 	SmartkeyKeySetVersion uint64 `protobuf:"varint,20,opt,name=smartkey_key_set_version,json=smartkeyKeySetVersion,proto3" json:"smartkey_key_set_version,omitempty"`
-	// The number of the status list that it holds; 0: none.
+	// The number of its status list; 0: none.
 	SmartkeyListNumber uint64 `protobuf:"varint,21,opt,name=smartkey_list_number,json=smartkeyListNumber,proto3" json:"smartkey_list_number,omitempty"`
-	// SHA-256 of that list. A service that was restored from a backup may have made another of this number since.
+	// SHA-256 of that list. A service that was restored from a backup may have another list with this number.
 	SmartkeyListDigest []byte `protobuf:"bytes,22,opt,name=smartkey_list_digest,json=smartkeyListDigest,proto3" json:"smartkey_list_digest,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -916,11 +916,11 @@ func (x *Hello) GetSmartkeyListDigest() []byte {
 // Welcome accepts a session.
 type Welcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Larger than any before for this bridge.
+	// Larger than all earlier epochs of this bridge.
 	Epoch uint64 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	// The service's clock.
 	ServerTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=server_time,json=serverTime,proto3" json:"server_time,omitempty"`
-	// A heartbeat is due this often, in seconds; the session is dead after three.
+	// The interval of heartbeats, in seconds. The session ends after three intervals without one.
 	HeartbeatSeconds uint32 `protobuf:"varint,3,opt,name=heartbeat_seconds,json=heartbeatSeconds,proto3" json:"heartbeat_seconds,omitempty"`
 	// Events up to this sequence of this boot id are stored.
 	EventAck *EventAck `protobuf:"bytes,4,opt,name=event_ack,json=eventAck,proto3" json:"event_ack,omitempty"`
@@ -995,7 +995,7 @@ func (x *Welcome) GetRenewCertificate() bool {
 	return false
 }
 
-// Heartbeat says: still here.
+// Heartbeat is a sign of life.
 type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sender's clock.
@@ -1045,7 +1045,7 @@ func (x *Heartbeat) GetClock() *timestamppb.Timestamp {
 // bridges connect at once. Goodbye follows.
 type Drain struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Wait this long, in milliseconds, before reconnecting. The node draws it at random, so that bridges do not return at the same
+	// Wait this long, in milliseconds, before reconnecting. It is random, so that bridges do not return at the same
 	// time; the bridge waits exactly this long, but at most a minute.
 	ReconnectAfterMs uint32 `protobuf:"varint,1,opt,name=reconnect_after_ms,json=reconnectAfterMs,proto3" json:"reconnect_after_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields

@@ -4,10 +4,10 @@
 // - protoc             (unknown)
 // source: latchkey/lock/v1/bridge.proto
 
-// Package latchkey.lock.v1 is spoken between the service and the bridges on site.
+// Package latchkey.lock.v1 is the protocol between the service and the bridges on site.
 //
-// Credentials travel as state: the service says which code shall sit in which slot, under a generation that only grows,
-// and the bridge reports what it saw. Opening travels as an act: once, with a deadline, never repeated.
+// Codes are sent as state: the service sends the desired code of each slot with a generation that only grows,
+// and the bridge reports what it observed. An unlock is sent as an act: once, with a deadline, never repeated.
 
 package lockv1
 
@@ -33,7 +33,7 @@ const (
 //
 // EnrolmentService is on the public gRPC listener.
 type EnrolmentServiceClient interface {
-	// Exchanges a join code for a client certificate. The code serves once, for an hour at most.
+	// Exchanges a join code for a client certificate. The code is valid once, for at most an hour.
 	Enroll(ctx context.Context, in *EnrollRequest, opts ...grpc.CallOption) (*EnrollResponse, error)
 }
 
@@ -61,7 +61,7 @@ func (c *enrolmentServiceClient) Enroll(ctx context.Context, in *EnrollRequest, 
 //
 // EnrolmentService is on the public gRPC listener.
 type EnrolmentServiceServer interface {
-	// Exchanges a join code for a client certificate. The code serves once, for an hour at most.
+	// Exchanges a join code for a client certificate. The code is valid once, for at most an hour.
 	Enroll(context.Context, *EnrollRequest) (*EnrollResponse, error)
 	mustEmbedUnimplementedEnrolmentServiceServer()
 }
@@ -142,9 +142,9 @@ const (
 //
 // BridgeService is on the bridges' listener only, behind mutual TLS.
 type BridgeServiceClient interface {
-	// The control stream. The bridge opens it and speaks first.
+	// The control stream. The bridge opens it and sends the first message.
 	Connect(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ConnectRequest, ConnectResponse], error)
-	// Renews the certificate the call is made under. Also answers to one that expired up to 90 days ago.
+	// Renews the certificate of the call, which may have expired up to 90 days ago.
 	RenewCertificate(ctx context.Context, in *RenewCertificateRequest, opts ...grpc.CallOption) (*RenewCertificateResponse, error)
 }
 
@@ -185,9 +185,9 @@ func (c *bridgeServiceClient) RenewCertificate(ctx context.Context, in *RenewCer
 //
 // BridgeService is on the bridges' listener only, behind mutual TLS.
 type BridgeServiceServer interface {
-	// The control stream. The bridge opens it and speaks first.
+	// The control stream. The bridge opens it and sends the first message.
 	Connect(grpc.BidiStreamingServer[ConnectRequest, ConnectResponse]) error
-	// Renews the certificate the call is made under. Also answers to one that expired up to 90 days ago.
+	// Renews the certificate of the call, which may have expired up to 90 days ago.
 	RenewCertificate(context.Context, *RenewCertificateRequest) (*RenewCertificateResponse, error)
 	mustEmbedUnimplementedBridgeServiceServer()
 }

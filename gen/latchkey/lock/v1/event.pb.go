@@ -23,26 +23,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Event happened at a lock.
+// Event is an event at a lock.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Grows by one with each event of the bridge's, across restarts.
+	// Grows by one with each event of the bridge, across restarts.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The lock.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered, keypadPaused.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// The slot whose code was used; 0: none of ours, or not known.
+	// The slot whose code was used; 0: a foreign code, or unknown.
 	Slot uint32 `protobuf:"varint,4,opt,name=slot,proto3" json:"slot,omitempty"`
-	// The generation that sat there; 0: not known.
+	// The generation in that slot; 0: unknown.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Why it was denied; of a SmartKey, "smartkey:" and a word of docs/smartkey.md. Of one that opened: smartkey.
+	// Why it was denied; for a SmartKey, "smartkey:" and a reason of docs/smartkey.md. For an opening with a SmartKey: smartkey.
 	Reason string `protobuf:"bytes,6,opt,name=reason,proto3" json:"reason,omitempty"`
 	// When, by the bridge's clock.
 	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
 	// synchronized, drifting or untrusted: the clock that occurred_at was read from.
 	ClockQuality string `protobuf:"bytes,8,opt,name=clock_quality,json=clockQuality,proto3" json:"clock_quality,omitempty"`
-	// Of a SmartKey: the key id of the phone, in hexadecimal, where the signatures of token and proof hold.
+	// Of a SmartKey: the key id of the phone, in hexadecimal, if the signatures of token and proof are valid.
 	SmartkeyPhone string `protobuf:"bytes,20,opt,name=smartkey_phone,json=smartkeyPhone,proto3" json:"smartkey_phone,omitempty"`
 	// Of keypadPaused: when the lock ends the pause, by the bridge's clock.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,21,opt,name=until,proto3" json:"until,omitempty"`
@@ -150,7 +150,7 @@ func (x *Event) GetUntil() *timestamppb.Timestamp {
 	return nil
 }
 
-// EventBatch is delivered in order, again until acknowledged.
+// EventBatch is sent in order, and again until it is acknowledged.
 type EventBatch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By growing sequence.
@@ -196,7 +196,7 @@ func (x *EventBatch) GetEvents() []*Event {
 	return nil
 }
 
-// EventAck says how far events are stored.
+// EventAck acknowledges stored events.
 type EventAck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Events up to here are stored.

@@ -22,16 +22,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// LockHello says what the bridge holds of one lock.
+// LockHello describes one lock of the bridge.
 type LockHello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The address under which the driver knows the lock; unique on the bridge.
+	// The driver's address of the lock; unique on the bridge.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
 	// Digest of (slot, generation, observed) over all slots; slot.Digest.
 	Digest []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	// What the lock can do.
 	Capabilities *LockCapabilities `protobuf:"bytes,3,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	// How it does.
+	// Its state.
 	Status *LockStatus `protobuf:"bytes,4,opt,name=status,proto3" json:"status,omitempty"`
 	// The maker and model, for people.
 	Model         string `protobuf:"bytes,5,opt,name=model,proto3" json:"model,omitempty"`
@@ -125,23 +125,23 @@ type LockCapabilities struct {
 	ReadBack bool `protobuf:"varint,8,opt,name=read_back,json=readBack,proto3" json:"read_back,omitempty"`
 	// none, window or weekly.
 	NativeSchedule string `protobuf:"bytes,9,opt,name=native_schedule,json=nativeSchedule,proto3" json:"native_schedule,omitempty"`
-	// The step of a native schedule, in seconds.
+	// The resolution of a native schedule, in seconds.
 	ScheduleGranularitySeconds uint32 `protobuf:"varint,10,opt,name=schedule_granularity_seconds,json=scheduleGranularitySeconds,proto3" json:"schedule_granularity_seconds,omitempty"`
 	// utc or local: the time base of a native schedule.
 	ScheduleTimeBase string `protobuf:"bytes,11,opt,name=schedule_time_base,json=scheduleTimeBase,proto3" json:"schedule_time_base,omitempty"`
-	// Codes that serve once.
+	// Supports one-time codes.
 	OneTimeCodes bool `protobuf:"varint,12,opt,name=one_time_codes,json=oneTimeCodes,proto3" json:"one_time_codes,omitempty"`
-	// Can be opened from afar.
+	// It can be opened remotely.
 	RemoteUnlock bool `protobuf:"varint,13,opt,name=remote_unlock,json=remoteUnlock,proto3" json:"remote_unlock,omitempty"`
-	// Knows whether the door is open.
+	// It knows whether the door is open.
 	DoorSensor bool `protobuf:"varint,14,opt,name=door_sensor,json=doorSensor,proto3" json:"door_sensor,omitempty"`
-	// Tells what happened at the keypad.
+	// It reports what happens at the keypad.
 	EventLog bool `protobuf:"varint,15,opt,name=event_log,json=eventLog,proto3" json:"event_log,omitempty"`
 	// pin, fob, fingerprint...
 	CredentialKinds []string `protobuf:"bytes,16,rep,name=credential_kinds,json=credentialKinds,proto3" json:"credential_kinds,omitempty"`
-	// After this many milliseconds a sent operation can no longer take effect: the fence.
+	// After this many milliseconds a sent operation can no longer take effect.
 	OperationLifetimeMs uint32 `protobuf:"varint,17,opt,name=operation_lifetime_ms,json=operationLifetimeMs,proto3" json:"operation_lifetime_ms,omitempty"`
-	// What the lock itself does after wrong PINs: none; fixed (it refuses every PIN for a while, by limits that can be neither set
+	// What the lock itself does after wrong PINs: none; fixed (it refuses every PIN for a while, with limits that can be neither set
 	// nor read); settable (the bridge sets these limits and reads them back). Empty: none.
 	Lockout string `protobuf:"bytes,18,opt,name=lockout,proto3" json:"lockout,omitempty"`
 	// The bridge can pause the keypad for a time that the lock itself ends.
@@ -313,7 +313,7 @@ func (x *LockCapabilities) GetKeypadPause() bool {
 	return false
 }
 
-// LockStatus is how a lock does.
+// LockStatus is the state of a lock.
 type LockStatus struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// locked, unlocked, notFullyLocked, jammed or unknown.
@@ -322,28 +322,28 @@ type LockStatus struct {
 	Door string `protobuf:"bytes,2,opt,name=door,proto3" json:"door,omitempty"`
 	// 0 to 100.
 	BatteryPercent *uint32 `protobuf:"varint,3,opt,name=battery_percent,json=batteryPercent,proto3,oneof" json:"battery_percent,omitempty"`
-	// When the battery was looked at.
+	// When the battery was read.
 	BatteryObservedAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=battery_observed_at,json=batteryObservedAt,proto3" json:"battery_observed_at,omitempty"`
 	// The bridge reaches the lock.
 	Online bool `protobuf:"varint,5,opt,name=online,proto3" json:"online,omitempty"`
 	// dBm.
 	Rssi *int32 `protobuf:"varint,6,opt,name=rssi,proto3,oneof" json:"rssi,omitempty"`
-	// When the lock was last heard.
+	// When the lock last reported.
 	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
 	// The lock's clock minus the bridge's, in milliseconds.
 	ClockOffsetMs *int64 `protobuf:"varint,8,opt,name=clock_offset_ms,json=clockOffsetMs,proto3,oneof" json:"clock_offset_ms,omitempty"`
-	// When the clock was looked at.
+	// When the clock was read.
 	ClockObservedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=clock_observed_at,json=clockObservedAt,proto3" json:"clock_observed_at,omitempty"`
 	// The lock's firmware.
 	Firmware string `protobuf:"bytes,10,opt,name=firmware,proto3" json:"firmware,omitempty"`
-	// What people call the lock, where the bridge's driver knows, such as its friendly name in Zigbee2MQTT. The service uses it
-	// while staff have given the lock no name. At most 64 characters, none of them a control character.
+	// The lock's name, if the driver knows it, such as its friendly name in Zigbee2MQTT. The service uses it
+	// until staff name the lock. At most 64 characters, none of them a control character.
 	Name string `protobuf:"bytes,11,opt,name=name,proto3" json:"name,omitempty"`
-	// With online false: why the bridge reaches none of its locks. brokerUnreachable (it has no connection to its MQTT broker) or
+	// If online is false: why the bridge reaches none of its locks. brokerUnreachable (it has no connection to its MQTT broker) or
 	// gatewayOffline (the program between the broker and the radio does not run); empty: the lock itself is offline.
 	OfflineCause string `protobuf:"bytes,12,opt,name=offline_cause,json=offlineCause,proto3" json:"offline_cause,omitempty"`
-	// Of a settable lockout, as last read back from the lock: after this many wrong PINs in a row it refuses every PIN. 0: it was
-	// not read back.
+	// For a settable lockout, as last read back: after this many wrong PINs in a row the lock refuses every PIN. 0: not
+	// read back.
 	LockoutAttempts uint32 `protobuf:"varint,13,opt,name=lockout_attempts,json=lockoutAttempts,proto3" json:"lockout_attempts,omitempty"`
 	// For this many seconds.
 	LockoutSeconds uint32 `protobuf:"varint,14,opt,name=lockout_seconds,json=lockoutSeconds,proto3" json:"lockout_seconds,omitempty"`
@@ -488,14 +488,14 @@ func (x *LockStatus) GetKeypadPausedUntil() *timestamppb.Timestamp {
 	return nil
 }
 
-// LockReport is sent when a lock appears, or its capabilities or status change.
+// LockReport is sent when a lock appears, or when its capabilities or status change.
 type LockReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// What it can do; absent: as before.
+	// Its capabilities; absent: unchanged.
 	Capabilities *LockCapabilities `protobuf:"bytes,2,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
-	// How it does; absent: as before.
+	// Its status; absent: unchanged.
 	Status *LockStatus `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
 	// The maker and model, for people.
 	Model         string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`

@@ -23,30 +23,30 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// DesiredSlot is what shall sit in one slot.
+// DesiredSlot is the desired content of one slot.
 type DesiredSlot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1.
 	Slot uint32 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// Grows with each change, for ever.
+	// Grows with each change, forever.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// A code shall be there; otherwise none of ours.
+	// Whether the slot must hold a code of the service.
 	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
 	// The PIN, sealed to the bridge's HPKE key: an encapsulated key (32 bytes; base mode, info "latchkey pin/1"), a nonce
 	// (12 bytes), and ciphertext and tag of AES-256-GCM under the 32 bytes exported for "codes". Associated data: the length of
 	// the lock's address as a uvarint, the address, slot and generation as 64 bits each, big endian. The encapsulated key may be
 	// that of other PINs of the session.
 	SealedPin []byte `protobuf:"bytes,4,opt,name=sealed_pin,json=sealedPin,proto3" json:"sealed_pin,omitempty"`
-	// Opens from here.
+	// The start of its window.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
+	// The end of its window.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
-	// Another bridge, or this one before it was enrolled anew, was once given a code for this slot: what is there may be ours.
+	// Another bridge, or this one before a new enrolment, once received a code for this slot: a code there may be the service's.
 	Claimed bool `protobuf:"varint,7,opt,name=claimed,proto3" json:"claimed,omitempty"`
-	// The windows that follow not_before to not_after: between two the code is off the lock. Each ends before the next begins.
+	// The windows after not_before to not_after. Between two windows the code is not on the lock. Each ends before the next begins.
 	Later []*SlotWindow `protobuf:"bytes,8,rep,name=later,proto3" json:"later,omitempty"`
-	// Names a code that serves once, the same on each lock that has it. The bridge that sees it used takes it off by itself.
-	// Empty: the code serves on.
+	// The id of a one-time code, the same on each lock that has it. A bridge that observes its use removes it by itself.
+	// Empty: not a one-time code.
 	Once          string `protobuf:"bytes,9,opt,name=once,proto3" json:"once,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -148,9 +148,9 @@ func (x *DesiredSlot) GetOnce() string {
 // SlotWindow is a time in which a code opens.
 type SlotWindow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Opens from here.
+	// The start of its window.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
+	// The end of its window.
 	NotAfter      *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -200,12 +200,12 @@ func (x *SlotWindow) GetNotAfter() *timestamppb.Timestamp {
 	return nil
 }
 
-// LockSnapshot is the whole of one lock: a slot of ours that it does not name is unknown to the service and left alone.
+// LockSnapshot has all slots of one lock. The bridge does not touch a slot that it does not name.
 type LockSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Every slot the service ever used, also those that shall be empty.
+	// Every slot that the service has used, including those that must be empty.
 	Slots         []*DesiredSlot `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -365,15 +365,15 @@ func (x *SlotReport) GetSlots() []*ObservedSlot {
 	return nil
 }
 
-// UnmanagedSlots says what was read in slots that hold no code of the service's: the bridge searches them slowly, where a lock
-// can be read, and leaves alone what it finds. Told again with each session.
+// UnmanagedSlots is the result of reading slots without a code of the service. The bridge searches them slowly, if the lock
+// can be read, and does not touch what it finds. It is sent again in each session.
 type UnmanagedSlots struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// They hold a code that is not the service's.
+	// Slots with a foreign code.
 	Occupied []uint32 `protobuf:"varint,2,rep,packed,name=occupied,proto3" json:"occupied,omitempty"`
-	// They hold none.
+	// Empty slots.
 	Empty         []uint32 `protobuf:"varint,3,rep,packed,name=empty,proto3" json:"empty,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -430,16 +430,16 @@ func (x *UnmanagedSlots) GetEmpty() []uint32 {
 	return nil
 }
 
-// ObservedSlot is what was seen of one slot.
+// ObservedSlot is the observed state of one slot.
 type ObservedSlot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1.
 	Slot uint32 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// The generation that was carried out, or tried.
+	// The generation that was installed, or tried.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// A code of this generation is there.
+	// Whether a code of this generation is there.
 	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
-	// sent, accepted (the lock said yes), verified (read back), unconfirmed or failed.
+	// sent, accepted (the lock confirmed it), verified (read back), unconfirmed or failed.
 	Evidence string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// ok, unconfirmed, duplicate, occupied, slotsFull, invalidFormat, unsupported, lockOffline, busy, timeout,
 	// clockUntrusted, lowPower or jammed.
@@ -448,11 +448,11 @@ type ObservedSlot struct {
 	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
 	// When, by the bridge's clock.
 	ObservedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=observed_at,json=observedAt,proto3" json:"observed_at,omitempty"`
-	// Which window of the generation is spoken of, from 0: the present one, else the next.
+	// The window of the generation, from 0: the current one, else the next.
 	Window uint32 `protobuf:"varint,8,opt,name=window,proto3" json:"window,omitempty"`
-	// The code was for one use, and was used, on this lock or on another of the bridge's.
+	// It was a one-time code, and it was used at this lock or another of the bridge's locks.
 	Used bool `protobuf:"varint,9,opt,name=used,proto3" json:"used,omitempty"`
-	// Where the evidence is sent, unconfirmed or failed: no code of an older generation is on the lock.
+	// If the evidence is sent, unconfirmed or failed: no code of an older generation is on the lock.
 	Cleared       bool `protobuf:"varint,10,opt,name=cleared,proto3" json:"cleared,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -24,7 +24,7 @@ const (
 // GreetingWanted asks for a nonce.
 type GreetingWanted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service's id of the question.
+	// The service's id of the request.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -70,7 +70,7 @@ func (x *GreetingWanted) GetId() string {
 // Greeting answers GreetingWanted.
 type Greeting struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The question.
+	// The id of the request.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// A greeting of docs/smartkey.md.
 	Greeting      []byte `protobuf:"bytes,2,opt,name=greeting,proto3" json:"greeting,omitempty"`
@@ -122,14 +122,14 @@ func (x *Greeting) GetGreeting() []byte {
 	return nil
 }
 
-// SmartKeyState is sent when the bridge has taken, or refused, what it was sent.
+// SmartKeyState is sent when the bridge has accepted or refused a key set or list.
 type SmartKeyState struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version of the key set that the bridge pinned.
 	KeySetVersion uint64 `protobuf:"varint,1,opt,name=key_set_version,json=keySetVersion,proto3" json:"key_set_version,omitempty"`
-	// The number of the status list that it holds.
+	// The number of its status list.
 	ListNumber uint64 `protobuf:"varint,2,opt,name=list_number,json=listNumber,proto3" json:"list_number,omitempty"`
-	// Why it refused what it was sent last: a word of docs/smartkey.md; empty: it did not.
+	// Why it refused the last one: a reason of docs/smartkey.md. Empty: it did not refuse.
 	Refused       string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -278,7 +278,7 @@ func (x *StatusList) GetList() []byte {
 	return nil
 }
 
-// DoorRules are all rules of a bridge's doors; a door that is not named has none of its own.
+// DoorRules are all rules of a bridge's doors. A door that is not named has no own rule.
 type DoorRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rules.
@@ -324,12 +324,12 @@ func (x *DoorRules) GetRules() []*DoorRule {
 	return nil
 }
 
-// DoorRule is what one door asks of the status list.
+// DoorRule is one door's rule for the status list.
 type DoorRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// The age that a list may have, in seconds; beyond 96 hours it has no effect.
+	// The maximum age of the list, in seconds. More than 96 hours has no effect.
 	MaxListAgeSeconds uint32 `protobuf:"varint,2,opt,name=max_list_age_seconds,json=maxListAgeSeconds,proto3" json:"max_list_age_seconds,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -23,25 +23,25 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AccessPlan says what will open, from when to when, and what will not and why.
+// AccessPlan says which doors will open, from when to when, and which will not and why.
 type AccessPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// none (no access, or no door of the stay has a lock), issued (each door opens, or its first code is on its way), partial
-	// (some doors only), updating (some lock is not known yet to have followed a change: new dates, a room move, another PIN, a
-	// check-out that was taken back), removing (no door of the stay opens by right, and some code or SmartKey of it may still
-	// open one), removed (none may), or failed (the stay has a right to enter and no door opens: the reasons say why).
+	// (some doors only), updating (a lock has not confirmed a change yet: new dates, a room move, another PIN, an
+	// undone check-out), removing (the stay has no right to any door, but a code or SmartKey may still open
+	// one), removed (none can), or failed (the stay has a right to enter, but no door opens: the reasons say why).
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// From when to when the stay may enter; also where no door opens, see doors and reasons. Absent where it may not.
+	// From when to when the stay may enter, even if no door opens: see doors and reasons. Absent if it may not enter.
 	Window *AccessWindow `protobuf:"bytes,2,opt,name=window,proto3" json:"window,omitempty"`
-	// Every door of the stay, also those that will not open; and each other door that a code or SmartKey of the stay may still
+	// Every door of the stay, even if it will not open. Also each other door that a code or SmartKey of the stay may still
 	// open, with pin or smartKey removing, or with the reason movingOut.
 	Doors []*AccessDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
 	// Why the plan is not, or not only, "issued": reasons of latchkey.errors.v1.Reason.
 	Reasons []string `protobuf:"bytes,4,rep,name=reasons,proto3" json:"reasons,omitempty"`
-	// When the access last changed: evidence for a code, a new PIN, an end. Absent in the answer to a change, and where the
+	// When the access last changed: evidence for a code, a new PIN, an end. Absent in the answer to a change, and if the
 	// reservation never had access.
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// With spaceUnknown and spaceNotMapped: the partner's space id that leads to no space of the property.
+	// With spaceUnknown and spaceNotMapped: the partner's space id that could not be resolved.
 	UnresolvedSpaceId *string `protobuf:"bytes,6,opt,name=unresolved_space_id,json=unresolvedSpaceId,proto3,oneof" json:"unresolved_space_id,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -188,15 +188,15 @@ type AccessDoor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the space or gate.
 	DoorId string `protobuf:"bytes,1,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// room, bed or gate.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Evidence for the PIN: none, planned, queued, sent, accepted, verified, used, unconfirmed, failed, removing, removed.
 	Pin string `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`
-	// Evidence for the SmartKey, of the phone of the stay of which most is known: none (no lock, or one that opens to no
-	// SmartKey), planned (no phone of the stay holds a token that is good here yet), sent (one does), accepted (the door's bridge
-	// would find it good), verified (it did), used, removing or removed.
+	// Evidence for the SmartKey, for the most advanced phone of the stay: none (no lock, or a lock without
+	// SmartKeys), planned (no phone has a valid token for this door yet), sent (a phone has one), accepted (the door's bridge
+	// can verify it), verified (the bridge verified it), used, removing or removed.
 	SmartKey string `protobuf:"bytes,5,opt,name=smart_key,json=smartKey,proto3" json:"smart_key,omitempty"`
 	// Why this door does not open, or not yet: a reason of latchkey.errors.v1.Reason.
 	Reason        *string `protobuf:"bytes,6,opt,name=reason,proto3,oneof" json:"reason,omitempty"`

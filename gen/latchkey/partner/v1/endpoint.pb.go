@@ -25,7 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Endpoint is one address of the partner's that the service calls.
+// Endpoint is one address that the service calls at the partner.
 type Endpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
@@ -34,13 +34,13 @@ type Endpoint struct {
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// GET or POST.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
-	// What the service shows to the partner. Answered to its own integration only, with the scope endpoints:write.
+	// The token that the service sends to the partner. Only the endpoint's own integration sees it, with the scope endpoints:write.
 	Token *string `protobuf:"bytes,4,opt,name=token,proto3,oneof" json:"token,omitempty"`
 	// The integration it belongs to.
 	IntegrationId string `protobuf:"bytes,5,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	// query: url?token=T; header: Authorization: Bearer T.
 	TokenIn string `protobuf:"bytes,6,opt,name=token_in,json=tokenIn,proto3" json:"token_in,omitempty"`
-	// How the last calls went.
+	// The outcome of the last calls.
 	Health        *EndpointHealth `protobuf:"bytes,7,opt,name=health,proto3" json:"health,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -125,14 +125,14 @@ func (x *Endpoint) GetHealth() *EndpointHealth {
 	return nil
 }
 
-// EndpointHealth is what the service saw when it last called.
+// EndpointHealth is the outcome of the last calls.
 type EndpointHealth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// unknown (not called yet), ok, or failing.
 	State string `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
-	// Failed calls since the last good one.
+	// Failed calls since the last successful one.
 	ConsecutiveFailures int32 `protobuf:"varint,2,opt,name=consecutive_failures,json=consecutiveFailures,proto3" json:"consecutive_failures,omitempty"`
-	// The last good call.
+	// The last successful call.
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed call.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
@@ -219,7 +219,7 @@ type UpsertEndpointRequest struct {
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
 	// At most 1024 characters. To remove a registered token, delete the endpoint and register it again.
 	Token string `protobuf:"bytes,4,opt,name=token,proto3" json:"token,omitempty"`
-	// query (as published, and the default) or header.
+	// query (the default) or header.
 	TokenIn       string `protobuf:"bytes,5,opt,name=token_in,json=tokenIn,proto3" json:"token_in,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -428,7 +428,7 @@ func (x *ListEndpointsResponse) GetData() *EndpointList {
 	return nil
 }
 
-// EndpointList is a whole list: an integration has at most one endpoint an action.
+// EndpointList is a whole list: an integration has at most one endpoint per action.
 type EndpointList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In the order of the actions.
@@ -529,7 +529,7 @@ func (x *DeleteEndpointRequest) GetAction() string {
 	return ""
 }
 
-// DeleteEndpointResponse answers with the endpoint that was.
+// DeleteEndpointResponse answers with the deleted endpoint.
 type DeleteEndpointResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The endpoint that was removed.
@@ -670,13 +670,13 @@ func (x *TestEndpointResponse) GetData() *EndpointTest {
 // EndpointTest is the report of one call.
 type EndpointTest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call went well and its answer keeps the contract.
+	// The call succeeded, and the answer is valid.
 	Ok bool `protobuf:"varint,1,opt,name=ok,proto3" json:"ok,omitempty"`
 	// The HTTP status, 0 if there was no answer.
 	Status int32 `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`
 	// From the first packet to the end of the answer, in milliseconds.
 	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	// Each way in which the answer breaks the contract, or why there was none.
+	// Everything that is wrong with the answer, or why there was none.
 	Violations []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The reason in the partner's own error, if the answer was one. Tests of getCheckInStatus and checkIn ask about a reservation
 	// that does not exist, latchkey-test: an error about it passes the test.

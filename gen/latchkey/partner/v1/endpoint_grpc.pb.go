@@ -32,17 +32,17 @@ const (
 // EndpointService registers the addresses at which the service calls the partner.
 type EndpointServiceClient interface {
 	// Registers or changes the endpoint of one action. The first registration of an integration answers, once, with the
-	// secret under which every call to the partner is signed. The first getSpaces call follows some seconds later; while the
+	// secret that signs every call to the partner. The first getSpaces call follows some seconds later; while the
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
-	// does not call.
+	// may not call.
 	UpsertEndpoint(ctx context.Context, in *UpsertEndpointRequest, opts ...grpc.CallOption) (*UpsertEndpointResponse, error)
 	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(ctx context.Context, in *ListEndpointsRequest, opts ...grpc.CallOption) (*ListEndpointsResponse, error)
-	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
+	// Removes the endpoint of one action. The spaces that were read from the partner stay. 404 endpointNotFound.
 	DeleteEndpoint(ctx context.Context, in *DeleteEndpointRequest, opts ...grpc.CallOption) (*DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 also where
+	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test". A failed test does
-	// not count as a failure of the endpoint. A good one ends the pause that follows five failures in a row. 404
+	// not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
 	// endpointNotFound.
 	TestEndpoint(ctx context.Context, in *TestEndpointRequest, opts ...grpc.CallOption) (*TestEndpointResponse, error)
 }
@@ -102,17 +102,17 @@ func (c *endpointServiceClient) TestEndpoint(ctx context.Context, in *TestEndpoi
 // EndpointService registers the addresses at which the service calls the partner.
 type EndpointServiceServer interface {
 	// Registers or changes the endpoint of one action. The first registration of an integration answers, once, with the
-	// secret under which every call to the partner is signed. The first getSpaces call follows some seconds later; while the
+	// secret that signs every call to the partner. The first getSpaces call follows some seconds later; while the
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
-	// does not call.
+	// may not call.
 	UpsertEndpoint(context.Context, *UpsertEndpointRequest) (*UpsertEndpointResponse, error)
 	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *ListEndpointsRequest) (*ListEndpointsResponse, error)
-	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
+	// Removes the endpoint of one action. The spaces that were read from the partner stay. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *DeleteEndpointRequest) (*DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 also where
+	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test". A failed test does
-	// not count as a failure of the endpoint. A good one ends the pause that follows five failures in a row. 404
+	// not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
 	// endpointNotFound.
 	TestEndpoint(context.Context, *TestEndpointRequest) (*TestEndpointResponse, error)
 	mustEmbedUnimplementedEndpointServiceServer()

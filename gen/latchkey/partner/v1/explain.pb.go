@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Explanation says why the doors of a stay open, or do not: each door now, and what led there, step by step. It holds no
+// Explanation says why the doors of a stay open or not: each door now, and what happened, step by step. It contains no
 // PIN and nothing about another guest.
 type Explanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -31,15 +31,15 @@ type Explanation struct {
 	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	// Its state, as the PMS last said.
 	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
-	// The present state of each door of the stay.
+	// The current state of each door of the stay.
 	Doors []*ExplainedDoor `protobuf:"bytes,3,rep,name=doors,proto3" json:"doors,omitempty"`
-	// What led there, oldest first and causes before their effects, from the PMS to the keypad. At most 200 steps: the latest.
+	// What happened, oldest first and causes before their effects, from the PMS to the keypad. At most the latest 200 steps.
 	Steps []*ExplainedStep `protobuf:"bytes,4,rep,name=steps,proto3" json:"steps,omitempty"`
-	// There were more steps, which are older.
+	// Older steps are left out.
 	Truncated bool `protobuf:"varint,5,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// The moment of which the verdicts speak.
+	// The time of the verdicts.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
-	// What limits the access of the stay as a whole, in words that may be shown to the guest. Empty: nothing does.
+	// What limits the access of the whole stay, in words that may be shown to the guest. Empty: nothing.
 	Sentence string `protobuf:"bytes,7,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// What staff or the PMS can do about that. Empty: nothing to do.
 	Advice string `protobuf:"bytes,8,opt,name=advice,proto3" json:"advice,omitempty"`
@@ -148,11 +148,11 @@ type ExplainedDoor struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the space or gate.
 	DoorId string `protobuf:"bytes,1,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// room, bed or gate.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
-	// opens, opensAt (the code is there and its window begins later), uncertain (not known) or doesNotOpen.
+	// opens, opensAt (the code is there and its window begins later), uncertain (the lock has not confirmed it) or doesNotOpen.
 	Verdict string `protobuf:"bytes,4,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	// For opensAt: when its window begins.
 	OpensAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
@@ -272,7 +272,7 @@ type ExplainedStep struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The door it happened at.
 	DoorId *string `protobuf:"bytes,4,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
-	// What people call that door.
+	// The name of that door.
 	DoorName *string `protobuf:"bytes,5,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
 	// Evidence for the PIN at this door after the step. Absent for a former lock of the door and for an earlier PIN.
 	Evidence *string `protobuf:"bytes,6,opt,name=evidence,proto3,oneof" json:"evidence,omitempty"`

@@ -30,19 +30,19 @@ type Integration struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The partner app; the property's own scripts belong to its built-in integration, which has none.
 	AppId *string `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3,oneof" json:"app_id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// The property.
 	PropertyId string `protobuf:"bytes,4,opt,name=property_id,json=propertyId,proto3" json:"property_id,omitempty"`
-	// What people call the property.
+	// The name of the property.
 	PropertyName string `protobuf:"bytes,5,opt,name=property_name,json=propertyName,proto3" json:"property_name,omitempty"`
-	// IANA, such as Europe/Lisbon: dates without a time are completed in it.
+	// IANA, such as Europe/Lisbon: dates without a time are in this zone.
 	TimeZone string `protobuf:"bytes,6,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	// When a stay given by date begins, HH:MM.
 	CheckInTime string `protobuf:"bytes,7,opt,name=check_in_time,json=checkInTime,proto3" json:"check_in_time,omitempty"`
 	// When a stay given by date ends, HH:MM.
 	CheckOutTime string `protobuf:"bytes,8,opt,name=check_out_time,json=checkOutTime,proto3" json:"check_out_time,omitempty"`
-	// What it may do: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write.
+	// Its permissions: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write.
 	Scopes []string `protobuf:"bytes,9,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// The registered endpoints, without their tokens.
 	Endpoints     []*Endpoint `protobuf:"bytes,10,rep,name=endpoints,proto3" json:"endpoints,omitempty"`

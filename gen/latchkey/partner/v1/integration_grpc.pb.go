@@ -26,9 +26,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// IntegrationService tells a partner who it is here.
+// IntegrationService describes the calling integration.
 type IntegrationServiceClient interface {
-	// Who am I: app, property, scopes, registered endpoints and their health.
+	// Answers with the caller's app, property, scopes and registered endpoints with their health.
 	GetIntegration(ctx context.Context, in *GetIntegrationRequest, opts ...grpc.CallOption) (*GetIntegrationResponse, error)
 }
 
@@ -54,9 +54,9 @@ func (c *integrationServiceClient) GetIntegration(ctx context.Context, in *GetIn
 // All implementations must embed UnimplementedIntegrationServiceServer
 // for forward compatibility.
 //
-// IntegrationService tells a partner who it is here.
+// IntegrationService describes the calling integration.
 type IntegrationServiceServer interface {
-	// Who am I: app, property, scopes, registered endpoints and their health.
+	// Answers with the caller's app, property, scopes and registered endpoints with their health.
 	GetIntegration(context.Context, *GetIntegrationRequest) (*GetIntegrationResponse, error)
 	mustEmbedUnimplementedIntegrationServiceServer()
 }

@@ -28,7 +28,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Reservation is one room or bed, booked. Fields marked "answer" are the service's and are ignored when sent.
+// Reservation is one room or bed, booked. The service sets the fields marked "Answer", and ignores them in requests.
 type Reservation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Answer. The service's id.
@@ -39,7 +39,7 @@ type Reservation struct {
 	HostelId string `protobuf:"bytes,3,opt,name=hostel_id,json=hostelId,proto3" json:"hostel_id,omitempty"`
 	// Required. The partner's ids.
 	PmsMeta *PmsMeta `protobuf:"bytes,4,opt,name=pms_meta,json=pmsMeta,proto3" json:"pms_meta,omitempty"`
-	// Required. The number people use; rooms of one group may share it. At most 255 characters.
+	// Required. The reservation number. Rooms of one group may share it. At most 255 characters.
 	PmsNumber string `protobuf:"bytes,5,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
 	// Required. Who booked.
 	Booker *Booker `protobuf:"bytes,6,opt,name=booker,proto3" json:"booker,omitempty"`
@@ -59,9 +59,9 @@ type Reservation struct {
 	AdultCount *int32 `protobuf:"varint,12,opt,name=adult_count,json=adultCount,proto3,oneof" json:"adult_count,omitempty"`
 	// Children, 0 to 1000.
 	ChildCount *int32 `protobuf:"varint,13,opt,name=child_count,json=childCount,proto3,oneof" json:"child_count,omitempty"`
-	// The price, in owingCurrency where one is given, with at most its decimals.
+	// The price, in owingCurrency if it is given, with at most its decimals.
 	Price *float64 `protobuf:"fixed64,14,opt,name=price,proto3,oneof" json:"price,omitempty"`
-	// What is still to be paid, with at most the decimals of owingCurrency.
+	// The unpaid amount, with at most the decimals of owingCurrency.
 	Owing *float64 `protobuf:"fixed64,15,opt,name=owing,proto3,oneof" json:"owing,omitempty"`
 	// ISO 4217. Required with owing.
 	OwingCurrency *string `protobuf:"bytes,16,opt,name=owing_currency,json=owingCurrency,proto3,oneof" json:"owing_currency,omitempty"`
@@ -83,13 +83,13 @@ type Reservation struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,24,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Answer. What access results, door by door.
 	Access *AccessPlan `protobuf:"bytes,25,opt,name=access,proto3" json:"access,omitempty"`
-	// Answer. The update is older than what the service holds, by pmsMeta.updatedAt; nothing was changed.
+	// Answer. The update is older than the stored one, by pmsMeta.updatedAt. Nothing was changed.
 	Stale *bool `protobuf:"varint,26,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
 	// Answer, with extend=pin and the scope pins:read. The PIN of the stay: a string, zeros count.
 	Pin *string `protobuf:"bytes,27,opt,name=pin,proto3,oneof" json:"pin,omitempty"`
 	// Answer, with extend=gatePins and the scope pins:read. The PINs of the gates.
 	GatesPins []*GatePin `protobuf:"bytes,28,rep,name=gates_pins,json=gatesPins,proto3" json:"gates_pins,omitempty"`
-	// Answer, with extend=space. The service's space it is in.
+	// Answer, with extend=space. The service's space of the stay.
 	Space         *Space `protobuf:"bytes,29,opt,name=space,proto3" json:"space,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -341,7 +341,7 @@ type PmsMeta struct {
 	ParentSpaceId *string `protobuf:"bytes,4,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
 	// The partner's ids of further guests, at most 100.
 	CompanionIds []string `protobuf:"bytes,5,rep,name=companion_ids,json=companionIds,proto3" json:"companion_ids,omitempty"`
-	// When the PMS made this change. Orders updates: an older one than the service holds changes nothing.
+	// When the PMS made this change. It orders updates: an update older than the stored one changes nothing.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -428,7 +428,7 @@ type Booker struct {
 	LastName string `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	// An email address, at most 254 characters.
 	Email *string `protobuf:"bytes,3,opt,name=email,proto3,oneof" json:"email,omitempty"`
-	// A telephone number as people write it, at most 64 characters.
+	// A telephone number, at most 64 characters.
 	Mobile        *string `protobuf:"bytes,4,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -497,7 +497,7 @@ type GatePin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The gate.
 	GateId string `protobuf:"bytes,1,opt,name=gate_id,json=gateId,proto3" json:"gate_id,omitempty"`
-	// What people call it.
+	// Its name.
 	GateName string `protobuf:"bytes,2,opt,name=gate_name,json=gateName,proto3" json:"gate_name,omitempty"`
 	// A string: zeros count.
 	Pin           string `protobuf:"bytes,3,opt,name=pin,proto3" json:"pin,omitempty"`
@@ -760,12 +760,12 @@ func (x *BatchUpsertReservationsResponse) GetData() *BatchOutcome {
 	return nil
 }
 
-// BatchOutcome is what became of each item.
+// BatchOutcome is the outcome of each item.
 type BatchOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those that were stored, in the order sent.
+	// The stored items, in the order of the request.
 	UpdatedReservations []*Reservation `protobuf:"bytes,1,rep,name=updated_reservations,json=updatedReservations,proto3" json:"updated_reservations,omitempty"`
-	// Those that were not, in the order sent.
+	// The items that were not stored, in the order of the request.
 	Failures      []*BatchFailure `protobuf:"bytes,2,rep,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -978,7 +978,7 @@ type FindReservationRequest struct {
 	PmsId string `protobuf:"bytes,1,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
 	// What to add: pin, gatePins, space, access.
 	Extend []string `protobuf:"bytes,2,rep,name=extend,proto3" json:"extend,omitempty"`
-	// With a property's api-key, where more than one integration uses the same pmsMeta.id.
+	// With a property's api-key, if more than one integration uses the same pmsMeta.id.
 	IntegrationId string `protobuf:"bytes,3,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1088,13 +1088,13 @@ type ListReservationsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only those the service changed at or after this moment. To follow changes, ask from 15 seconds before the last
-	// updatedAt seen and skip what is known: a change can appear up to 10 seconds late.
+	// Only reservations that changed at or after this time. To follow changes, ask from 15 seconds before the last
+	// updatedAt that you have seen, and skip duplicates: a change can appear up to 10 seconds late.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Only those in this state.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Only those whose access changed at or after this moment: evidence for a code, a new PIN, an end. Not together with
-	// updatedSince. To follow changes, ask from 15 seconds before the last access.updatedAt seen and skip what is known.
+	// Only reservations whose access changed at or after this time: evidence for a code, a new PIN, an end. Not together with
+	// updatedSince. To follow changes, ask from 15 seconds before the last access.updatedAt that you have seen, and skip duplicates.
 	AccessUpdatedSince *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=access_updated_since,json=accessUpdatedSince,proto3" json:"access_updated_since,omitempty"`
 	// What to add: access. A page then has at most 50 entries.
 	Extend        []string `protobuf:"bytes,6,rep,name=extend,proto3" json:"extend,omitempty"`
@@ -1379,7 +1379,7 @@ func (x *ResetKeyChainResponse) GetData() *KeyChainReset {
 // KeyChainReset is the outcome for each part.
 type KeyChainReset struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The reservation, with its PIN where the scope pins:read is held.
+	// The reservation, with its PIN if the caller has the scope pins:read.
 	Reservation *Reservation `protobuf:"bytes,1,opt,name=reservation,proto3" json:"reservation,omitempty"`
 	// The parts that could not be replaced.
 	Failures      []string `protobuf:"bytes,2,rep,name=failures,proto3" json:"failures,omitempty"`

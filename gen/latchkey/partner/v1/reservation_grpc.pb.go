@@ -33,31 +33,31 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ReservationService takes reservations from the PMS, which stays their owner, and answers with the access they give.
+// ReservationService receives reservations from the PMS, which remains their owner, and answers with the access that they give.
 type ReservationServiceClient interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
 	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
-	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that the property has no space parentSpaceId.
 	UpsertReservation(ctx context.Context, in *UpsertReservationRequest, opts ...grpc.CallOption) (*UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 even if some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(ctx context.Context, in *BatchUpsertReservationsRequest, opts ...grpc.CallOption) (*BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
-	// changed, those whose access changed last at the end.
+	// Lists the integration's reservations in the order of change, the latest last. With accessUpdatedSince, it lists reservations
+	// whose access changed, in the order of those changes.
 	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
-	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read.
 	GetReservation(ctx context.Context, in *GetReservationRequest, opts ...grpc.CallOption) (*GetReservationResponse, error)
-	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
-	// ambiguous where an api-key finds more than one: name the integrationId.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
+	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(ctx context.Context, in *FindReservationRequest, opts ...grpc.CallOption) (*FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
-	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
-	// one: name the integrationId.
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous if an api-key finds more than
+	// one: send integrationId.
 	FindExplanation(ctx context.Context, in *FindExplanationRequest, opts ...grpc.CallOption) (*FindExplanationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
-	// stay has no access, is in failures. 404 reservationNotFound.
+	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
+	// replaced: everything, if the stay has no access. 404 reservationNotFound.
 	ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error)
 }
 
@@ -153,31 +153,31 @@ func (c *reservationServiceClient) ResetKeyChain(ctx context.Context, in *ResetK
 // All implementations must embed UnimplementedReservationServiceServer
 // for forward compatibility.
 //
-// ReservationService takes reservations from the PMS, which stays their owner, and answers with the access they give.
+// ReservationService receives reservations from the PMS, which remains their owner, and answers with the access that they give.
 type ReservationServiceServer interface {
 	// Creates the reservation named by pmsMeta.id, or merges the sent fields into it: an absent field keeps its value,
 	// null clears an optional one. The answer says what access results, or why none does. 400 invalidFields names every wrong
-	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that parentSpaceId is no space of the property.
+	// field, 400 datesNotValid says that from is not before to, 404 spaceNotFound that the property has no space parentSpaceId.
 	UpsertReservation(context.Context, *UpsertReservationRequest) (*UpsertReservationResponse, error)
-	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 also where some fail. 30 calls a
+	// The same for up to 100 reservations; each succeeds or fails alone, so the answer is 200 even if some fail. 30 calls a
 	// minute.
 	BatchUpsertReservations(context.Context, *BatchUpsertReservationsRequest) (*BatchUpsertReservationsResponse, error)
-	// Lists the integration's reservations, those changed last at the end. With accessUpdatedSince, it lists those whose access
-	// changed, those whose access changed last at the end.
+	// Lists the integration's reservations in the order of change, the latest last. With accessUpdatedSince, it lists reservations
+	// whose access changed, in the order of those changes.
 	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
-	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read.
+	// Reads one by the service's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read.
 	GetReservation(context.Context, *GetReservationRequest) (*GetReservationResponse, error)
-	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing where extend asks for PINs without pins:read; 409
-	// ambiguous where an api-key finds more than one: name the integrationId.
+	// Reads one by the partner's id. 404 reservationNotFound; 403 scopeMissing if extend asks for PINs without pins:read; 409
+	// ambiguous if an api-key finds more than one: send integrationId.
 	FindReservation(context.Context, *FindReservationRequest) (*FindReservationResponse, error)
-	// Says why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad. 404
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad. 404
 	// reservationNotFound.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
-	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous where an api-key finds more than
-	// one: name the integrationId.
+	// The same as ExplainReservation, by the partner's id. 404 reservationNotFound; 409 ambiguous if an api-key finds more than
+	// one: send integrationId.
 	FindExplanation(context.Context, *FindExplanationRequest) (*FindExplanationResponse, error)
-	// Draws a new PIN, a new SmartKey or new gate codes for a stay that has access. What could not be drawn, all of it where the
-	// stay has no access, is in failures. 404 reservationNotFound.
+	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
+	// replaced: everything, if the stay has no access. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

@@ -31,19 +31,19 @@ type Space struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Room, Bed or Dorm.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The floor, as people call it.
+	// The floor.
 	Floor *string `protobuf:"bytes,4,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
 	// The dorm room of a bed.
 	ParentSpaceId *string `protobuf:"bytes,5,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
-	// Let as a whole to one party.
+	// True if one party rents it as a whole.
 	IsPrivate bool `protobuf:"varint,6,opt,name=is_private,json=isPrivate,proto3" json:"is_private,omitempty"`
-	// Switched on at the property.
+	// False: the property has deactivated it.
 	IsActive bool `protobuf:"varint,7,opt,name=is_active,json=isActive,proto3" json:"is_active,omitempty"`
-	// Has a smart lock or smart disc of the service.
+	// It has a smart lock or smart disc.
 	HasLock bool `protobuf:"varint,8,opt,name=has_lock,json=hasLock,proto3" json:"has_lock,omitempty"`
-	// The partner's own id, where this space is mapped to one of the calling integration.
+	// The partner's own id, if this space is mapped in the calling integration.
 	PmsSpaceId    *string `protobuf:"bytes,9,opt,name=pms_space_id,json=pmsSpaceId,proto3,oneof" json:"pms_space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -147,11 +147,11 @@ type Gate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The floor, as people call it.
+	// The floor.
 	Floor *string `protobuf:"bytes,3,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
-	// Has a smart lock or smart disc of the service.
+	// It has a smart lock or smart disc.
 	HasLock       bool `protobuf:"varint,4,opt,name=has_lock,json=hasLock,proto3" json:"has_lock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -215,14 +215,14 @@ func (x *Gate) GetHasLock() bool {
 	return false
 }
 
-// SpaceFilter narrows a list.
+// SpaceFilter filters a list.
 type SpaceFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Room, Bed or Dorm.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
-	// The floor, as people call it.
+	// The floor.
 	Floor string `protobuf:"bytes,2,opt,name=floor,proto3" json:"floor,omitempty"`
-	// The dorm room whose beds are wanted.
+	// Only beds of this dorm.
 	ParentSpaceId string `protobuf:"bytes,3,opt,name=parent_space_id,json=parentSpaceId,proto3" json:"parent_space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -279,7 +279,7 @@ func (x *SpaceFilter) GetParentSpaceId() string {
 	return ""
 }
 
-// Page says which part of a list is wanted.
+// Page selects a part of a list.
 type Page struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Entries per page, at most 200. 0, or left out: 50.
@@ -334,12 +334,12 @@ func (x *Page) GetOffset() int32 {
 	return 0
 }
 
-// ListSpacesRequest narrows and pages; in REST filter[type], filter[floor], filter[parentSpaceId], page[limit], page[offset].
+// ListSpacesRequest filters and pages; in REST filter[type], filter[floor], filter[parentSpaceId], page[limit], page[offset].
 type ListSpacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is wanted.
+	// The filter.
 	Filter *SpaceFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Which page of it.
+	// The page.
 	Page          *Page `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -440,7 +440,7 @@ type SpaceList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By name.
 	List []*Space `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// How many there are on all pages.
+	// The number on all pages.
 	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -490,10 +490,10 @@ func (x *SpaceList) GetTotal() int32 {
 	return 0
 }
 
-// GateFilter narrows a list.
+// GateFilter filters a list.
 type GateFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The floor, as people call it.
+	// The floor.
 	Floor         string `protobuf:"bytes,1,opt,name=floor,proto3" json:"floor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -536,12 +536,12 @@ func (x *GateFilter) GetFloor() string {
 	return ""
 }
 
-// ListGatesRequest narrows and pages, as ListSpacesRequest does.
+// ListGatesRequest filters and pages, as ListSpacesRequest does.
 type ListGatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is wanted.
+	// The filter.
 	Filter *GateFilter `protobuf:"bytes,1,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Which page of it.
+	// The page.
 	Page          *Page `protobuf:"bytes,2,opt,name=page,proto3" json:"page,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -642,7 +642,7 @@ type GateList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// By name.
 	List []*Gate `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// How many there are on all pages.
+	// The number on all pages.
 	Total         int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

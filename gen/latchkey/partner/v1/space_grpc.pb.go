@@ -27,7 +27,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SpaceService lists the rooms, beds and gates of the property, as the service knows them.
+// SpaceService lists the rooms, beds and gates of the property.
 type SpaceServiceClient interface {
 	// Lists rooms and beds.
 	ListSpaces(ctx context.Context, in *ListSpacesRequest, opts ...grpc.CallOption) (*ListSpacesResponse, error)
@@ -67,7 +67,7 @@ func (c *spaceServiceClient) ListGates(ctx context.Context, in *ListGatesRequest
 // All implementations must embed UnimplementedSpaceServiceServer
 // for forward compatibility.
 //
-// SpaceService lists the rooms, beds and gates of the property, as the service knows them.
+// SpaceService lists the rooms, beds and gates of the property.
 type SpaceServiceServer interface {
 	// Lists rooms and beds.
 	ListSpaces(context.Context, *ListSpacesRequest) (*ListSpacesResponse, error)

@@ -79,7 +79,7 @@ func (*GetSpacesRequest) Descriptor() ([]byte, []int) {
 }
 
 // GetSpacesResponse lists every room and bed of the property, at most 10,000. A bare JSON
-// list of spaces is accepted as well. A failed or empty answer removes nothing at our side.
+// list of spaces is accepted as well. A failed or empty answer removes nothing in Latchkey.
 type GetSpacesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The whole listing, not a page of it.
@@ -133,13 +133,13 @@ type Space struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// "Room", "Bed" or "Dorm".
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// What staff call it, at most 200 characters.
+	// Its name, at most 200 characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Let to one party as a whole.
 	IsPrivate bool `protobuf:"varint,4,opt,name=is_private,json=isPrivate,proto3" json:"is_private,omitempty"`
 	// In use now. A space that is closed for a while stays listed as inactive.
 	IsActive bool `protobuf:"varint,5,opt,name=is_active,json=isActive,proto3" json:"is_active,omitempty"`
-	// Of a bed: the id of its room or dorm. Lets us check beds against their rooms.
+	// Of a bed: the id of its room or dorm. Latchkey checks beds against their rooms.
 	ParentId *string `protobuf:"bytes,6,opt,name=parent_id,json=parentId,proto3,oneof" json:"parent_id,omitempty"`
 	// At most 64 characters; in JSON a number is accepted too.
 	Floor         *string `protobuf:"bytes,7,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
@@ -227,7 +227,7 @@ func (x *Space) GetFloor() string {
 }
 
 // GetCheckInStatusRequest: GET or POST `url?reservationId=R&token=T`, without a body.
-// Called each time before a guest may check in; an error keeps the guest from going on.
+// Called each time before a guest may check in; an error prevents the check-in.
 type GetCheckInStatusRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pmsMeta.id of the reservation.
@@ -273,10 +273,10 @@ func (x *GetCheckInStatusRequest) GetReservationId() string {
 	return ""
 }
 
-// GetCheckInStatusResponse says whether anything speaks against the check-in now.
+// GetCheckInStatusResponse says whether the guest can check in now.
 type GetCheckInStatusResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is still to be paid, as a JSON number with at most the currency's decimals; 0 when
+	// The unpaid amount, as a JSON number with at most the currency's decimals; 0 when
 	// nothing is. Required. It is read exactly, never through a binary fraction.
 	Owing float64 `protobuf:"fixed64,1,opt,name=owing,proto3" json:"owing,omitempty"`
 	// ISO 4217 in capitals. Required unless owing is 0.
@@ -405,8 +405,8 @@ func (x *CheckInRequest) GetCompanions() []*Person {
 	return nil
 }
 
-// CheckInResponse is not read: any 2xx without an error in it means that the check-in was
-// taken.
+// CheckInResponse is ignored: any 2xx without an error means that the check-in was
+// accepted.
 type CheckInResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

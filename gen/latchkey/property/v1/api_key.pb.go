@@ -202,7 +202,7 @@ func (x *CreateApiKeyResponse) GetApiKey() string {
 // RotateApiKeyRequest asks for a new one.
 type RotateApiKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The old one stays valid this long, up to 7 days; left out: it stops at once.
+	// How long the old one stays valid, up to 7 days; left out: not at all.
 	OverlapMinutes int32 `protobuf:"varint,1,opt,name=overlap_minutes,json=overlapMinutes,proto3" json:"overlap_minutes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

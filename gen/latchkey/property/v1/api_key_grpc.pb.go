@@ -29,16 +29,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApiKeyService keeps the api-key of the property: the credential of its own scripts, which reads all of the property.
+// ApiKeyService manages the api-key of the property, the credential of its own scripts. It can read all of the property.
 type ApiKeyServiceClient interface {
 	// Answers with the api-key of the property, without its secret. 404 if there is none.
 	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
-	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
+	// Creates the api-key of the property, for its own scripts; shown once. 409 if there is one already: rotate it.
 	CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
-	// there is none it is the first.
+	// Creates a new api-key, shown once. The old one is revoked at once, unless the request has an overlap. If
+	// there is no old one, this is the first.
 	RotateApiKey(ctx context.Context, in *RotateApiKeyRequest, opts ...grpc.CallOption) (*RotateApiKeyResponse, error)
-	// Stops the api-key at once. 404 if there is none.
+	// Revokes the api-key at once. 404 if there is none.
 	RevokeApiKey(ctx context.Context, in *RevokeApiKeyRequest, opts ...grpc.CallOption) (*RevokeApiKeyResponse, error)
 }
 
@@ -94,16 +94,16 @@ func (c *apiKeyServiceClient) RevokeApiKey(ctx context.Context, in *RevokeApiKey
 // All implementations must embed UnimplementedApiKeyServiceServer
 // for forward compatibility.
 //
-// ApiKeyService keeps the api-key of the property: the credential of its own scripts, which reads all of the property.
+// ApiKeyService manages the api-key of the property, the credential of its own scripts. It can read all of the property.
 type ApiKeyServiceServer interface {
 	// Answers with the api-key of the property, without its secret. 404 if there is none.
 	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
-	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
+	// Creates the api-key of the property, for its own scripts; shown once. 409 if there is one already: rotate it.
 	CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
-	// there is none it is the first.
+	// Creates a new api-key, shown once. The old one is revoked at once, unless the request has an overlap. If
+	// there is no old one, this is the first.
 	RotateApiKey(context.Context, *RotateApiKeyRequest) (*RotateApiKeyResponse, error)
-	// Stops the api-key at once. 404 if there is none.
+	// Revokes the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *RevokeApiKeyRequest) (*RevokeApiKeyResponse, error)
 	mustEmbedUnimplementedApiKeyServiceServer()
 }

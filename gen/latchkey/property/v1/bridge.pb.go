@@ -30,21 +30,21 @@ type Bridge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// waiting (has not joined yet), online, offline or revoked.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// Why it is offline: a camelCase word.
 	OfflineReason *string `protobuf:"bytes,4,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
-	// When the server last heard from it.
+	// When the server last received something from it.
 	LastSeenAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=last_seen_at,json=lastSeenAt,proto3" json:"last_seen_at,omitempty"`
 	// Its software and version.
 	Software string `protobuf:"bytes,6,opt,name=software,proto3" json:"software,omitempty"`
 	// Its clock minus the service's, in milliseconds.
 	ClockOffsetMs int64 `protobuf:"varint,7,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	// When its certificate ends unless it is renewed, which it is by itself.
+	// When its certificate expires. The bridge renews it automatically.
 	CertificateExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=certificate_expires_at,json=certificateExpiresAt,proto3" json:"certificate_expires_at,omitempty"`
-	// Locks it drives.
+	// The number of its locks.
 	Locks int32 `protobuf:"varint,9,opt,name=locks,proto3" json:"locks,omitempty"`
 	// When it was created.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -214,7 +214,7 @@ type CreateBridgeResponse struct {
 	Data *Bridge `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once.
 	JoinCode string `protobuf:"bytes,2,opt,name=join_code,json=joinCode,proto3" json:"join_code,omitempty"`
-	// The code serves until then.
+	// When the code expires.
 	JoinCodeExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=join_code_expires_at,json=joinCodeExpiresAt,proto3" json:"join_code_expires_at,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -324,7 +324,7 @@ type CreateJoinCodeResponse struct {
 	Data *Bridge `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// Shown once.
 	JoinCode string `protobuf:"bytes,2,opt,name=join_code,json=joinCode,proto3" json:"join_code,omitempty"`
-	// The code serves until then.
+	// When the code expires.
 	JoinCodeExpiresAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=join_code_expires_at,json=joinCodeExpiresAt,proto3" json:"join_code_expires_at,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache

@@ -29,15 +29,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// BridgeService keeps the agents on site that drive the locks.
+// BridgeService manages the bridges: the agents on site that drive the locks.
 type BridgeServiceClient interface {
-	// Creates a bridge. The join code in the answer is shown once and serves once, for an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
 	CreateBridge(ctx context.Context, in *CreateBridgeRequest, opts ...grpc.CallOption) (*CreateBridgeResponse, error)
-	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
+	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(ctx context.Context, in *CreateJoinCodeRequest, opts ...grpc.CallOption) (*CreateJoinCodeResponse, error)
 	// Lists bridges, oldest first.
 	ListBridges(ctx context.Context, in *ListBridgesRequest, opts ...grpc.CallOption) (*ListBridgesResponse, error)
-	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
+	// Revokes a bridge: it is disconnected within seconds, and its certificate is invalid. Codes on its locks stay.
 	RevokeBridge(ctx context.Context, in *RevokeBridgeRequest, opts ...grpc.CallOption) (*RevokeBridgeResponse, error)
 }
 
@@ -93,15 +93,15 @@ func (c *bridgeServiceClient) RevokeBridge(ctx context.Context, in *RevokeBridge
 // All implementations must embed UnimplementedBridgeServiceServer
 // for forward compatibility.
 //
-// BridgeService keeps the agents on site that drive the locks.
+// BridgeService manages the bridges: the agents on site that drive the locks.
 type BridgeServiceServer interface {
-	// Creates a bridge. The join code in the answer is shown once and serves once, for an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
 	CreateBridge(context.Context, *CreateBridgeRequest) (*CreateBridgeResponse, error)
-	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
+	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *CreateJoinCodeRequest) (*CreateJoinCodeResponse, error)
 	// Lists bridges, oldest first.
 	ListBridges(context.Context, *ListBridgesRequest) (*ListBridgesResponse, error)
-	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
+	// Revokes a bridge: it is disconnected within seconds, and its certificate is invalid. Codes on its locks stay.
 	RevokeBridge(context.Context, *RevokeBridgeRequest) (*RevokeBridgeResponse, error)
 	mustEmbedUnimplementedBridgeServiceServer()
 }

@@ -25,26 +25,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Code is a code that is no stay's, without its PIN.
+// Code is a code that does not belong to a reservation, without its PIN.
 type Code struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// staff, oneTime or backup.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Whose it is, for people.
+	// Who uses it.
 	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The lock of a backup code.
 	LockId *string `protobuf:"bytes,4,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// The spaces and gates it opens.
 	DoorIds []string `protobuf:"bytes,5,rep,name=door_ids,json=doorIds,proto3" json:"door_ids,omitempty"`
-	// It opens every space with a lock, besides these.
+	// It opens every space with a lock, in addition to these.
 	AllRooms bool `protobuf:"varint,6,opt,name=all_rooms,json=allRooms,proto3" json:"all_rooms,omitempty"`
-	// When in the week it opens; empty: at any hour.
+	// The weekly hours in which it opens. Empty: at any time.
 	Hours []*WeeklyHours `protobuf:"bytes,7,rep,name=hours,proto3" json:"hours,omitempty"`
-	// Opens from here.
+	// The start of its window.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here; left out: without an end.
+	// The end of its window. Left out: no end.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// waiting (for its beginning, or its next hours), open or ended.
 	State string `protobuf:"bytes,10,opt,name=state,proto3" json:"state,omitempty"`
@@ -52,7 +52,7 @@ type Code struct {
 	EndReason *string `protobuf:"bytes,11,opt,name=end_reason,json=endReason,proto3,oneof" json:"end_reason,omitempty"`
 	// When it ended.
 	EndedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=ended_at,json=endedAt,proto3" json:"ended_at,omitempty"`
-	// No lock holds it any more, as far as locks can tell.
+	// No lock has it any more, as far as locks can confirm.
 	Removed bool `protobuf:"varint,13,opt,name=removed,proto3" json:"removed,omitempty"`
 	// When it first opened a door.
 	UsedAt *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
@@ -60,9 +60,9 @@ type Code struct {
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
 	// To whom: the id of a credential.
 	ReadBy *string `protobuf:"bytes,16,opt,name=read_by,json=readBy,proto3,oneof" json:"read_by,omitempty"`
-	// Who made it: the id of a credential.
+	// Who created it: the id of a credential.
 	CreatedBy string `protobuf:"bytes,17,opt,name=created_by,json=createdBy,proto3" json:"created_by,omitempty"`
-	// When it was made.
+	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -224,14 +224,14 @@ func (x *Code) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// WeeklyHours are some days of the week and the hours of these, by the property's clocks.
+// WeeklyHours are days of the week with a time span, in the property's time zone.
 type WeeklyHours struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 Monday to 7 Sunday.
 	Days []int32 `protobuf:"varint,1,rep,packed,name=days,proto3" json:"days,omitempty"`
 	// HH:MM.
 	From string `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
-	// HH:MM, or 24:00. Not after from: of the next day.
+	// HH:MM, or 24:00. If it is not after from, it means the next day.
 	To            string `protobuf:"bytes,3,opt,name=to,proto3" json:"to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -293,7 +293,7 @@ type CodePlace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The space or gate.
 	DoorId string `protobuf:"bytes,1,opt,name=door_id,json=doorId,proto3" json:"door_id,omitempty"`
-	// What it is called.
+	// Its name.
 	DoorName string `protobuf:"bytes,2,opt,name=door_name,json=doorName,proto3" json:"door_name,omitempty"`
 	// The lock.
 	LockId string `protobuf:"bytes,3,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
@@ -301,12 +301,12 @@ type CodePlace struct {
 	Evidence string `protobuf:"bytes,4,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	// What the lock answered last: a camelCase word.
 	Result string `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"`
-	// The window that the lock keeps: opens from here.
+	// The start of the window at this lock.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
+	// The end of its window.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
-	// When it first opened this door, since its PIN or window there last changed. A code for one use that was used at another
-	// door was only taken off here.
+	// When it first opened this door, since its PIN or window there last changed. If a one-time code was used at another
+	// door, it was only removed here.
 	UsedAt        *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -401,20 +401,20 @@ func (x *CodePlace) GetUsedAt() *timestamppb.Timestamp {
 // CreateCodeRequest says what the code is for, and where and when it opens.
 type CreateCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// staff or oneTime. One for one use is ended when a keypad reports its use: by the bridge at once on all locks that it
-	// drives, also while it is cut off, and by the service on those of other bridges.
+	// staff or oneTime. A one-time code ends when a keypad reports its use. The bridge removes it at once from all its locks, even
+	// while it is offline, and the service has other bridges do the same.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Whose it is: 1 to 255 characters.
+	// Who uses it: 1 to 255 characters.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// Spaces and gates.
 	DoorIds []string `protobuf:"bytes,3,rep,name=door_ids,json=doorIds,proto3" json:"door_ids,omitempty"`
-	// Every space with a lock besides these, also one that gets its lock later.
+	// Every space with a lock, in addition to these, even if it gets its lock later.
 	AllRooms bool `protobuf:"varint,4,opt,name=all_rooms,json=allRooms,proto3" json:"all_rooms,omitempty"`
-	// When in the week it opens; left out: at any hour.
+	// The weekly hours in which it opens. Left out: at any time.
 	Hours []*WeeklyHours `protobuf:"bytes,5,rep,name=hours,proto3" json:"hours,omitempty"`
-	// Opens from here; left out: now.
+	// The start of its window. Left out: now.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here; left out: without an end.
+	// The end of its window. Left out: no end.
 	NotAfter      *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -545,14 +545,14 @@ func (x *CreateCodeResponse) GetData() *Code {
 	return nil
 }
 
-// ListCodesRequest narrows and pages.
+// ListCodesRequest filters and pages.
 type ListCodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// staff, oneTime or backup; left out: all.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Only the backup codes of this lock.
 	LockId string `protobuf:"bytes,2,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
-	// Those that ended, too.
+	// Include ended codes.
 	Ended bool `protobuf:"varint,3,opt,name=ended,proto3" json:"ended,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -880,9 +880,9 @@ type RevealCodeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The code.
 	Data *Code `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	// For all its doors but those of doorPins; empty if no lock takes one.
+	// The PIN for all its doors except those in doorPins. Empty if no lock can use one.
 	Pin string `protobuf:"bytes,2,opt,name=pin,proto3" json:"pin,omitempty"`
-	// Doors whose lock takes only a PIN of its own.
+	// Doors with their own PIN.
 	DoorPins      []*DoorPin `protobuf:"bytes,3,rep,name=door_pins,json=doorPins,proto3" json:"door_pins,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1135,7 +1135,7 @@ func (x *SwapBackupCodesRequest) GetLockId() string {
 // SwapBackupCodesResponse answers with the new codes.
 type SwapBackupCodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new ones, without their PINs.
+	// The new codes, without their PINs.
 	Data          []*Code `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,20 +31,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CodeService keeps the codes that are no stay's: those of staff and housekeeping, those for one use, and the backup codes of
-// locks. Each is a code of its own: no two people or stays share digits.
+// CodeService manages codes that do not belong to a reservation: staff codes, one-time codes and backup codes. Each has its own
+// PIN: no two people or stays share one.
 type CodeServiceClient interface {
-	// Makes a code of staff or for one use. Its PIN is not in the answer: read it with RevealCode.
+	// Creates a staff code or a one-time code. Its PIN is not in the answer: read it with RevealCode.
 	CreateCode(ctx context.Context, in *CreateCodeRequest, opts ...grpc.CallOption) (*CreateCodeResponse, error)
-	// Lists codes, oldest first, without their PINs and places.
+	// Lists codes, oldest first, without their PINs and locks.
 	ListCodes(ctx context.Context, in *ListCodesRequest, opts ...grpc.CallOption) (*ListCodesResponse, error)
-	// Answers with one code and the locks that hold it, without its PIN.
+	// Answers with one code and the locks that have it, without its PIN.
 	GetCode(ctx context.Context, in *GetCodeRequest, opts ...grpc.CallOption) (*GetCodeResponse, error)
-	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
+	// Shows the PIN of a code. The server records when, and to whom. 409 if the code has ended.
 	RevealCode(ctx context.Context, in *RevealCodeRequest, opts ...grpc.CallOption) (*RevealCodeResponse, error)
-	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
+	// Ends a code at once. Its evidence shows when each lock has confirmed the removal. A code that has ended does not change.
 	RevokeCode(ctx context.Context, in *RevokeCodeRequest, opts ...grpc.CallOption) (*RevokeCodeResponse, error)
-	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
+	// Ends the two backup codes of a lock and creates two new ones. 409 if the lock has none: see the property's setting
 	// backupCodes.
 	SwapBackupCodes(ctx context.Context, in *SwapBackupCodesRequest, opts ...grpc.CallOption) (*SwapBackupCodesResponse, error)
 }
@@ -121,20 +121,20 @@ func (c *codeServiceClient) SwapBackupCodes(ctx context.Context, in *SwapBackupC
 // All implementations must embed UnimplementedCodeServiceServer
 // for forward compatibility.
 //
-// CodeService keeps the codes that are no stay's: those of staff and housekeeping, those for one use, and the backup codes of
-// locks. Each is a code of its own: no two people or stays share digits.
+// CodeService manages codes that do not belong to a reservation: staff codes, one-time codes and backup codes. Each has its own
+// PIN: no two people or stays share one.
 type CodeServiceServer interface {
-	// Makes a code of staff or for one use. Its PIN is not in the answer: read it with RevealCode.
+	// Creates a staff code or a one-time code. Its PIN is not in the answer: read it with RevealCode.
 	CreateCode(context.Context, *CreateCodeRequest) (*CreateCodeResponse, error)
-	// Lists codes, oldest first, without their PINs and places.
+	// Lists codes, oldest first, without their PINs and locks.
 	ListCodes(context.Context, *ListCodesRequest) (*ListCodesResponse, error)
-	// Answers with one code and the locks that hold it, without its PIN.
+	// Answers with one code and the locks that have it, without its PIN.
 	GetCode(context.Context, *GetCodeRequest) (*GetCodeResponse, error)
-	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
+	// Shows the PIN of a code. The server records when, and to whom. 409 if the code has ended.
 	RevealCode(context.Context, *RevealCodeRequest) (*RevealCodeResponse, error)
-	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
+	// Ends a code at once. Its evidence shows when each lock has confirmed the removal. A code that has ended does not change.
 	RevokeCode(context.Context, *RevokeCodeRequest) (*RevokeCodeResponse, error)
-	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
+	// Ends the two backup codes of a lock and creates two new ones. 409 if the lock has none: see the property's setting
 	// backupCodes.
 	SwapBackupCodes(context.Context, *SwapBackupCodesRequest) (*SwapBackupCodesResponse, error)
 	mustEmbedUnimplementedCodeServiceServer()

@@ -30,13 +30,13 @@ type Gate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// The floor, as people call it.
+	// The floor.
 	Floor string `protobuf:"bytes,3,opt,name=floor,proto3" json:"floor,omitempty"`
-	// The spaces whose guests it lets in; empty: those of all spaces. A dorm includes its beds.
+	// The spaces whose guests may open it. Empty: all spaces. A dorm includes its beds.
 	SpaceIds []string `protobuf:"bytes,4,rep,name=space_ids,json=spaceIds,proto3" json:"space_ids,omitempty"`
-	// The lock of the gate, where there is one.
+	// The lock of the gate, if there is one.
 	LockId *string `protobuf:"bytes,5,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -261,7 +261,7 @@ type CreateGateRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// At most 64 characters.
 	Floor string `protobuf:"bytes,2,opt,name=floor,proto3" json:"floor,omitempty"`
-	// The spaces whose guests it lets in; empty: those of all spaces.
+	// The spaces whose guests may open it. Empty: all spaces.
 	SpaceIds      []string `protobuf:"bytes,3,rep,name=space_ids,json=spaceIds,proto3" json:"space_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -364,7 +364,7 @@ func (x *CreateGateResponse) GetData() *Gate {
 	return nil
 }
 
-// UpdateGateRequest changes what it names.
+// UpdateGateRequest changes the fields that are sent.
 type UpdateGateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -373,7 +373,7 @@ type UpdateGateRequest struct {
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// At most 64 characters.
 	Floor *string `protobuf:"bytes,3,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
-	// Replaces the spaces whose guests it lets in; an empty list inside means those of all spaces.
+	// Replaces the spaces whose guests may open it. An empty list inside means all spaces.
 	Spaces        *SpaceIds `protobuf:"bytes,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -575,7 +575,7 @@ func (x *DeleteGateRequest) GetId() string {
 	return ""
 }
 
-// DeleteGateResponse answers with the gate that was.
+// DeleteGateResponse answers with the deleted gate.
 type DeleteGateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The gate.

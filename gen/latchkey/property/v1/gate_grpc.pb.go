@@ -29,13 +29,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// GateService keeps the doors of common areas: the entrance, a floor, a kitchen.
+// GateService manages the doors of common areas: the entrance, a floor, a kitchen.
 type GateServiceClient interface {
 	// Lists gates by name.
 	ListGates(ctx context.Context, in *ListGatesRequest, opts ...grpc.CallOption) (*ListGatesResponse, error)
-	// Creates a gate. 409 if its name is taken.
+	// Creates a gate. 409 if the name is in use.
 	CreateGate(ctx context.Context, in *CreateGateRequest, opts ...grpc.CallOption) (*CreateGateResponse, error)
-	// Changes a gate. Access of the stays it concerns follows at once.
+	// Changes a gate. The stays that use it follow at once.
 	UpdateGate(ctx context.Context, in *UpdateGateRequest, opts ...grpc.CallOption) (*UpdateGateResponse, error)
 	// Deletes a gate without a lock. 409 otherwise.
 	DeleteGate(ctx context.Context, in *DeleteGateRequest, opts ...grpc.CallOption) (*DeleteGateResponse, error)
@@ -93,13 +93,13 @@ func (c *gateServiceClient) DeleteGate(ctx context.Context, in *DeleteGateReques
 // All implementations must embed UnimplementedGateServiceServer
 // for forward compatibility.
 //
-// GateService keeps the doors of common areas: the entrance, a floor, a kitchen.
+// GateService manages the doors of common areas: the entrance, a floor, a kitchen.
 type GateServiceServer interface {
 	// Lists gates by name.
 	ListGates(context.Context, *ListGatesRequest) (*ListGatesResponse, error)
-	// Creates a gate. 409 if its name is taken.
+	// Creates a gate. 409 if the name is in use.
 	CreateGate(context.Context, *CreateGateRequest) (*CreateGateResponse, error)
-	// Changes a gate. Access of the stays it concerns follows at once.
+	// Changes a gate. The stays that use it follow at once.
 	UpdateGate(context.Context, *UpdateGateRequest) (*UpdateGateResponse, error)
 	// Deletes a gate without a lock. 409 otherwise.
 	DeleteGate(context.Context, *DeleteGateRequest) (*DeleteGateResponse, error)

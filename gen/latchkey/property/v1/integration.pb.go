@@ -30,7 +30,7 @@ type App struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The integration of the property with it, if it is connected.
 	IntegrationId *string `protobuf:"bytes,3,opt,name=integration_id,json=integrationId,proto3,oneof" json:"integration_id,omitempty"`
@@ -96,17 +96,17 @@ type Integration struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The partner app; absent for the built-in integration of the property's own scripts.
 	AppId *string `protobuf:"bytes,2,opt,name=app_id,json=appId,proto3,oneof" json:"app_id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// What it may do.
+	// Its scopes.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// The registered endpoints and their health.
 	Endpoints []*Endpoint `protobuf:"bytes,5,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
-	// The last good reading of getSpaces.
+	// The last successful reading of getSpaces.
 	SpacesReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=spaces_read_at,json=spacesReadAt,proto3" json:"spaces_read_at,omitempty"`
-	// The last try to read it.
+	// The last attempt to read it.
 	SpacesTriedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=spaces_tried_at,json=spacesTriedAt,proto3" json:"spaces_tried_at,omitempty"`
-	// Failed readings since the last good one.
+	// Failed readings since the last successful one.
 	SpacesFailures int32 `protobuf:"varint,8,opt,name=spaces_failures,json=spacesFailures,proto3" json:"spaces_failures,omitempty"`
 	// The access tokens that are valid, without their secrets. More than one only during an overlap.
 	AccessTokens []*Token `protobuf:"bytes,9,rep,name=access_tokens,json=accessTokens,proto3" json:"access_tokens,omitempty"`
@@ -216,20 +216,20 @@ func (x *Integration) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Endpoint is one address of the partner that the service calls. Its token is the partner's and is not shown here.
+// Endpoint is one address of the partner that the service calls. Its token belongs to the partner and is not shown here.
 type Endpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// getSpaces, getCheckInStatus or checkIn.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
-	// Where it is called.
+	// Its URL.
 	Url string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// GET or POST.
 	Method string `protobuf:"bytes,3,opt,name=method,proto3" json:"method,omitempty"`
 	// unknown (not called yet), ok, or failing.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
-	// Failed calls since the last good one.
+	// Failed calls since the last successful one.
 	ConsecutiveFailures int32 `protobuf:"varint,5,opt,name=consecutive_failures,json=consecutiveFailures,proto3" json:"consecutive_failures,omitempty"`
-	// The last good call.
+	// The last successful call.
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed call.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
@@ -330,13 +330,13 @@ type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the credential.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// How the secret begins, to tell one from another.
+	// The beginning of the secret, to recognize it.
 	Hint string `protobuf:"bytes,3,opt,name=hint,proto3" json:"hint,omitempty"`
-	// When it stops by itself. Absent: never.
+	// When it expires. Absent: never.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When it was made.
+	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -550,9 +550,9 @@ type ConnectAppRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The partner app.
 	AppId string `protobuf:"bytes,1,opt,name=app_id,json=appId,proto3" json:"app_id,omitempty"`
-	// What to call the integration; left out: as the app is called.
+	// The name of the integration. Left out: the app's name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What it may do; left out: all but guests:read.
+	// Its scopes. Left out: all but guests:read.
 	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -894,14 +894,14 @@ func (x *GetIntegrationResponse) GetData() *Integration {
 	return nil
 }
 
-// UpdateIntegrationRequest changes what it names.
+// UpdateIntegrationRequest changes the fields that are sent.
 type UpdateIntegrationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// 1 to 255 characters.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// Replaces the scopes where it names any.
+	// Replaces the scopes, unless empty.
 	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1009,7 +1009,7 @@ type RotateAccessTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The old token stays valid this long, up to 7 days; left out: it stops at once.
+	// How long the old token stays valid, up to 7 days; left out: not at all.
 	OverlapMinutes int32 `protobuf:"varint,2,opt,name=overlap_minutes,json=overlapMinutes,proto3" json:"overlap_minutes,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -1211,7 +1211,7 @@ type RotateSigningSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Sign with the new secret alone: the one before it leaked.
+	// Sign only with the new secret, because the previous one leaked.
 	DropPrevious  bool `protobuf:"varint,2,opt,name=drop_previous,json=dropPrevious,proto3" json:"drop_previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1402,11 +1402,11 @@ func (x *ReadSpacesResponse) GetData() *SpacesReading {
 // SpacesReading is the outcome of one reading of getSpaces.
 type SpacesReading struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Spaces in the partner's answer.
+	// The number of spaces in the partner's answer.
 	Found int32 `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
-	// Of these, mapped to a space of the property.
+	// The number of them that are mapped to a space of the property.
 	Mapped int32 `protobuf:"varint,2,opt,name=mapped,proto3" json:"mapped,omitempty"`
-	// Conflicts that are open after it.
+	// The number of open conflicts after it.
 	OpenConflicts int32 `protobuf:"varint,3,opt,name=open_conflicts,json=openConflicts,proto3" json:"open_conflicts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

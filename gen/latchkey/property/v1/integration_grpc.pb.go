@@ -39,7 +39,7 @@ type IntegrationServiceClient interface {
 	// Lists the partner apps that can be connected.
 	ListApps(ctx context.Context, in *ListAppsRequest, opts ...grpc.CallOption) (*ListAppsResponse, error)
 	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
-	// alreadyExists where it is connected: rotate its access token.
+	// alreadyExists if it is connected already: rotate its access token.
 	ConnectApp(ctx context.Context, in *ConnectAppRequest, opts ...grpc.CallOption) (*ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(ctx context.Context, in *ListIntegrationsRequest, opts ...grpc.CallOption) (*ListIntegrationsResponse, error)
@@ -47,17 +47,17 @@ type IntegrationServiceClient interface {
 	GetIntegration(ctx context.Context, in *GetIntegrationRequest, opts ...grpc.CallOption) (*GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(ctx context.Context, in *UpdateIntegrationRequest, opts ...grpc.CallOption) (*UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
-	// property's own scripts, which have an api-key.
+	// Creates a new access token, shown once. The old one is revoked at once, unless the request has an overlap. 409 inUse for the
+	// built-in integration of the property's own scripts, which uses an api-key.
 	RotateAccessToken(ctx context.Context, in *RotateAccessTokenRequest, opts ...grpc.CallOption) (*RotateAccessTokenResponse, error)
-	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
+	// Revokes all access tokens of the integration at once. Its reservations stay, and guests keep their access.
 	RevokeAccessToken(ctx context.Context, in *RevokeAccessTokenRequest, opts ...grpc.CallOption) (*RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
-	// it, so that the partner can change over at any time.
+	// Creates a new secret for signing calls to the partner, shown once. Calls are signed with the new and the previous
+	// secret, so that the partner can change the secret at any time.
 	RotateSigningSecret(ctx context.Context, in *RotateSigningSecretRequest, opts ...grpc.CallOption) (*RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
-	// answer. The message says the cause.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
+	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
+	// answer. The message says why.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
 }
 
@@ -168,7 +168,7 @@ type IntegrationServiceServer interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *ListAppsRequest) (*ListAppsResponse, error)
 	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
-	// alreadyExists where it is connected: rotate its access token.
+	// alreadyExists if it is connected already: rotate its access token.
 	ConnectApp(context.Context, *ConnectAppRequest) (*ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *ListIntegrationsRequest) (*ListIntegrationsResponse, error)
@@ -176,17 +176,17 @@ type IntegrationServiceServer interface {
 	GetIntegration(context.Context, *GetIntegrationRequest) (*GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *UpdateIntegrationRequest) (*UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
-	// property's own scripts, which have an api-key.
+	// Creates a new access token, shown once. The old one is revoked at once, unless the request has an overlap. 409 inUse for the
+	// built-in integration of the property's own scripts, which uses an api-key.
 	RotateAccessToken(context.Context, *RotateAccessTokenRequest) (*RotateAccessTokenResponse, error)
-	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
+	// Revokes all access tokens of the integration at once. Its reservations stay, and guests keep their access.
 	RevokeAccessToken(context.Context, *RevokeAccessTokenRequest) (*RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
-	// it, so that the partner can change over at any time.
+	// Creates a new secret for signing calls to the partner, shown once. Calls are signed with the new and the previous
+	// secret, so that the partner can change the secret at any time.
 	RotateSigningSecret(context.Context, *RotateSigningSecretRequest) (*RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
-	// answer. The message says the cause.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
+	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
+	// answer. The message says why.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)
 	mustEmbedUnimplementedIntegrationServiceServer()
 }

@@ -30,21 +30,21 @@ type Lock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// lock or disc.
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The bridge that drives it.
 	BridgeId string `protobuf:"bytes,4,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
-	// The address under which the bridge knows it.
+	// Its address at the bridge.
 	Address string `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	// The maker and model.
 	Model string `protobuf:"bytes,6,opt,name=model,proto3" json:"model,omitempty"`
 	// The space or gate it locks.
 	DoorId *string `protobuf:"bytes,7,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
-	// What that door is called.
+	// The name of that door.
 	DoorName *string `protobuf:"bytes,8,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
-	// How it does.
+	// Its state.
 	Status *LockStatus `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
 	// What it can do.
 	Abilities *LockAbilities `protobuf:"bytes,10,opt,name=abilities,proto3" json:"abilities,omitempty"`
@@ -188,15 +188,15 @@ type LockStatus struct {
 	// broker), gatewayOffline (the program between the MQTT broker and the radio does not run), noBridge, bridgeRevoked, or why the
 	// bridge is offline.
 	OfflineReason *string `protobuf:"bytes,11,opt,name=offline_reason,json=offlineReason,proto3,oneof" json:"offline_reason,omitempty"`
-	// Since when; only of one that is offline, or comes and goes.
+	// Since when it is offline. Only for a lock that is offline or has an unstable connection.
 	OfflineSince *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=offline_since,json=offlineSince,proto3" json:"offline_since,omitempty"`
-	// Staff have a notice that its battery is low, and it has not recovered since.
+	// The battery is low, and staff have a notice.
 	BatteryLow bool `protobuf:"varint,13,opt,name=battery_low,json=batteryLow,proto3" json:"battery_low,omitempty"`
-	// Its clock is so wrong that it cannot keep windows by itself.
+	// Its clock is too wrong to end windows by itself.
 	ClockUntrusted bool `protobuf:"varint,14,opt,name=clock_untrusted,json=clockUntrusted,proto3" json:"clock_untrusted,omitempty"`
-	// Places that a new code may take.
+	// Free slots for new codes.
 	SlotsFree int32 `protobuf:"varint,15,opt,name=slots_free,json=slotsFree,proto3" json:"slots_free,omitempty"`
-	// The keypad refuses every PIN until this time, because of wrong PINs. Absent: it is not paused by its bridge.
+	// The keypad refuses every PIN until this time, because of wrong PINs. Absent: not paused.
 	KeypadPausedUntil *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=keypad_paused_until,json=keypadPausedUntil,proto3" json:"keypad_paused_until,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -351,16 +351,16 @@ type LockAbilities struct {
 	PinMinLength int32 `protobuf:"varint,1,opt,name=pin_min_length,json=pinMinLength,proto3" json:"pin_min_length,omitempty"`
 	// Longest PIN.
 	PinMaxLength int32 `protobuf:"varint,2,opt,name=pin_max_length,json=pinMaxLength,proto3" json:"pin_max_length,omitempty"`
-	// Places for codes.
+	// The number of slots.
 	SlotsTotal int32 `protobuf:"varint,3,opt,name=slots_total,json=slotsTotal,proto3" json:"slots_total,omitempty"`
-	// Can be opened from afar.
+	// It can be opened remotely.
 	RemoteUnlock bool `protobuf:"varint,4,opt,name=remote_unlock,json=remoteUnlock,proto3" json:"remote_unlock,omitempty"`
-	// A stored code can be seen to be there.
+	// The bridge can read back whether a code is there.
 	ReadBack bool `protobuf:"varint,5,opt,name=read_back,json=readBack,proto3" json:"read_back,omitempty"`
-	// The lock itself keeps the window of a code: none, window or weekly.
+	// What schedule the lock itself supports: none, window or weekly.
 	NativeSchedule string `protobuf:"bytes,6,opt,name=native_schedule,json=nativeSchedule,proto3" json:"native_schedule,omitempty"`
 	// Whether the lock itself refuses every PIN for a while after wrong ones: verified (its limits were set and read back),
-	// unverified (it does, by limits that cannot be read) or none.
+	// unverified (it does, but its limits cannot be read) or none.
 	Lockout string `protobuf:"bytes,7,opt,name=lockout,proto3" json:"lockout,omitempty"`
 	// With verified: after this many wrong PINs in a row.
 	LockoutAttempts int32 `protobuf:"varint,8,opt,name=lockout_attempts,json=lockoutAttempts,proto3" json:"lockout_attempts,omitempty"`
@@ -481,12 +481,12 @@ func (x *LockAbilities) GetGuessable() bool {
 	return false
 }
 
-// LockSlot is one place for a code, without the code.
+// LockSlot is one slot of a lock, without its code.
 type LockSlot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// A code shall be there.
+	// Whether the slot should hold a code.
 	Present bool `protobuf:"varint,2,opt,name=present,proto3" json:"present,omitempty"`
 	// planned, queued, sent, accepted, verified, used, unconfirmed, failed, removing or removed.
 	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
@@ -494,17 +494,17 @@ type LockSlot struct {
 	Result string `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
 	// The reservation whose code it is.
 	ReservationId *string `protobuf:"bytes,5,opt,name=reservation_id,json=reservationId,proto3,oneof" json:"reservation_id,omitempty"`
-	// Opens from here.
+	// The start of its window.
 	NotBefore *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=not_before,json=notBefore,proto3" json:"not_before,omitempty"`
-	// Opens up to here.
+	// The end of its window.
 	NotAfter *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=not_after,json=notAfter,proto3" json:"not_after,omitempty"`
 	// When the bridge last reported it.
 	SeenAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
 	// When the code first opened the door, since its PIN or window there last changed.
 	UsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=used_at,json=usedAt,proto3" json:"used_at,omitempty"`
-	// The lock holds a code here that is not ours. It is left alone, and the place is not used.
+	// The slot holds a foreign code, which Latchkey did not install. Latchkey does not touch it.
 	Unmanaged bool `protobuf:"varint,10,opt,name=unmanaged,proto3" json:"unmanaged,omitempty"`
-	// The code of staff, for one use, or of the backup that it is.
+	// The staff, one-time or backup code in it.
 	CodeId        *string `protobuf:"bytes,11,opt,name=code_id,json=codeId,proto3,oneof" json:"code_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -617,21 +617,21 @@ func (x *LockSlot) GetCodeId() string {
 	return ""
 }
 
-// Act is an opening.
+// Act is an unlock command.
 type Act struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The lock.
 	LockId string `protobuf:"bytes,2,opt,name=lock_id,json=lockId,proto3" json:"lock_id,omitempty"`
-	// opened, refused, expired (it was not sent in time and will not be), or unknown (it was sent, and nothing came back: it may have
-	// opened, or may until the deadline, at most once).
+	// opened, refused, expired (it was not sent in time and will not be), or unknown (it was sent, and no answer came: the door may have
+	// opened, or may open until the deadline, at most once).
 	Result string `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	// Why it was refused or is unknown: a camelCase word.
 	Reason *string `protobuf:"bytes,4,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
-	// It has no effect after this moment.
+	// The command has no effect after this time.
 	Deadline *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=deadline,proto3" json:"deadline,omitempty"`
-	// When the result came.
+	// When the result arrived.
 	FinishedAt    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -709,12 +709,12 @@ func (x *Act) GetFinishedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// ListLocksRequest narrows and pages.
+// ListLocksRequest filters and pages.
 type ListLocksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only those of this bridge.
+	// Only locks of this bridge.
 	BridgeId string `protobuf:"bytes,1,opt,name=bridge_id,json=bridgeId,proto3" json:"bridge_id,omitempty"`
-	// Only those without a door.
+	// Only locks without a door.
 	UnassignedOnly bool `protobuf:"varint,2,opt,name=unassigned_only,json=unassignedOnly,proto3" json:"unassigned_only,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -943,7 +943,7 @@ type GetLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
 	Data *Lock `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
-	// The slots the service ever used, by number.
+	// The slots that the service has used, by number.
 	Slots         []*LockSlot `protobuf:"bytes,2,rep,name=slots,proto3" json:"slots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1099,7 +1099,7 @@ type AssignLockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the lock.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The space or gate. It must be sent: empty, "", takes the lock off its door.
+	// The space or gate. Required: "" removes the lock from its door.
 	DoorId        *string `protobuf:"bytes,2,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1241,10 +1241,10 @@ func (x *UnlockLockRequest) GetId() string {
 	return ""
 }
 
-// UnlockLockResponse answers with what became of it.
+// UnlockLockResponse answers with the result.
 type UnlockLockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The opening.
+	// The unlock command.
 	Data          *Act `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -34,17 +34,17 @@ const (
 type LockServiceClient interface {
 	// Lists locks, oldest first.
 	ListLocks(ctx context.Context, in *ListLocksRequest, opts ...grpc.CallOption) (*ListLocksResponse, error)
-	// Answers with one lock and its slots. A PIN is never in it.
+	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(ctx context.Context, in *GetLockRequest, opts ...grpc.CallOption) (*GetLockResponse, error)
 	// Renames a lock.
 	UpdateLock(ctx context.Context, in *UpdateLockRequest, opts ...grpc.CallOption) (*UpdateLockResponse, error)
-	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
+	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
 	AssignLock(ctx context.Context, in *AssignLockRequest, opts ...grpc.CallOption) (*AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
-	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where no result arrived by its deadline, DEADLINE_EXCEEDED:
-	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
-	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
-	// became known since.
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once if its bridge is offline; 409
+	// remoteUnlockUnsupported if the lock cannot be opened remotely. DEADLINE_EXCEEDED if no result arrived by the deadline: the door
+	// will not open later, but may have opened, so check it. If the connection to the bridge is lost before that, the result is
+	// unknown: the door may have opened, or may open until the deadline. To get the result later, repeat the call with the same
+	// Idempotency-Key.
 	UnlockLock(ctx context.Context, in *UnlockLockRequest, opts ...grpc.CallOption) (*UnlockLockResponse, error)
 }
 
@@ -114,17 +114,17 @@ func (c *lockServiceClient) UnlockLock(ctx context.Context, in *UnlockLockReques
 type LockServiceServer interface {
 	// Lists locks, oldest first.
 	ListLocks(context.Context, *ListLocksRequest) (*ListLocksResponse, error)
-	// Answers with one lock and its slots. A PIN is never in it.
+	// Answers with one lock and its slots. The answer contains no PIN.
 	GetLock(context.Context, *GetLockRequest) (*GetLockResponse, error)
 	// Renames a lock.
 	UpdateLock(context.Context, *UpdateLockRequest) (*UpdateLockResponse, error)
-	// Puts a lock on a door (a space or a gate), or takes it off. Access of stays behind that door follows at once.
+	// Assigns a lock to a door (a space or a gate), or removes it from its door. The codes of current stays move to the lock at once.
 	AssignLock(context.Context, *AssignLockRequest) (*AssignLockResponse, error)
-	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once where its bridge is away, 409
-	// remoteUnlockUnsupported where the lock cannot be opened from afar. Where no result arrived by its deadline, DEADLINE_EXCEEDED:
-	// it will not happen later, but may have happened, so look at the door. Where the connection to the bridge is lost before that, the result is
-	// unknown: it may have happened, or may happen until the deadline. The same call with the same Idempotency-Key says what
-	// became known since.
+	// Opens a lock now, at most once, within seconds or not at all. 503 bridgeOffline at once if its bridge is offline; 409
+	// remoteUnlockUnsupported if the lock cannot be opened remotely. DEADLINE_EXCEEDED if no result arrived by the deadline: the door
+	// will not open later, but may have opened, so check it. If the connection to the bridge is lost before that, the result is
+	// unknown: the door may have opened, or may open until the deadline. To get the result later, repeat the call with the same
+	// Idempotency-Key.
 	UnlockLock(context.Context, *UnlockLockRequest) (*UnlockLockResponse, error)
 	mustEmbedUnimplementedLockServiceServer()
 }

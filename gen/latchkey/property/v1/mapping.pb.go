@@ -32,9 +32,9 @@ type PartnerSpace struct {
 	ExternalId string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	// Room, Dorm or Bed.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// As the partner calls it.
+	// Its name at the partner.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The partner's id of the room of a bed, where it says so.
+	// Of a bed: the partner's id of its room, if the partner sends it.
 	ParentExternalId *string `protobuf:"bytes,4,opt,name=parent_external_id,json=parentExternalId,proto3,oneof" json:"parent_external_id,omitempty"`
 	// As the partner says.
 	Floor string `protobuf:"bytes,5,opt,name=floor,proto3" json:"floor,omitempty"`
@@ -46,13 +46,13 @@ type PartnerSpace struct {
 	State string `protobuf:"bytes,8,opt,name=state,proto3" json:"state,omitempty"`
 	// The space of the property it is mapped to.
 	SpaceId *string `protobuf:"bytes,9,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
-	// What that space is called.
+	// The name of that space.
 	SpaceName *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
-	// A space of the property that it may be, by its name. Only where it is unmapped.
+	// A suggested space of the property, found by name. Only if it is unmapped.
 	SuggestedSpaceId *string `protobuf:"bytes,11,opt,name=suggested_space_id,json=suggestedSpaceId,proto3,oneof" json:"suggested_space_id,omitempty"`
-	// What the suggested space is called.
+	// The name of the suggested space.
 	SuggestedSpaceName *string `protobuf:"bytes,12,opt,name=suggested_space_name,json=suggestedSpaceName,proto3,oneof" json:"suggested_space_name,omitempty"`
-	// exact: the names differ in case, punctuation and leading zeros at most; likely: words such as room were left out.
+	// exact: the names differ at most in case, punctuation and leading zeros. likely: words such as room were ignored.
 	Confidence *string `protobuf:"bytes,13,opt,name=confidence,proto3,oneof" json:"confidence,omitempty"`
 	// When the partner last listed it.
 	SeenAt        *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=seen_at,json=seenAt,proto3" json:"seen_at,omitempty"`
@@ -188,12 +188,12 @@ func (x *PartnerSpace) GetSeenAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// Mapping ties one space of the partner to one of the property.
+// Mapping maps one space of the partner to one of the property.
 type Mapping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The partner's id.
 	ExternalId string `protobuf:"bytes,1,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	// The service's id. In a batch it must be sent: empty, "", removes the mapping.
+	// The service's id. Required in a batch: "" removes the mapping.
 	SpaceId       *string `protobuf:"bytes,2,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -243,12 +243,12 @@ func (x *Mapping) GetSpaceId() string {
 	return ""
 }
 
-// ListPartnerSpacesRequest names the integration, narrows and pages.
+// ListPartnerSpacesRequest names the integration, filters and pages.
 type ListPartnerSpacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// Only those that are not mapped.
+	// Only spaces that are not mapped.
 	UnmappedOnly bool `protobuf:"varint,2,opt,name=unmapped_only,json=unmappedOnly,proto3" json:"unmapped_only,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -426,12 +426,12 @@ func (x *PartnerSpaceList) GetTotal() int32 {
 	return 0
 }
 
-// SetMappingRequest maps one.
+// SetMappingRequest maps one space.
 type SetMappingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// The partner's id, as getSpaces named it.
+	// The partner's id, as in getSpaces.
 	ExternalId string `protobuf:"bytes,2,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
 	// The service's id.
 	SpaceId       string `protobuf:"bytes,3,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
@@ -591,7 +591,7 @@ func (x *UnsetMappingRequest) GetExternalId() string {
 	return ""
 }
 
-// UnsetMappingResponse answers with the mapping that was.
+// UnsetMappingResponse answers with the removed mapping.
 type UnsetMappingResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The mapping.
@@ -692,10 +692,10 @@ func (x *BatchSetMappingsRequest) GetMappings() []*Mapping {
 	return nil
 }
 
-// BatchSetMappingsResponse answers with what is mapped now.
+// BatchSetMappingsResponse answers with the new mappings.
 type BatchSetMappingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the call mapped.
+	// The mappings that the call made.
 	Data          *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -848,10 +848,10 @@ func (x *ApplySuggestionsRequest) GetExactOnly() bool {
 	return false
 }
 
-// ApplySuggestionsResponse answers with what was mapped.
+// ApplySuggestionsResponse answers with the new mappings.
 type ApplySuggestionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the call mapped.
+	// The mappings that the call made.
 	Data          *MappingList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -905,13 +905,13 @@ type Conflict struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The partner's space it is about; empty for unreadable.
 	ExternalId string `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	// For people.
+	// A description for people.
 	Detail string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
-	// The reservations it touches.
+	// The affected reservations.
 	ReservationIds []string `protobuf:"bytes,6,rep,name=reservation_ids,json=reservationIds,proto3" json:"reservation_ids,omitempty"`
-	// When it was seen.
+	// When it was found.
 	OpenedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=opened_at,json=openedAt,proto3" json:"opened_at,omitempty"`
-	// When it was healed. Absent: it still is.
+	// When it was resolved. Absent: it is open.
 	ClosedAt      *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1003,12 +1003,12 @@ func (x *Conflict) GetClosedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// ListConflictsRequest narrows and pages.
+// ListConflictsRequest filters and pages.
 type ListConflictsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only those of this integration.
+	// Only conflicts of this integration.
 	IntegrationId string `protobuf:"bytes,1,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// Those that are healed, too.
+	// Include resolved conflicts.
 	IncludeClosed bool `protobuf:"varint,2,opt,name=include_closed,json=includeClosed,proto3" json:"include_closed,omitempty"`
 	// Entries per page, at most 200. 0, or left out: 50.
 	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -31,19 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// MappingService ties the partner's rooms and beds to those of the property. A space of the property is mapped to at most
-// one space of an integration, and the other way round.
+// MappingService maps the partner's rooms and beds to spaces of the property. A space of the property is mapped to at most
+// one space of an integration, and vice versa.
 type MappingServiceClient interface {
-	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
+	// Lists the spaces of the partner's last getSpaces, each with its mapping or a suggestion.
 	ListPartnerSpaces(ctx context.Context, in *ListPartnerSpacesRequest, opts ...grpc.CallOption) (*ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(ctx context.Context, in *SetMappingRequest, opts ...grpc.CallOption) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(ctx context.Context, in *UnsetMappingRequest, opts ...grpc.CallOption) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
-	// Maps everything that has a suggestion by name. Where two could be meant there is none.
+	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(ctx context.Context, in *ApplySuggestionsRequest, opts ...grpc.CallOption) (*ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(ctx context.Context, in *ListConflictsRequest, opts ...grpc.CallOption) (*ListConflictsResponse, error)
@@ -121,19 +121,19 @@ func (c *mappingServiceClient) ListConflicts(ctx context.Context, in *ListConfli
 // All implementations must embed UnimplementedMappingServiceServer
 // for forward compatibility.
 //
-// MappingService ties the partner's rooms and beds to those of the property. A space of the property is mapped to at most
-// one space of an integration, and the other way round.
+// MappingService maps the partner's rooms and beds to spaces of the property. A space of the property is mapped to at most
+// one space of an integration, and vice versa.
 type MappingServiceServer interface {
-	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
+	// Lists the spaces of the partner's last getSpaces, each with its mapping or a suggestion.
 	ListPartnerSpaces(context.Context, *ListPartnerSpacesRequest) (*ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *SetMappingRequest) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *UnsetMappingRequest) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)
-	// Maps everything that has a suggestion by name. Where two could be meant there is none.
+	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *ApplySuggestionsRequest) (*ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *ListConflictsRequest) (*ListConflictsResponse, error)

@@ -25,7 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Notice tells staff something.
+// Notice is a message to staff.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -34,7 +34,7 @@ type Notice struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The id it is about: a reservation, a lock, an integration.
 	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
-	// For people.
+	// What happened, and what to do.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The problem is still open.
 	Stands bool `protobuf:"varint,5,opt,name=stands,proto3" json:"stands,omitempty"`
@@ -125,7 +125,7 @@ func (x *Notice) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// ListNoticesRequest narrows and pages.
+// ListNoticesRequest filters and pages.
 type ListNoticesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only unread notices.
@@ -242,7 +242,7 @@ type NoticeList struct {
 	List []*Notice `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
 	// For the next page; empty on the last.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many are unread, on all pages.
+	// The number of unread notices, on all pages.
 	Unread        int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -299,10 +299,10 @@ func (x *NoticeList) GetUnread() int32 {
 	return 0
 }
 
-// MarkNoticesReadRequest says which.
+// MarkNoticesReadRequest names the notices.
 type MarkNoticesReadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 200; ids that are not there are passed over.
+	// At most 200; unknown ids are ignored.
 	Ids []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	// All unread ones instead.
 	All           bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
@@ -354,10 +354,10 @@ func (x *MarkNoticesReadRequest) GetAll() bool {
 	return false
 }
 
-// MarkNoticesReadResponse answers with how many were marked.
+// MarkNoticesReadResponse answers with their number.
 type MarkNoticesReadResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those that were unread before.
+	// The number of notices that were unread before.
 	Marked        int32 `protobuf:"varint,1,opt,name=marked,proto3" json:"marked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

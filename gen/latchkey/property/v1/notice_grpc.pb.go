@@ -27,7 +27,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// NoticeService holds what needs a person's attention: mapping conflicts, shared rooms, locks that refuse codes.
+// NoticeService lists what needs a person's attention: mapping conflicts, shared rooms, locks that refuse codes.
 type NoticeServiceClient interface {
 	// Lists notices, newest first.
 	ListNotices(ctx context.Context, in *ListNoticesRequest, opts ...grpc.CallOption) (*ListNoticesResponse, error)
@@ -67,7 +67,7 @@ func (c *noticeServiceClient) MarkNoticesRead(ctx context.Context, in *MarkNotic
 // All implementations must embed UnimplementedNoticeServiceServer
 // for forward compatibility.
 //
-// NoticeService holds what needs a person's attention: mapping conflicts, shared rooms, locks that refuse codes.
+// NoticeService lists what needs a person's attention: mapping conflicts, shared rooms, locks that refuse codes.
 type NoticeServiceServer interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *ListNoticesRequest) (*ListNoticesResponse, error)

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: latchkey/property/v1/property.proto
 
-// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token) says
-// which property is meant; no request names one, and what belongs to another property is not there.
+// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token)
+// selects the property. No request names one, and objects of another property do not exist for the caller.
 
 package propertyv1
 
@@ -33,30 +33,30 @@ type Property struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// IANA, such as Europe/Lisbon. Dates and hours of the property are meant in it.
+	// IANA, such as Europe/Lisbon. The time zone of the property's dates and hours.
 	TimeZone string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	// When a stay given by date begins, HH:MM.
+	// Check-in time of stays without a time, HH:MM.
 	CheckInTime string `protobuf:"bytes,4,opt,name=check_in_time,json=checkInTime,proto3" json:"check_in_time,omitempty"`
-	// When a stay given by date ends, HH:MM.
+	// Check-out time of stays without a time, HH:MM.
 	CheckOutTime string `protobuf:"bytes,5,opt,name=check_out_time,json=checkOutTime,proto3" json:"check_out_time,omitempty"`
 	// Codes open this many minutes before a stay begins.
 	EarlyInMinutes int32 `protobuf:"varint,6,opt,name=early_in_minutes,json=earlyInMinutes,proto3" json:"early_in_minutes,omitempty"`
 	// Codes still open this many minutes after a stay ends.
 	LateOutMinutes int32 `protobuf:"varint,7,opt,name=late_out_minutes,json=lateOutMinutes,proto3" json:"late_out_minutes,omitempty"`
-	// Digits of a PIN, 6 to 8. 0: automatic, 8 for doors with a lock that is guessable, 6 for others. A lock that cannot take so many
-	// gets what it can.
+	// Digits of a PIN, 6 to 8. 0: automatic, 8 for doors with a lock that is guessable, 6 for others. A lock that supports fewer
+	// gets fewer.
 	PinLength int32 `protobuf:"varint,8,opt,name=pin_length,json=pinLength,proto3" json:"pin_length,omitempty"`
-	// A stay whose own door has no lock still gets the codes of the gates.
+	// If a stay's own door has no lock, it still gets codes for the gates.
 	GatesAlone bool `protobuf:"varint,9,opt,name=gates_alone,json=gatesAlone,proto3" json:"gates_alone,omitempty"`
-	// What an unpaid stay does to self check-in: block, allow or threshold.
+	// Self check-in of a guest who owes money: block, allow or threshold.
 	OwingPolicy string `protobuf:"bytes,10,opt,name=owing_policy,json=owingPolicy,proto3" json:"owing_policy,omitempty"`
-	// With the policy threshold: owing up to this much does not block. In the minor unit of the currency owed, such as cents.
+	// With the policy threshold: the largest amount that does not block. In the minor unit of the currency owed, such as cents.
 	OwingThresholdMinor int32 `protobuf:"varint,11,opt,name=owing_threshold_minor,json=owingThresholdMinor,proto3" json:"owing_threshold_minor,omitempty"`
 	// When it was created here.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Each lock on a door with at least eight places for codes keeps two backup codes ready.
+	// Each lock on a door with at least eight slots holds two backup codes.
 	BackupCodes   bool `protobuf:"varint,13,opt,name=backup_codes,json=backupCodes,proto3" json:"backup_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -183,7 +183,7 @@ func (x *Property) GetBackupCodes() bool {
 	return false
 }
 
-// PropertySettings are the settings of a change or a creation. What is left out stays, or takes the default.
+// PropertySettings are the settings of a change or a creation. Fields that are left out keep their values, or get the default.
 type PropertySettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 255 characters.
@@ -198,8 +198,8 @@ type PropertySettings struct {
 	EarlyInMinutes *int32 `protobuf:"varint,5,opt,name=early_in_minutes,json=earlyInMinutes,proto3,oneof" json:"early_in_minutes,omitempty"`
 	// 0 to 1440. Default 0.
 	LateOutMinutes *int32 `protobuf:"varint,6,opt,name=late_out_minutes,json=lateOutMinutes,proto3,oneof" json:"late_out_minutes,omitempty"`
-	// 6 to 8, or 0: automatic, 8 for doors with a lock that is guessable, 6 for others. Default 0. Counts for codes drawn from now
-	// on.
+	// 6 to 8, or 0: automatic, 8 for doors with a lock that is guessable, 6 for others. Default 0. It applies to new
+	// codes.
 	PinLength *int32 `protobuf:"varint,7,opt,name=pin_length,json=pinLength,proto3,oneof" json:"pin_length,omitempty"`
 	// Default false.
 	GatesAlone *bool `protobuf:"varint,8,opt,name=gates_alone,json=gatesAlone,proto3,oneof" json:"gates_alone,omitempty"`
@@ -207,7 +207,7 @@ type PropertySettings struct {
 	OwingPolicy *string `protobuf:"bytes,9,opt,name=owing_policy,json=owingPolicy,proto3,oneof" json:"owing_policy,omitempty"`
 	// 0 to 1000000000. Default 0.
 	OwingThresholdMinor *int32 `protobuf:"varint,10,opt,name=owing_threshold_minor,json=owingThresholdMinor,proto3,oneof" json:"owing_threshold_minor,omitempty"`
-	// Default false: they take two places of each lock.
+	// Default false: they use two slots of each lock.
 	BackupCodes   *bool `protobuf:"varint,11,opt,name=backup_codes,json=backupCodes,proto3,oneof" json:"backup_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -320,7 +320,7 @@ func (x *PropertySettings) GetBackupCodes() bool {
 	return false
 }
 
-// GetPropertyRequest has no fields: the credential says which property is meant.
+// GetPropertyRequest has no fields: the credential selects the property.
 type GetPropertyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

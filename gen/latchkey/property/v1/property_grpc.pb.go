@@ -4,8 +4,8 @@
 // - protoc             (unknown)
 // source: latchkey/property/v1/property.proto
 
-// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token) says
-// which property is meant; no request names one, and what belongs to another property is not there.
+// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token)
+// selects the property. No request names one, and objects of another property do not exist for the caller.
 
 package propertyv1
 
@@ -34,7 +34,7 @@ const (
 type PropertyServiceClient interface {
 	// Answers with the property of the credential.
 	GetProperty(ctx context.Context, in *GetPropertyRequest, opts ...grpc.CallOption) (*GetPropertyResponse, error)
-	// Changes settings. Access that is issued follows at once: a longer late-out moves the end of every running stay.
+	// Changes settings. Current stays follow at once: a longer late-out moves the end of every running stay.
 	UpdateProperty(ctx context.Context, in *UpdatePropertyRequest, opts ...grpc.CallOption) (*UpdatePropertyResponse, error)
 }
 
@@ -74,7 +74,7 @@ func (c *propertyServiceClient) UpdateProperty(ctx context.Context, in *UpdatePr
 type PropertyServiceServer interface {
 	// Answers with the property of the credential.
 	GetProperty(context.Context, *GetPropertyRequest) (*GetPropertyResponse, error)
-	// Changes settings. Access that is issued follows at once: a longer late-out moves the end of every running stay.
+	// Changes settings. Current stays follow at once: a longer late-out moves the end of every running stay.
 	UpdateProperty(context.Context, *UpdatePropertyRequest) (*UpdatePropertyResponse, error)
 	mustEmbedUnimplementedPropertyServiceServer()
 }

@@ -118,7 +118,7 @@ func (x *ExplainReservationResponse) GetData() *v1.Explanation {
 	return nil
 }
 
-// ListReservationsRequest narrows and pages.
+// ListReservationsRequest filters and pages.
 type ListReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number, the PMS's id or the service's id of a reservation, exactly. If no reservation has it: words, each the beginning of a
@@ -129,7 +129,7 @@ type ListReservationsRequest struct {
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// nextPageToken of the page before.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only those in this state. With started, the guests who are in the house.
+	// Only those in this state. started: the guest is checked in.
 	State string `protobuf:"bytes,4,opt,name=state,proto3" json:"state,omitempty"`
 	// Only stays in this space of the property, or in a bed of it. 404 if there is no such space.
 	SpaceId string `protobuf:"bytes,5,opt,name=space_id,json=spaceId,proto3" json:"space_id,omitempty"`
@@ -319,9 +319,9 @@ type Reservation struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The integration that sent it.
 	IntegrationId string `protobuf:"bytes,2,opt,name=integration_id,json=integrationId,proto3" json:"integration_id,omitempty"`
-	// The partner's id of it.
+	// The partner's id.
 	PmsId string `protobuf:"bytes,3,opt,name=pms_id,json=pmsId,proto3" json:"pms_id,omitempty"`
-	// The number people use.
+	// The reservation number.
 	PmsNumber string `protobuf:"bytes,4,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
 	// The first name of the guest who booked.
 	FirstName *string `protobuf:"bytes,5,opt,name=first_name,json=firstName,proto3,oneof" json:"first_name,omitempty"`
@@ -333,9 +333,9 @@ type Reservation struct {
 	From *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=from,proto3" json:"from,omitempty"`
 	// When the stay ends.
 	To *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=to,proto3" json:"to,omitempty"`
-	// The space of the stay. Absent where the PMS's room leads to none.
+	// The space of the stay. Absent if the PMS's room is not mapped.
 	SpaceId *string `protobuf:"bytes,10,opt,name=space_id,json=spaceId,proto3,oneof" json:"space_id,omitempty"`
-	// What people call that space. Where the PMS's room leads to none: the PMS's id of the room.
+	// The name of that space. If the PMS's room is not mapped: the PMS's id of the room.
 	SpaceName     *string `protobuf:"bytes,11,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -619,15 +619,15 @@ type Arrival struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reservation, by the service's id.
 	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// The number people use.
+	// The reservation number.
 	PmsNumber string `protobuf:"bytes,2,opt,name=pms_number,json=pmsNumber,proto3" json:"pms_number,omitempty"`
 	// confirmed or started.
 	State string `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
 	// When the stay begins.
 	From *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from,proto3" json:"from,omitempty"`
-	// The doors of the stay, as people call them.
+	// The names of the doors of the stay.
 	Doors []string `protobuf:"bytes,5,rep,name=doors,proto3" json:"doors,omitempty"`
-	// ready, atRisk (it may go wrong) or notReady (it will, unless something is done).
+	// ready, atRisk (something may go wrong) or notReady (something will go wrong unless it is fixed).
 	Verdict string `protobuf:"bytes,6,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	// What to fix, the worst first.
 	Fixes []*ArrivalFix `protobuf:"bytes,7,rep,name=fixes,proto3" json:"fixes,omitempty"`
@@ -635,7 +635,7 @@ type Arrival struct {
 	LookedAtMinutes *int32 `protobuf:"varint,8,opt,name=looked_at_minutes,json=lookedAtMinutes,proto3,oneof" json:"looked_at_minutes,omitempty"`
 	// The guest who booked.
 	GuestName string `protobuf:"bytes,9,opt,name=guest_name,json=guestName,proto3" json:"guest_name,omitempty"`
-	// What people call the space of the stay. Where the PMS's room leads to none: the PMS's id of the room.
+	// The name of the space of the stay. If the PMS's room is not mapped: the PMS's id of the room.
 	SpaceName     *string `protobuf:"bytes,10,opt,name=space_name,json=spaceName,proto3,oneof" json:"space_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -750,7 +750,7 @@ type ArrivalFix struct {
 	Severity string `protobuf:"bytes,2,opt,name=severity,proto3" json:"severity,omitempty"`
 	// The door with the problem.
 	DoorId *string `protobuf:"bytes,3,opt,name=door_id,json=doorId,proto3,oneof" json:"door_id,omitempty"`
-	// What people call that door.
+	// The name of that door.
 	DoorName *string `protobuf:"bytes,4,opt,name=door_name,json=doorName,proto3,oneof" json:"door_name,omitempty"`
 	// What is wrong and what to do, for staff.
 	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`

@@ -28,13 +28,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ReservationService shows reservations, who arrives, and why a guest's doors open or do not.
+// ReservationService shows reservations, arrivals, and why a guest's doors open or not.
 type ReservationServiceClient interface {
-	// Explains why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad.
 	ExplainReservation(ctx context.Context, in *ExplainReservationRequest, opts ...grpc.CallOption) (*ExplainReservationResponse, error)
 	// Lists the property's reservations with who booked them and their rooms, the latest arrival first. query finds them by name or number.
 	ListReservations(ctx context.Context, in *ListReservationsRequest, opts ...grpc.CallOption) (*ListReservationsResponse, error)
-	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
+	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(ctx context.Context, in *ListArrivalsRequest, opts ...grpc.CallOption) (*ListArrivalsResponse, error)
 }
 
@@ -80,13 +80,13 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, in *ListArr
 // All implementations must embed UnimplementedReservationServiceServer
 // for forward compatibility.
 //
-// ReservationService shows reservations, who arrives, and why a guest's doors open or do not.
+// ReservationService shows reservations, arrivals, and why a guest's doors open or not.
 type ReservationServiceServer interface {
-	// Explains why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *ExplainReservationRequest) (*ExplainReservationResponse, error)
 	// Lists the property's reservations with who booked them and their rooms, the latest arrival first. query finds them by name or number.
 	ListReservations(context.Context, *ListReservationsRequest) (*ListReservationsResponse, error)
-	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
+	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *ListArrivalsRequest) (*ListArrivalsResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

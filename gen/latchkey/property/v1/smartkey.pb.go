@@ -32,11 +32,11 @@ type SmartKeyPhone struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The stay.
 	ReservationId string `protobuf:"bytes,2,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// What its person called it.
+	// The name that the guest gave it.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The end of its last token; absent: it got none yet.
+	// When its last token expires. Absent: it has none yet.
 	TokenExpiresAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=token_expires_at,json=tokenExpiresAt,proto3" json:"token_expires_at,omitempty"`
-	// Since when it is shut out.
+	// When it was revoked.
 	RevokedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=revoked_at,json=revokedAt,proto3" json:"revoked_at,omitempty"`
 	// When it joined.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -121,7 +121,7 @@ type CreateSmartKeyLinkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id of the reservation.
 	ReservationId string `protobuf:"bytes,1,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
-	// How long the link serves, 1 to 10080 minutes; 0: a day.
+	// How long the link is valid, 1 to 10080 minutes. 0: a day.
 	TtlMinutes    int32 `protobuf:"varint,2,opt,name=ttl_minutes,json=ttlMinutes,proto3" json:"ttl_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -176,7 +176,7 @@ type CreateSmartKeyLinkResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The secret of the link. It is shown in this answer only.
 	Link string `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
-	// The link serves up to here.
+	// When the link expires.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -456,7 +456,7 @@ func (x *RestartDoorRequest) GetLockId() string {
 	return ""
 }
 
-// RestartDoorResponse says since when.
+// RestartDoorResponse has the new generation.
 type RestartDoorResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The least generation of a token that opens the door.
@@ -557,7 +557,7 @@ func (x *SetDoorListAgeRequest) GetMaxAgeMinutes() int32 {
 	return 0
 }
 
-// SetDoorListAgeResponse says what holds now.
+// SetDoorListAgeResponse answers with the new age.
 type SetDoorListAgeResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In minutes.
@@ -603,10 +603,10 @@ func (x *SetDoorListAgeResponse) GetMaxAgeMinutes() int32 {
 	return 0
 }
 
-// RotateIssuerKeyRequest says how.
+// RotateIssuerKeyRequest selects the way.
 type RotateIssuerKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The old key counts for nothing from now on.
+	// The old key is invalid at once.
 	AtOnce        bool `protobuf:"varint,1,opt,name=at_once,json=atOnce,proto3" json:"at_once,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -649,7 +649,7 @@ func (x *RotateIssuerKeyRequest) GetAtOnce() bool {
 	return false
 }
 
-// RotateIssuerKeyResponse says how far it is.
+// RotateIssuerKeyResponse describes the progress.
 type RotateIssuerKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version of the newest key set.

@@ -31,24 +31,24 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SmartKeyService lets phones into stays and shuts them out again.
+// SmartKeyService manages the phones of stays.
 type SmartKeyServiceClient interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
-	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
-	// new key; the one that was lost ends by itself.
+	// Creates a link with which one phone joins a stay. It is valid for one phone, for a day by default. A repeated call with the same
+	// Idempotency-Key creates no second link and is refused with shownOnce, because the link is not stored: create another with a
+	// new key. The lost one expires.
 	CreateSmartKeyLink(ctx context.Context, in *CreateSmartKeyLinkRequest, opts ...grpc.CallOption) (*CreateSmartKeyLinkResponse, error)
-	// Lists the phones of a stay, oldest first, also those that were shut out.
+	// Lists the phones of a stay, oldest first, including revoked ones.
 	ListSmartKeyPhones(ctx context.Context, in *ListSmartKeyPhonesRequest, opts ...grpc.CallOption) (*ListSmartKeyPhonesResponse, error)
-	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
+	// Revokes a phone. Connected bridges refuse it at once, others when they are back.
 	RevokeSmartKeyPhone(ctx context.Context, in *RevokeSmartKeyPhoneRequest, opts ...grpc.CallOption) (*RevokeSmartKeyPhoneResponse, error)
-	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: tokens issued until now no longer open it. Guests who may still enter get new tokens at their next
 	// renewal.
 	RestartDoor(ctx context.Context, in *RestartDoorRequest, opts ...grpc.CallOption) (*RestartDoorResponse, error)
-	// Says how old the status list may be by which a door opens to a SmartKey.
+	// Sets the maximum age of the status list with which a door accepts a SmartKey.
 	SetDoorListAge(ctx context.Context, in *SetDoorListAgeRequest, opts ...grpc.CallOption) (*SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
-	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
-	// key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token stays valid until it expires: the new key signs
+	// when every bridge has confirmed it, or after four days, and the old one is removed a day later. Or at once, if the
+	// key may have leaked: then every phone needs a new token.
 	RotateIssuerKey(ctx context.Context, in *RotateIssuerKeyRequest, opts ...grpc.CallOption) (*RotateIssuerKeyResponse, error)
 }
 
@@ -124,24 +124,24 @@ func (c *smartKeyServiceClient) RotateIssuerKey(ctx context.Context, in *RotateI
 // All implementations must embed UnimplementedSmartKeyServiceServer
 // for forward compatibility.
 //
-// SmartKeyService lets phones into stays and shuts them out again.
+// SmartKeyService manages the phones of stays.
 type SmartKeyServiceServer interface {
-	// Makes a link with which one phone joins a stay. It serves once, for a day unless said otherwise. Repeated under its
-	// Idempotency-Key it makes no second one and is refused with shownOnce, since the link is not kept: make another under a
-	// new key; the one that was lost ends by itself.
+	// Creates a link with which one phone joins a stay. It is valid for one phone, for a day by default. A repeated call with the same
+	// Idempotency-Key creates no second link and is refused with shownOnce, because the link is not stored: create another with a
+	// new key. The lost one expires.
 	CreateSmartKeyLink(context.Context, *CreateSmartKeyLinkRequest) (*CreateSmartKeyLinkResponse, error)
-	// Lists the phones of a stay, oldest first, also those that were shut out.
+	// Lists the phones of a stay, oldest first, including revoked ones.
 	ListSmartKeyPhones(context.Context, *ListSmartKeyPhonesRequest) (*ListSmartKeyPhonesResponse, error)
-	// Shuts a phone out: bridges that are connected refuse it at once, others when they hear of it.
+	// Revokes a phone. Connected bridges refuse it at once, others when they are back.
 	RevokeSmartKeyPhone(context.Context, *RevokeSmartKeyPhoneRequest) (*RevokeSmartKeyPhoneResponse, error)
-	// Resets a door: no token made until now opens it. Guests who may still enter get new ones at their next
+	// Resets a door: tokens issued until now no longer open it. Guests who may still enter get new tokens at their next
 	// renewal.
 	RestartDoor(context.Context, *RestartDoorRequest) (*RestartDoorResponse, error)
-	// Says how old the status list may be by which a door opens to a SmartKey.
+	// Sets the maximum age of the status list with which a door accepts a SmartKey.
 	SetDoorListAge(context.Context, *SetDoorListAgeRequest) (*SetDoorListAgeResponse, error)
-	// Replaces the key that signs the property's tokens, step by step, so that every token serves to its end: the new key signs
-	// once every bridge has said that it knows it, or after four days, and the old one leaves a day later. Or at once, if the
-	// key may be known to others: then every phone needs a new token.
+	// Replaces the key that signs the property's tokens, step by step, so that every token stays valid until it expires: the new key signs
+	// when every bridge has confirmed it, or after four days, and the old one is removed a day later. Or at once, if the
+	// key may have leaked: then every phone needs a new token.
 	RotateIssuerKey(context.Context, *RotateIssuerKeyRequest) (*RotateIssuerKeyResponse, error)
 	mustEmbedUnimplementedSmartKeyServiceServer()
 }

@@ -32,17 +32,17 @@ type Space struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Room, Dorm or Bed.
 	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
-	// What people call it.
+	// Its name.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// The floor, as people call it; empty where it does not matter.
+	// The floor. May be empty.
 	Floor string `protobuf:"bytes,4,opt,name=floor,proto3" json:"floor,omitempty"`
 	// The dorm of a bed.
 	ParentSpaceId *string `protobuf:"bytes,5,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
-	// Let as a whole to one party.
+	// True if one party rents it as a whole.
 	IsPrivate bool `protobuf:"varint,6,opt,name=is_private,json=isPrivate,proto3" json:"is_private,omitempty"`
-	// Switched on. A space that is switched off gives no access.
+	// An inactive space gives no access.
 	IsActive bool `protobuf:"varint,7,opt,name=is_active,json=isActive,proto3" json:"is_active,omitempty"`
-	// The lock of its door, where there is one.
+	// The lock of its door, if there is one.
 	LockId *string `protobuf:"bytes,8,opt,name=lock_id,json=lockId,proto3,oneof" json:"lock_id,omitempty"`
 	// When it was created.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -154,7 +154,7 @@ type NewSpace struct {
 	Floor string `protobuf:"bytes,3,opt,name=floor,proto3" json:"floor,omitempty"`
 	// The dorm of a bed: its id, or else parentName.
 	ParentSpaceId string `protobuf:"bytes,4,opt,name=parent_space_id,json=parentSpaceId,proto3" json:"parent_space_id,omitempty"`
-	// The dorm of a bed by its name, of this call or of the property.
+	// The dorm of a bed by its name, from this call or the property.
 	ParentName string `protobuf:"bytes,5,opt,name=parent_name,json=parentName,proto3" json:"parent_name,omitempty"`
 	// Left out: true for a Room, false for a Dorm or Bed.
 	IsPrivate     *bool `protobuf:"varint,6,opt,name=is_private,json=isPrivate,proto3,oneof" json:"is_private,omitempty"`
@@ -234,7 +234,7 @@ func (x *NewSpace) GetIsPrivate() bool {
 	return false
 }
 
-// ListSpacesRequest narrows and pages.
+// ListSpacesRequest filters and pages.
 type ListSpacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Only this type: Room, Dorm or Bed.
@@ -760,7 +760,7 @@ func (x *BatchCreateSpacesRequest) GetSpaces() []*NewSpace {
 // BatchCreateSpacesResponse answers with the spaces.
 type BatchCreateSpacesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All of them, in the order sent.
+	// All of them, in the order of the request.
 	Data          *SpaceList `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -803,7 +803,7 @@ func (x *BatchCreateSpacesResponse) GetData() *SpaceList {
 	return nil
 }
 
-// UpdateSpaceRequest changes what it names.
+// UpdateSpaceRequest changes the fields that are sent.
 type UpdateSpaceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The service's id.
@@ -812,9 +812,9 @@ type UpdateSpaceRequest struct {
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	// At most 64 characters.
 	Floor *string `protobuf:"bytes,3,opt,name=floor,proto3,oneof" json:"floor,omitempty"`
-	// Let as a whole to one party.
+	// True if one party rents it as a whole.
 	IsPrivate *bool `protobuf:"varint,4,opt,name=is_private,json=isPrivate,proto3,oneof" json:"is_private,omitempty"`
-	// Switched on.
+	// An inactive space gives no access.
 	IsActive *bool `protobuf:"varint,5,opt,name=is_active,json=isActive,proto3,oneof" json:"is_active,omitempty"`
 	// Room or Dorm. A bed stays a bed.
 	Type *string `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
@@ -995,7 +995,7 @@ func (x *DeleteSpaceRequest) GetId() string {
 	return ""
 }
 
-// DeleteSpaceResponse answers with the space that was.
+// DeleteSpaceResponse answers with the deleted space.
 type DeleteSpaceResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The space.

@@ -31,19 +31,19 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SpaceService keeps the rooms, dorms and beds of the property.
+// SpaceService manages the rooms, dorms and beds of the property.
 type SpaceServiceClient interface {
 	// Lists spaces by name.
 	ListSpaces(ctx context.Context, in *ListSpacesRequest, opts ...grpc.CallOption) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(ctx context.Context, in *GetSpaceRequest, opts ...grpc.CallOption) (*GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if the name is in use.
 	CreateSpace(ctx context.Context, in *CreateSpaceRequest, opts ...grpc.CallOption) (*CreateSpaceResponse, error)
-	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
+	// Creates up to 500 spaces, all or none. A bed may refer to a dorm of the same call by name.
 	BatchCreateSpaces(ctx context.Context, in *BatchCreateSpacesRequest, opts ...grpc.CallOption) (*BatchCreateSpacesResponse, error)
-	// Changes a space. Access of stays in it follows at once.
+	// Changes a space. Current stays in it follow at once.
 	UpdateSpace(ctx context.Context, in *UpdateSpaceRequest, opts ...grpc.CallOption) (*UpdateSpaceResponse, error)
-	// Deletes a space that nothing holds: no beds, no lock, no mapping. 409 otherwise.
+	// Deletes a space without beds, lock and mapping. 409 otherwise.
 	DeleteSpace(ctx context.Context, in *DeleteSpaceRequest, opts ...grpc.CallOption) (*DeleteSpaceResponse, error)
 }
 
@@ -119,19 +119,19 @@ func (c *spaceServiceClient) DeleteSpace(ctx context.Context, in *DeleteSpaceReq
 // All implementations must embed UnimplementedSpaceServiceServer
 // for forward compatibility.
 //
-// SpaceService keeps the rooms, dorms and beds of the property.
+// SpaceService manages the rooms, dorms and beds of the property.
 type SpaceServiceServer interface {
 	// Lists spaces by name.
 	ListSpaces(context.Context, *ListSpacesRequest) (*ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *GetSpaceRequest) (*GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if the name is in use.
 	CreateSpace(context.Context, *CreateSpaceRequest) (*CreateSpaceResponse, error)
-	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
+	// Creates up to 500 spaces, all or none. A bed may refer to a dorm of the same call by name.
 	BatchCreateSpaces(context.Context, *BatchCreateSpacesRequest) (*BatchCreateSpacesResponse, error)
-	// Changes a space. Access of stays in it follows at once.
+	// Changes a space. Current stays in it follow at once.
 	UpdateSpace(context.Context, *UpdateSpaceRequest) (*UpdateSpaceResponse, error)
-	// Deletes a space that nothing holds: no beds, no lock, no mapping. 409 otherwise.
+	// Deletes a space without beds, lock and mapping. 409 otherwise.
 	DeleteSpace(context.Context, *DeleteSpaceRequest) (*DeleteSpaceResponse, error)
 	mustEmbedUnimplementedSpaceServiceServer()
 }

@@ -25,12 +25,12 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Access is the rule of one RPC. The area of the API (the proto package) decides which kind of credential is looked at.
+// Access is the rule of one RPC. The area of the API (the proto package) decides which kind of credential is checked.
 type Access struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// No credential at all. Only for calls that carry their own proof, such as a join code.
 	Anonymous bool `protobuf:"varint,1,opt,name=anonymous,proto3" json:"anonymous,omitempty"`
-	// The scope an integration needs, such as "reservations:write". Empty: any valid credential of the area will do.
+	// The scope an integration needs, such as "reservations:write". Empty: any valid credential of the area.
 	Scope string `protobuf:"bytes,2,opt,name=scope,proto3" json:"scope,omitempty"`
 	// The least role a member of staff needs: "viewer", "operator" or "owner" in growing order. Property area only.
 	Role string `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`

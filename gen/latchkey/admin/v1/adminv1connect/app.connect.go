@@ -59,11 +59,11 @@ type AppServiceClient interface {
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
 	// Lists the client tokens of an app that are valid, without their secrets.
 	ListClientTokens(context.Context, *v1.ListClientTokensRequest) (*v1.ListClientTokensResponse, error)
-	// Makes one more client token, shown once; the others stay. An app has at most 10.
+	// Creates another client token, shown once; the others stay. An app has at most 10.
 	CreateClientToken(context.Context, *v1.CreateClientTokenRequest) (*v1.CreateClientTokenResponse, error)
-	// Makes a new client token, shown once. All others end with the overlap.
+	// Creates a new client token, shown once. All others expire after the overlap.
 	RotateClientToken(context.Context, *v1.RotateClientTokenRequest) (*v1.RotateClientTokenResponse, error)
-	// Stops one client token at once.
+	// Revokes one client token at once.
 	RevokeClientToken(context.Context, *v1.RevokeClientTokenRequest) (*v1.RevokeClientTokenResponse, error)
 }
 
@@ -189,11 +189,11 @@ type AppServiceHandler interface {
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
 	// Lists the client tokens of an app that are valid, without their secrets.
 	ListClientTokens(context.Context, *v1.ListClientTokensRequest) (*v1.ListClientTokensResponse, error)
-	// Makes one more client token, shown once; the others stay. An app has at most 10.
+	// Creates another client token, shown once; the others stay. An app has at most 10.
 	CreateClientToken(context.Context, *v1.CreateClientTokenRequest) (*v1.CreateClientTokenResponse, error)
-	// Makes a new client token, shown once. All others end with the overlap.
+	// Creates a new client token, shown once. All others expire after the overlap.
 	RotateClientToken(context.Context, *v1.RotateClientTokenRequest) (*v1.RotateClientTokenResponse, error)
-	// Stops one client token at once.
+	// Revokes one client token at once.
 	RevokeClientToken(context.Context, *v1.RevokeClientTokenRequest) (*v1.RevokeClientTokenResponse, error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: latchkey/admin/v1/property.proto
 
-// Package latchkey.admin.v1 is for whoever runs the installation: over the Unix socket in the data directory, or with an
+// Package latchkey.admin.v1 is for operators of the installation. They use the Unix socket in the data directory or an
 // lko_ token.
 package adminv1connect
 
@@ -57,7 +57,7 @@ type PropertyServiceClient interface {
 	ListProperties(context.Context, *v1.ListPropertiesRequest) (*v1.ListPropertiesResponse, error)
 	// Answers with one property.
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
-	// Changes settings of a property. Access that is issued follows at once.
+	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
 }
 
@@ -151,7 +151,7 @@ type PropertyServiceHandler interface {
 	ListProperties(context.Context, *v1.ListPropertiesRequest) (*v1.ListPropertiesResponse, error)
 	// Answers with one property.
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
-	// Changes settings of a property. Access that is issued follows at once.
+	// Changes settings of a property. Current stays follow at once.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
 }
 

@@ -55,17 +55,17 @@ const (
 
 // TokenServiceClient is a client for the latchkey.admin.v1.TokenService service.
 type TokenServiceClient interface {
-	// Makes an operator token, shown once: the admin area without the Unix socket.
+	// Creates an operator token, shown once. It gives access to the admin area without the Unix socket.
 	CreateOperatorToken(context.Context, *v1.CreateOperatorTokenRequest) (*v1.CreateOperatorTokenResponse, error)
 	// Lists the operator tokens that are valid, without their secrets.
 	ListOperatorTokens(context.Context, *v1.ListOperatorTokensRequest) (*v1.ListOperatorTokensResponse, error)
-	// Stops an operator token at once, also the one the call is made with.
+	// Revokes an operator token at once, even the token of this call.
 	RevokeOperatorToken(context.Context, *v1.RevokeOperatorTokenRequest) (*v1.RevokeOperatorTokenResponse, error)
-	// Makes a token for the staff or a script of a property, shown once.
+	// Creates a token for the staff or a script of a property, shown once.
 	CreateStaffToken(context.Context, *v1.CreateStaffTokenRequest) (*v1.CreateStaffTokenResponse, error)
 	// Lists the staff tokens of a property that are valid, without their secrets.
 	ListStaffTokens(context.Context, *v1.ListStaffTokensRequest) (*v1.ListStaffTokensResponse, error)
-	// Stops a staff token at once.
+	// Revokes a staff token at once.
 	RevokeStaffToken(context.Context, *v1.RevokeStaffTokenRequest) (*v1.RevokeStaffTokenResponse, error)
 }
 
@@ -185,17 +185,17 @@ func (c *tokenServiceClient) RevokeStaffToken(ctx context.Context, req *v1.Revok
 
 // TokenServiceHandler is an implementation of the latchkey.admin.v1.TokenService service.
 type TokenServiceHandler interface {
-	// Makes an operator token, shown once: the admin area without the Unix socket.
+	// Creates an operator token, shown once. It gives access to the admin area without the Unix socket.
 	CreateOperatorToken(context.Context, *v1.CreateOperatorTokenRequest) (*v1.CreateOperatorTokenResponse, error)
 	// Lists the operator tokens that are valid, without their secrets.
 	ListOperatorTokens(context.Context, *v1.ListOperatorTokensRequest) (*v1.ListOperatorTokensResponse, error)
-	// Stops an operator token at once, also the one the call is made with.
+	// Revokes an operator token at once, even the token of this call.
 	RevokeOperatorToken(context.Context, *v1.RevokeOperatorTokenRequest) (*v1.RevokeOperatorTokenResponse, error)
-	// Makes a token for the staff or a script of a property, shown once.
+	// Creates a token for the staff or a script of a property, shown once.
 	CreateStaffToken(context.Context, *v1.CreateStaffTokenRequest) (*v1.CreateStaffTokenResponse, error)
 	// Lists the staff tokens of a property that are valid, without their secrets.
 	ListStaffTokens(context.Context, *v1.ListStaffTokensRequest) (*v1.ListStaffTokensResponse, error)
-	// Stops a staff token at once.
+	// Revokes a staff token at once.
 	RevokeStaffToken(context.Context, *v1.RevokeStaffTokenRequest) (*v1.RevokeStaffTokenResponse, error)
 }
 

@@ -2,7 +2,7 @@
 //
 // Source: latchkey/guest/v1/smartkey.proto
 
-// Package latchkey.guest.v1 is spoken by guests' phones. Nobody logs in: a call carries its own proof, which is a single-use
+// Package latchkey.guest.v1 is for guests' phones. There is no login: a call carries its own proof, which is a single-use
 // link, a statement signed by the phone's key, or a token that the property's issuer signed.
 package guestv1connect
 
@@ -56,17 +56,17 @@ const (
 
 // SmartKeyServiceClient is a client for the latchkey.guest.v1.SmartKeyService service.
 type SmartKeyServiceClient interface {
-	// Says what a link is for and draws a challenge. Looking does not use the link up.
+	// Answers with the purpose of a link and a challenge. This does not use up the link.
 	GetEnrolment(context.Context, *v1.GetEnrolmentRequest) (*v1.GetEnrolmentResponse, error)
 	// Binds a phone's key to the link's stay, uses the link up, and answers with the first token if the stay has access now.
 	Enrol(context.Context, *v1.EnrolRequest) (*v1.EnrolResponse, error)
-	// Draws the challenge for a renewal.
+	// Answers with the challenge for a renewal.
 	Challenge(context.Context, *v1.ChallengeRequest) (*v1.ChallengeResponse, error)
 	// Answers with the next token of an enrolled phone, if its stay still has access.
 	Renew(context.Context, *v1.RenewRequest) (*v1.RenewResponse, error)
 	// Asks the bridge of a door for a greeting.
 	Greet(context.Context, *v1.GreetRequest) (*v1.GreetResponse, error)
-	// Hands a presentation to the bridge that its proof names and answers with what the bridge said. The bridge decides.
+	// Sends a presentation to the bridge that its proof names, and answers with the bridge's result. The bridge decides.
 	Present(context.Context, *v1.PresentRequest) (*v1.PresentResponse, error)
 	// Answers with the newer key sets and the newer status list, for phones that carry them to a bridge without internet.
 	GetLists(context.Context, *v1.GetListsRequest) (*v1.GetListsResponse, error)
@@ -204,17 +204,17 @@ func (c *smartKeyServiceClient) GetLists(ctx context.Context, req *v1.GetListsRe
 
 // SmartKeyServiceHandler is an implementation of the latchkey.guest.v1.SmartKeyService service.
 type SmartKeyServiceHandler interface {
-	// Says what a link is for and draws a challenge. Looking does not use the link up.
+	// Answers with the purpose of a link and a challenge. This does not use up the link.
 	GetEnrolment(context.Context, *v1.GetEnrolmentRequest) (*v1.GetEnrolmentResponse, error)
 	// Binds a phone's key to the link's stay, uses the link up, and answers with the first token if the stay has access now.
 	Enrol(context.Context, *v1.EnrolRequest) (*v1.EnrolResponse, error)
-	// Draws the challenge for a renewal.
+	// Answers with the challenge for a renewal.
 	Challenge(context.Context, *v1.ChallengeRequest) (*v1.ChallengeResponse, error)
 	// Answers with the next token of an enrolled phone, if its stay still has access.
 	Renew(context.Context, *v1.RenewRequest) (*v1.RenewResponse, error)
 	// Asks the bridge of a door for a greeting.
 	Greet(context.Context, *v1.GreetRequest) (*v1.GreetResponse, error)
-	// Hands a presentation to the bridge that its proof names and answers with what the bridge said. The bridge decides.
+	// Sends a presentation to the bridge that its proof names, and answers with the bridge's result. The bridge decides.
 	Present(context.Context, *v1.PresentRequest) (*v1.PresentResponse, error)
 	// Answers with the newer key sets and the newer status list, for phones that carry them to a bridge without internet.
 	GetLists(context.Context, *v1.GetListsRequest) (*v1.GetListsResponse, error)

@@ -2,10 +2,10 @@
 //
 // Source: latchkey/lock/v1/bridge.proto
 
-// Package latchkey.lock.v1 is spoken between the service and the bridges on site.
+// Package latchkey.lock.v1 is the protocol between the service and the bridges on site.
 //
-// Credentials travel as state: the service says which code shall sit in which slot, under a generation that only grows,
-// and the bridge reports what it saw. Opening travels as an act: once, with a deadline, never repeated.
+// Codes are sent as state: the service sends the desired code of each slot with a generation that only grows,
+// and the bridge reports what it observed. An unlock is sent as an act: once, with a deadline, never repeated.
 package lockv1connect
 
 import (
@@ -50,7 +50,7 @@ const (
 
 // EnrolmentServiceClient is a client for the latchkey.lock.v1.EnrolmentService service.
 type EnrolmentServiceClient interface {
-	// Exchanges a join code for a client certificate. The code serves once, for an hour at most.
+	// Exchanges a join code for a client certificate. The code is valid once, for at most an hour.
 	Enroll(context.Context, *v1.EnrollRequest) (*v1.EnrollResponse, error)
 }
 
@@ -90,7 +90,7 @@ func (c *enrolmentServiceClient) Enroll(ctx context.Context, req *v1.EnrollReque
 
 // EnrolmentServiceHandler is an implementation of the latchkey.lock.v1.EnrolmentService service.
 type EnrolmentServiceHandler interface {
-	// Exchanges a join code for a client certificate. The code serves once, for an hour at most.
+	// Exchanges a join code for a client certificate. The code is valid once, for at most an hour.
 	Enroll(context.Context, *v1.EnrollRequest) (*v1.EnrollResponse, error)
 }
 
@@ -126,9 +126,9 @@ func (UnimplementedEnrolmentServiceHandler) Enroll(context.Context, *v1.EnrollRe
 
 // BridgeServiceClient is a client for the latchkey.lock.v1.BridgeService service.
 type BridgeServiceClient interface {
-	// The control stream. The bridge opens it and speaks first.
+	// The control stream. The bridge opens it and sends the first message.
 	Connect(context.Context) (*connect.BidiStreamForClientSimple[v1.ConnectRequest, v1.ConnectResponse], error)
-	// Renews the certificate the call is made under. Also answers to one that expired up to 90 days ago.
+	// Renews the certificate of the call, which may have expired up to 90 days ago.
 	RenewCertificate(context.Context, *v1.RenewCertificateRequest) (*v1.RenewCertificateResponse, error)
 }
 
@@ -180,9 +180,9 @@ func (c *bridgeServiceClient) RenewCertificate(ctx context.Context, req *v1.Rene
 
 // BridgeServiceHandler is an implementation of the latchkey.lock.v1.BridgeService service.
 type BridgeServiceHandler interface {
-	// The control stream. The bridge opens it and speaks first.
+	// The control stream. The bridge opens it and sends the first message.
 	Connect(context.Context, *connect.BidiStream[v1.ConnectRequest, v1.ConnectResponse]) error
-	// Renews the certificate the call is made under. Also answers to one that expired up to 90 days ago.
+	// Renews the certificate of the call, which may have expired up to 90 days ago.
 	RenewCertificate(context.Context, *v1.RenewCertificateRequest) (*v1.RenewCertificateResponse, error)
 }
 

@@ -50,17 +50,17 @@ const (
 // EndpointServiceClient is a client for the latchkey.partner.v1.EndpointService service.
 type EndpointServiceClient interface {
 	// Registers or changes the endpoint of one action. The first registration of an integration answers, once, with the
-	// secret under which every call to the partner is signed. The first getSpaces call follows some seconds later; while the
+	// secret that signs every call to the partner. The first getSpaces call follows some seconds later; while the
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
-	// does not call.
+	// may not call.
 	UpsertEndpoint(context.Context, *v1.UpsertEndpointRequest) (*v1.UpsertEndpointResponse, error)
 	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
-	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
+	// Removes the endpoint of one action. The spaces that were read from the partner stay. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 also where
+	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test". A failed test does
-	// not count as a failure of the endpoint. A good one ends the pause that follows five failures in a row. 404
+	// not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
 	// endpointNotFound.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }
@@ -150,17 +150,17 @@ func (c *endpointServiceClient) TestEndpoint(ctx context.Context, req *v1.TestEn
 // EndpointServiceHandler is an implementation of the latchkey.partner.v1.EndpointService service.
 type EndpointServiceHandler interface {
 	// Registers or changes the endpoint of one action. The first registration of an integration answers, once, with the
-	// secret under which every call to the partner is signed. The first getSpaces call follows some seconds later; while the
+	// secret that signs every call to the partner. The first getSpaces call follows some seconds later; while the
 	// endpoint answers 401, it is called again every 30 seconds, ten times. 400 invalidFields for an address that the service
-	// does not call.
+	// may not call.
 	UpsertEndpoint(context.Context, *v1.UpsertEndpointRequest) (*v1.UpsertEndpointResponse, error)
 	// Lists the registered endpoints with their health, and with their tokens to a caller with the scope endpoints:write.
 	ListEndpoints(context.Context, *v1.ListEndpointsRequest) (*v1.ListEndpointsResponse, error)
-	// Removes the endpoint of one action. What the service holds of the partner's listing stays. 404 endpointNotFound.
+	// Removes the endpoint of one action. The spaces that were read from the partner stay. 404 endpointNotFound.
 	DeleteEndpoint(context.Context, *v1.DeleteEndpointRequest) (*v1.DeleteEndpointResponse, error)
-	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 also where
+	// Calls the endpoint once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test". A failed test does
-	// not count as a failure of the endpoint. A good one ends the pause that follows five failures in a row. 404
+	// not count as a failure of the endpoint. A successful one ends the pause that follows five failures in a row. 404
 	// endpointNotFound.
 	TestEndpoint(context.Context, *v1.TestEndpointRequest) (*v1.TestEndpointResponse, error)
 }

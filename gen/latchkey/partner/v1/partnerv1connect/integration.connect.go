@@ -40,7 +40,7 @@ const (
 
 // IntegrationServiceClient is a client for the latchkey.partner.v1.IntegrationService service.
 type IntegrationServiceClient interface {
-	// Who am I: app, property, scopes, registered endpoints and their health.
+	// Answers with the caller's app, property, scopes and registered endpoints with their health.
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 }
 
@@ -81,7 +81,7 @@ func (c *integrationServiceClient) GetIntegration(ctx context.Context, req *v1.G
 // IntegrationServiceHandler is an implementation of the latchkey.partner.v1.IntegrationService
 // service.
 type IntegrationServiceHandler interface {
-	// Who am I: app, property, scopes, registered endpoints and their health.
+	// Answers with the caller's app, property, scopes and registered endpoints with their health.
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 }
 

@@ -50,12 +50,12 @@ const (
 type ApiKeyServiceClient interface {
 	// Answers with the api-key of the property, without its secret. 404 if there is none.
 	GetApiKey(context.Context, *v1.GetApiKeyRequest) (*v1.GetApiKeyResponse, error)
-	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
+	// Creates the api-key of the property, for its own scripts; shown once. 409 if there is one already: rotate it.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
-	// there is none it is the first.
+	// Creates a new api-key, shown once. The old one is revoked at once, unless the request has an overlap. If
+	// there is no old one, this is the first.
 	RotateApiKey(context.Context, *v1.RotateApiKeyRequest) (*v1.RotateApiKeyResponse, error)
-	// Stops the api-key at once. 404 if there is none.
+	// Revokes the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 
@@ -145,12 +145,12 @@ func (c *apiKeyServiceClient) RevokeApiKey(ctx context.Context, req *v1.RevokeAp
 type ApiKeyServiceHandler interface {
 	// Answers with the api-key of the property, without its secret. 404 if there is none.
 	GetApiKey(context.Context, *v1.GetApiKeyRequest) (*v1.GetApiKeyResponse, error)
-	// Makes the api-key of the property, for its own scripts; shown once. 409 if there is one: rotate it.
+	// Creates the api-key of the property, for its own scripts; shown once. 409 if there is one already: rotate it.
 	CreateApiKey(context.Context, *v1.CreateApiKeyRequest) (*v1.CreateApiKeyResponse, error)
-	// Makes a new api-key, shown once. The old one stops at once, unless an overlap is asked for. Where
-	// there is none it is the first.
+	// Creates a new api-key, shown once. The old one is revoked at once, unless the request has an overlap. If
+	// there is no old one, this is the first.
 	RotateApiKey(context.Context, *v1.RotateApiKeyRequest) (*v1.RotateApiKeyResponse, error)
-	// Stops the api-key at once. 404 if there is none.
+	// Revokes the api-key at once. 404 if there is none.
 	RevokeApiKey(context.Context, *v1.RevokeApiKeyRequest) (*v1.RevokeApiKeyResponse, error)
 }
 

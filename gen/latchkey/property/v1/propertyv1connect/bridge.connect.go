@@ -49,13 +49,13 @@ const (
 
 // BridgeServiceClient is a client for the latchkey.property.v1.BridgeService service.
 type BridgeServiceClient interface {
-	// Creates a bridge. The join code in the answer is shown once and serves once, for an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
-	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
+	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)
 	// Lists bridges, oldest first.
 	ListBridges(context.Context, *v1.ListBridgesRequest) (*v1.ListBridgesResponse, error)
-	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
+	// Revokes a bridge: it is disconnected within seconds, and its certificate is invalid. Codes on its locks stay.
 	RevokeBridge(context.Context, *v1.RevokeBridgeRequest) (*v1.RevokeBridgeResponse, error)
 }
 
@@ -143,13 +143,13 @@ func (c *bridgeServiceClient) RevokeBridge(ctx context.Context, req *v1.RevokeBr
 
 // BridgeServiceHandler is an implementation of the latchkey.property.v1.BridgeService service.
 type BridgeServiceHandler interface {
-	// Creates a bridge. The join code in the answer is shown once and serves once, for an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
-	// Makes a new join code for a bridge that did not join in time, or whose machine was replaced. The code before it stops.
+	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)
 	// Lists bridges, oldest first.
 	ListBridges(context.Context, *v1.ListBridgesRequest) (*v1.ListBridgesResponse, error)
-	// Revokes a bridge: it is cut within seconds and its certificate counts no more. Codes on its locks stay as they are.
+	// Revokes a bridge: it is disconnected within seconds, and its certificate is invalid. Codes on its locks stay.
 	RevokeBridge(context.Context, *v1.RevokeBridgeRequest) (*v1.RevokeBridgeResponse, error)
 }
 

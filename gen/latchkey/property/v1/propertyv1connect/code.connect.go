@@ -50,17 +50,17 @@ const (
 
 // CodeServiceClient is a client for the latchkey.property.v1.CodeService service.
 type CodeServiceClient interface {
-	// Makes a code of staff or for one use. Its PIN is not in the answer: read it with RevealCode.
+	// Creates a staff code or a one-time code. Its PIN is not in the answer: read it with RevealCode.
 	CreateCode(context.Context, *v1.CreateCodeRequest) (*v1.CreateCodeResponse, error)
-	// Lists codes, oldest first, without their PINs and places.
+	// Lists codes, oldest first, without their PINs and locks.
 	ListCodes(context.Context, *v1.ListCodesRequest) (*v1.ListCodesResponse, error)
-	// Answers with one code and the locks that hold it, without its PIN.
+	// Answers with one code and the locks that have it, without its PIN.
 	GetCode(context.Context, *v1.GetCodeRequest) (*v1.GetCodeResponse, error)
-	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
+	// Shows the PIN of a code. The server records when, and to whom. 409 if the code has ended.
 	RevealCode(context.Context, *v1.RevealCodeRequest) (*v1.RevealCodeResponse, error)
-	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
+	// Ends a code at once. Its evidence shows when each lock has confirmed the removal. A code that has ended does not change.
 	RevokeCode(context.Context, *v1.RevokeCodeRequest) (*v1.RevokeCodeResponse, error)
-	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
+	// Ends the two backup codes of a lock and creates two new ones. 409 if the lock has none: see the property's setting
 	// backupCodes.
 	SwapBackupCodes(context.Context, *v1.SwapBackupCodesRequest) (*v1.SwapBackupCodesResponse, error)
 }
@@ -181,17 +181,17 @@ func (c *codeServiceClient) SwapBackupCodes(ctx context.Context, req *v1.SwapBac
 
 // CodeServiceHandler is an implementation of the latchkey.property.v1.CodeService service.
 type CodeServiceHandler interface {
-	// Makes a code of staff or for one use. Its PIN is not in the answer: read it with RevealCode.
+	// Creates a staff code or a one-time code. Its PIN is not in the answer: read it with RevealCode.
 	CreateCode(context.Context, *v1.CreateCodeRequest) (*v1.CreateCodeResponse, error)
-	// Lists codes, oldest first, without their PINs and places.
+	// Lists codes, oldest first, without their PINs and locks.
 	ListCodes(context.Context, *v1.ListCodesRequest) (*v1.ListCodesResponse, error)
-	// Answers with one code and the locks that hold it, without its PIN.
+	// Answers with one code and the locks that have it, without its PIN.
 	GetCode(context.Context, *v1.GetCodeRequest) (*v1.GetCodeResponse, error)
-	// Shows the PIN of a code. That is written down: when, and who. 409 if the code is over.
+	// Shows the PIN of a code. The server records when, and to whom. 409 if the code has ended.
 	RevealCode(context.Context, *v1.RevealCodeRequest) (*v1.RevealCodeResponse, error)
-	// Ends a code at once. Its evidence shows when each lock is known to have removed it. A code that has ended is not changed.
+	// Ends a code at once. Its evidence shows when each lock has confirmed the removal. A code that has ended does not change.
 	RevokeCode(context.Context, *v1.RevokeCodeRequest) (*v1.RevokeCodeResponse, error)
-	// Ends the two backup codes of a lock and makes two new ones. 409 if the lock keeps none: see the property's setting
+	// Ends the two backup codes of a lock and creates two new ones. 409 if the lock has none: see the property's setting
 	// backupCodes.
 	SwapBackupCodes(context.Context, *v1.SwapBackupCodesRequest) (*v1.SwapBackupCodesResponse, error)
 }

@@ -47,9 +47,9 @@ const (
 type GateServiceClient interface {
 	// Lists gates by name.
 	ListGates(context.Context, *v1.ListGatesRequest) (*v1.ListGatesResponse, error)
-	// Creates a gate. 409 if its name is taken.
+	// Creates a gate. 409 if the name is in use.
 	CreateGate(context.Context, *v1.CreateGateRequest) (*v1.CreateGateResponse, error)
-	// Changes a gate. Access of the stays it concerns follows at once.
+	// Changes a gate. The stays that use it follow at once.
 	UpdateGate(context.Context, *v1.UpdateGateRequest) (*v1.UpdateGateResponse, error)
 	// Deletes a gate without a lock. 409 otherwise.
 	DeleteGate(context.Context, *v1.DeleteGateRequest) (*v1.DeleteGateResponse, error)
@@ -141,9 +141,9 @@ func (c *gateServiceClient) DeleteGate(ctx context.Context, req *v1.DeleteGateRe
 type GateServiceHandler interface {
 	// Lists gates by name.
 	ListGates(context.Context, *v1.ListGatesRequest) (*v1.ListGatesResponse, error)
-	// Creates a gate. 409 if its name is taken.
+	// Creates a gate. 409 if the name is in use.
 	CreateGate(context.Context, *v1.CreateGateRequest) (*v1.CreateGateResponse, error)
-	// Changes a gate. Access of the stays it concerns follows at once.
+	// Changes a gate. The stays that use it follow at once.
 	UpdateGate(context.Context, *v1.UpdateGateRequest) (*v1.UpdateGateResponse, error)
 	// Deletes a gate without a lock. 409 otherwise.
 	DeleteGate(context.Context, *v1.DeleteGateRequest) (*v1.DeleteGateResponse, error)

@@ -67,7 +67,7 @@ type IntegrationServiceClient interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
 	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
-	// alreadyExists where it is connected: rotate its access token.
+	// alreadyExists if it is connected already: rotate its access token.
 	ConnectApp(context.Context, *v1.ConnectAppRequest) (*v1.ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *v1.ListIntegrationsRequest) (*v1.ListIntegrationsResponse, error)
@@ -75,17 +75,17 @@ type IntegrationServiceClient interface {
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *v1.UpdateIntegrationRequest) (*v1.UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
-	// property's own scripts, which have an api-key.
+	// Creates a new access token, shown once. The old one is revoked at once, unless the request has an overlap. 409 inUse for the
+	// built-in integration of the property's own scripts, which uses an api-key.
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
-	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
+	// Revokes all access tokens of the integration at once. Its reservations stay, and guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
-	// it, so that the partner can change over at any time.
+	// Creates a new secret for signing calls to the partner, shown once. Calls are signed with the new and the previous
+	// secret, so that the partner can change the secret at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
-	// answer. The message says the cause.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
+	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
+	// answer. The message says why.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 
@@ -257,7 +257,7 @@ type IntegrationServiceHandler interface {
 	// Lists the partner apps that can be connected.
 	ListApps(context.Context, *v1.ListAppsRequest) (*v1.ListAppsResponse, error)
 	// Connects a partner app. The access token in the answer is shown once: give it to the partner. 404 appNotFound; 409
-	// alreadyExists where it is connected: rotate its access token.
+	// alreadyExists if it is connected already: rotate its access token.
 	ConnectApp(context.Context, *v1.ConnectAppRequest) (*v1.ConnectAppResponse, error)
 	// Lists the integrations with the health of their endpoints.
 	ListIntegrations(context.Context, *v1.ListIntegrationsRequest) (*v1.ListIntegrationsResponse, error)
@@ -265,17 +265,17 @@ type IntegrationServiceHandler interface {
 	GetIntegration(context.Context, *v1.GetIntegrationRequest) (*v1.GetIntegrationResponse, error)
 	// Changes the name or the scopes.
 	UpdateIntegration(context.Context, *v1.UpdateIntegrationRequest) (*v1.UpdateIntegrationResponse, error)
-	// Makes a new access token, shown once. The old one stops at once, unless an overlap is asked for. 409 inUse for the
-	// property's own scripts, which have an api-key.
+	// Creates a new access token, shown once. The old one is revoked at once, unless the request has an overlap. 409 inUse for the
+	// built-in integration of the property's own scripts, which uses an api-key.
 	RotateAccessToken(context.Context, *v1.RotateAccessTokenRequest) (*v1.RotateAccessTokenResponse, error)
-	// Stops every access token of the integration at once. What it stored stays; guests keep their access.
+	// Revokes all access tokens of the integration at once. Its reservations stay, and guests keep their access.
 	RevokeAccessToken(context.Context, *v1.RevokeAccessTokenRequest) (*v1.RevokeAccessTokenResponse, error)
-	// Makes a new secret for signing calls to the partner, shown once. Calls are signed with the new one and the one before
-	// it, so that the partner can change over at any time.
+	// Creates a new secret for signing calls to the partner, shown once. Calls are signed with the new and the previous
+	// secret, so that the partner can change the secret at any time.
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
-	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered, 409 partnerError where the
-	// partner refuses, answers what breaks the contract, or suddenly lists nothing; 503 partnerUnavailable where it does not
-	// answer. The message says the cause.
+	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
+	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
+	// answer. The message says why.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 }
 

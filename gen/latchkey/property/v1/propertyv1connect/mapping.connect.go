@@ -55,16 +55,16 @@ const (
 
 // MappingServiceClient is a client for the latchkey.property.v1.MappingService service.
 type MappingServiceClient interface {
-	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
+	// Lists the spaces of the partner's last getSpaces, each with its mapping or a suggestion.
 	ListPartnerSpaces(context.Context, *v1.ListPartnerSpacesRequest) (*v1.ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
-	// Maps everything that has a suggestion by name. Where two could be meant there is none.
+	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)
@@ -186,16 +186,16 @@ func (c *mappingServiceClient) ListConflicts(ctx context.Context, req *v1.ListCo
 
 // MappingServiceHandler is an implementation of the latchkey.property.v1.MappingService service.
 type MappingServiceHandler interface {
-	// Lists what the partner's getSpaces last named, with the mapping of each and a suggestion where there is none.
+	// Lists the spaces of the partner's last getSpaces, each with its mapping or a suggestion.
 	ListPartnerSpaces(context.Context, *v1.ListPartnerSpacesRequest) (*v1.ListPartnerSpacesResponse, error)
-	// Maps one. Replaces the mapping of that partner space. 404 spaceUnknown if getSpaces did not name it; 409 if the property's
+	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that partner space lose the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
-	// Maps everything that has a suggestion by name. Where two could be meant there is none.
+	// Applies all suggestions, which are found by name. An ambiguous name has no suggestion.
 	ApplySuggestions(context.Context, *v1.ApplySuggestionsRequest) (*v1.ApplySuggestionsResponse, error)
 	// Lists the differences between the mapping and the partner's listing.
 	ListConflicts(context.Context, *v1.ListConflictsRequest) (*v1.ListConflictsResponse, error)

@@ -2,8 +2,8 @@
 //
 // Source: latchkey/property/v1/property.proto
 
-// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token) says
-// which property is meant; no request names one, and what belongs to another property is not there.
+// Package latchkey.property.v1 is for the staff of a property and for their scripts. The credential (an lkp_ token)
+// selects the property. No request names one, and objects of another property do not exist for the caller.
 package propertyv1connect
 
 import (
@@ -47,7 +47,7 @@ const (
 type PropertyServiceClient interface {
 	// Answers with the property of the credential.
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
-	// Changes settings. Access that is issued follows at once: a longer late-out moves the end of every running stay.
+	// Changes settings. Current stays follow at once: a longer late-out moves the end of every running stay.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
 }
 
@@ -105,7 +105,7 @@ func (c *propertyServiceClient) UpdateProperty(ctx context.Context, req *v1.Upda
 type PropertyServiceHandler interface {
 	// Answers with the property of the credential.
 	GetProperty(context.Context, *v1.GetPropertyRequest) (*v1.GetPropertyResponse, error)
-	// Changes settings. Access that is issued follows at once: a longer late-out moves the end of every running stay.
+	// Changes settings. Current stays follow at once: a longer late-out moves the end of every running stay.
 	UpdateProperty(context.Context, *v1.UpdatePropertyRequest) (*v1.UpdatePropertyResponse, error)
 }
 

@@ -46,11 +46,11 @@ const (
 
 // ReservationServiceClient is a client for the latchkey.property.v1.ReservationService service.
 type ReservationServiceClient interface {
-	// Explains why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
 	// Lists the property's reservations with who booked them and their rooms, the latest arrival first. query finds them by name or number.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
+	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
 }
 
@@ -123,11 +123,11 @@ func (c *reservationServiceClient) ListArrivals(ctx context.Context, req *v1.Lis
 // ReservationServiceHandler is an implementation of the latchkey.property.v1.ReservationService
 // service.
 type ReservationServiceHandler interface {
-	// Explains why the doors of a stay open, or do not: each door now, and what led there, from the PMS's update to the keypad.
+	// Explains why the doors of a stay open or not: each door now, and what happened, from the PMS's update to the keypad.
 	ExplainReservation(context.Context, *v1.ExplainReservationRequest) (*v1.ExplainReservationResponse, error)
 	// Lists the property's reservations with who booked them and their rooms, the latest arrival first. query finds them by name or number.
 	ListReservations(context.Context, *v1.ListReservationsRequest) (*v1.ListReservationsResponse, error)
-	// Lists who arrives on a day, whether their doors are ready, and what to fix before they come.
+	// Lists the arrivals of a day, whether their doors are ready, and what to fix before.
 	ListArrivals(context.Context, *v1.ListArrivalsRequest) (*v1.ListArrivalsResponse, error)
 }
 

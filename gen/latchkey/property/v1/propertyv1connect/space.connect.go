@@ -57,13 +57,13 @@ type SpaceServiceClient interface {
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if the name is in use.
 	CreateSpace(context.Context, *v1.CreateSpaceRequest) (*v1.CreateSpaceResponse, error)
-	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
+	// Creates up to 500 spaces, all or none. A bed may refer to a dorm of the same call by name.
 	BatchCreateSpaces(context.Context, *v1.BatchCreateSpacesRequest) (*v1.BatchCreateSpacesResponse, error)
-	// Changes a space. Access of stays in it follows at once.
+	// Changes a space. Current stays in it follow at once.
 	UpdateSpace(context.Context, *v1.UpdateSpaceRequest) (*v1.UpdateSpaceResponse, error)
-	// Deletes a space that nothing holds: no beds, no lock, no mapping. 409 otherwise.
+	// Deletes a space without beds, lock and mapping. 409 otherwise.
 	DeleteSpace(context.Context, *v1.DeleteSpaceRequest) (*v1.DeleteSpaceResponse, error)
 }
 
@@ -187,13 +187,13 @@ type SpaceServiceHandler interface {
 	ListSpaces(context.Context, *v1.ListSpacesRequest) (*v1.ListSpacesResponse, error)
 	// Answers with one space.
 	GetSpace(context.Context, *v1.GetSpaceRequest) (*v1.GetSpaceResponse, error)
-	// Creates a room, a dorm, or a bed in a dorm. 409 if its name is taken.
+	// Creates a room, a dorm, or a bed in a dorm. 409 if the name is in use.
 	CreateSpace(context.Context, *v1.CreateSpaceRequest) (*v1.CreateSpaceResponse, error)
-	// Creates up to 500 spaces, all or none. A bed may name a dorm of the same call by its name.
+	// Creates up to 500 spaces, all or none. A bed may refer to a dorm of the same call by name.
 	BatchCreateSpaces(context.Context, *v1.BatchCreateSpacesRequest) (*v1.BatchCreateSpacesResponse, error)
-	// Changes a space. Access of stays in it follows at once.
+	// Changes a space. Current stays in it follow at once.
 	UpdateSpace(context.Context, *v1.UpdateSpaceRequest) (*v1.UpdateSpaceResponse, error)
-	// Deletes a space that nothing holds: no beds, no lock, no mapping. 409 otherwise.
+	// Deletes a space without beds, lock and mapping. 409 otherwise.
 	DeleteSpace(context.Context, *v1.DeleteSpaceRequest) (*v1.DeleteSpaceResponse, error)
 }
 
