@@ -274,7 +274,7 @@ func readHours(text string) (*propertyv1.WeeklyHours, error) {
 func weekday(name string) int32 {
 	for i, d := range weekdays {
 		if strings.EqualFold(d, name) {
-			return int32(i) + 1 //nolint:gosec // 0 to 6
+			return int32(i) + 1 // 0 to 6
 		}
 	}
 	return 0

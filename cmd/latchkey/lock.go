@@ -36,7 +36,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		list := &propertyv1.LockList{List: all, Total: int32(len(all))} //nolint:gosec // a property's locks
+		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property's locks
 		return s.answer(&propertyv1.ListLocksResponse{Data: list}, func() { s.lockTable(c.none(), all) })
 	})
 }

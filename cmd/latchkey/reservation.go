@@ -104,7 +104,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 // reservations lists at most limit reservations, page by page, and reports whether there are more.
 func (s *session) reservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
-		req.PageSize = int32(min(limit-len(all), 200)) //nolint:gosec // at most 200
+		req.PageSize = int32(min(limit-len(all), 200)) // at most 200
 		answer, err := propertyv1.NewReservationServiceClient(s.conn).ListReservations(s, req)
 		if err != nil {
 			return nil, false, err

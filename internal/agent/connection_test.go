@@ -184,7 +184,7 @@ func TestADirectoryThatMayNotBeRead(t *testing.T) {
 	if err := os.Chmod(r.dir, 0); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Chmod(r.dir, 0o700) }() //nolint:gosec // a directory
+	defer func() { _ = os.Chmod(r.dir, 0o700) }()
 	for _, f := range Examine(t.Context(), r.dir) {
 		if strings.Contains(f.Advice, "enroll") {
 			t.Errorf("%+v", f)

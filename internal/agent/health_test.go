@@ -130,7 +130,7 @@ func TestTheDoctorSaysWhatIsWrong(t *testing.T) {
 		{"a certificate of long ago", change(func(id *identity) { id.Certificate = r.service.lasting(t, -100*24*time.Hour) }), "certificate", "more than 90 days"},
 		{"a certificate of yesterday", change(func(id *identity) { id.Certificate = r.service.lasting(t, -time.Hour) }), "certificate", "it is renewed"},
 		{"a loose key", func(t *testing.T) {
-			if err := os.Chmod(filepath.Join(r.dir, keyFile), 0o644); err != nil { //nolint:gosec // the point of the test
+			if err := os.Chmod(filepath.Join(r.dir, keyFile), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}, "key file", "chmod 600"},

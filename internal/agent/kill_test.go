@@ -74,7 +74,7 @@ func TestTheStoreSurvivesAKill(t *testing.T) {
 // the last number and how many there were.
 func killAt(t *testing.T, dir string, most int) (said uint64, n int) {
 	t.Helper()
-	child := exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // ourselves
+	child := exec.CommandContext(t.Context(), os.Args[0])
 	child.Env = append(os.Environ(), childDir+"="+dir)
 	out, err := child.StdoutPipe()
 	if err != nil {

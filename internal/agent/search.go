@@ -50,7 +50,7 @@ func (b *Bridge) searchOne(ctx context.Context, l driver.Lock, r *round) {
 	if !caps.ReadBack || caps.Readable == slot.ReadableNone || !status.Online || low(status) || now.Before(r.rest) {
 		return
 	}
-	last := uint32(min(max(caps.Slots, 0), mostSearched)) //nolint:gosec // bounded
+	last := uint32(min(max(caps.Slots, 0), mostSearched))
 	for r.next <= last && b.out.ours(l.Address(), r.next) {
 		r.next++
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"latchkey.dev/internal/lock/slot"
 )
@@ -64,7 +65,7 @@ func openStore(dir string) (*store, error) {
 	}
 	path := filepath.Join(dir, storeFile)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockedWait, FreelistType: bbolt.FreelistMapType, NoFreelistSync: true})
-	if errors.Is(err, bbolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("%w: %s is locked", ErrInUse, path)
 	}
 	if err != nil {
@@ -187,7 +188,7 @@ func inUse(dir string) bool {
 	if err == nil {
 		_ = db.Close()
 	}
-	return errors.Is(err, bbolt.ErrTimeout)
+	return errors.Is(err, bolterrors.ErrTimeout)
 }
 
 func (s *store) identity() (id identity, err error) {

@@ -49,7 +49,7 @@ func statusOf(s lockStatus) *lockv1.LockStatus {
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: stamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: stamp(s.LastSeenAt), ClockObservedAt: stamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
-		LockoutAttempts: uint32(s.guard.Lockout.Attempts), //nolint:gosec // a driver read it from one byte
+		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // a driver read it from one byte
 		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: stamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
@@ -88,18 +88,18 @@ func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 // it, and the service hears so.
 func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
-		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
+		Generation: d.GetGeneration(), Intent: slot.Absent, Claimed: d.GetClaimed(),
 		NotBefore: instant(d.GetNotBefore()), NotAfter: instant(d.GetNotAfter()),
 	}
 	if !d.GetPresent() {
 		return out, nil
 	}
-	out.Intent, out.OneTimeID = slot.Present, d.GetOnce()
+	out.Intent, out.Once = slot.Present, d.GetOnce()
 	var later []slot.Window
 	for _, w := range d.GetLater() {
 		later = append(later, slot.Window{From: instant(w.GetNotBefore()), To: instant(w.GetNotAfter())})
 	}
-	out.LaterWindows = slot.PackWindows(later...)
+	out.Later = slot.Pack(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
 	pin, err := pins.Open(at, d.GetSealedPin())
 	out.PIN = slot.PIN(pin)

@@ -71,7 +71,7 @@ func filesFor(bridges int) error {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return err
 	}
-	if need := uint64(bridges + 500); limit.Cur < need { //nolint:gosec // bridges is more than warm
+	if need := uint64(bridges + 500); limit.Cur < need { // bridges is more than warm
 		return fmt.Errorf("fleet: %d bridges need %d open files in each process, and the limit is %d: raise it (ulimit -n %d)", bridges, need, limit.Cur, need)
 	}
 	return nil

@@ -67,7 +67,7 @@ type rider struct {
 func connect(ctx context.Context, t ticket) (_ *rider, err error) {
 	r := &rider{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
-		grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10), grpc.WithSharedWriteBuffer(true), grpc.WithIdleTimeout(0))
+		grpc.WithReadBufferSize(2<<10), grpc.WithWriteBufferSize(2<<10), grpc.WithIdleTimeout(0))
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,6 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 		grpc.InitialConnWindowSize(64 << 10),
 		grpc.ReadBufferSize(4 << 10),
 		grpc.WriteBufferSize(4 << 10),
-		grpc.SharedWriteBuffer(true),
 	}
 }
 

@@ -266,15 +266,15 @@ func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// migrateJobs migrates the job queue's tables. For SQLite all of its migrations fit into one transaction, so two programs
-// cannot run them at once.
+// migrateJobs migrates the job queue's tables in one transaction, so that two programs cannot run the migrations at once.
 func (s *sqlite) migrateJobs(ctx context.Context, log *slog.Logger) error {
 	m, err := jobsMigrator(riversqlite.New(s.writer), log)
 	if err != nil {
 		return err
 	}
 	return inTx(ctx, s.writer, func(tx *sql.Tx) error {
-		_, err := m.MigrateTx(ctx, tx, rivermigrate.DirectionUp, nil) //nolint:staticcheck // deprecated for the sake of PostgreSQL
+		//lint:ignore SA1019 only PostgreSQL needs several transactions
+		_, err := m.MigrateTx(ctx, tx, rivermigrate.DirectionUp, nil)
 		return err
 	})
 }

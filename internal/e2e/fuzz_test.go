@@ -142,7 +142,7 @@ func TestOddInput(t *testing.T) {
 	a := furnish(t, e2etest.Open(t))
 	for i, x := range targets(t, a) {
 		t.Run(strings.TrimPrefix(x.Name, "latchkey."), func(t *testing.T) {
-			o := newOdd(uint64(i)) //nolint:gosec // small number
+			o := newOdd(uint64(i))
 			for range 15 {
 				jsonly(t, a, x, o.json(x.json), pick(o, oddTexts))
 				rawly(t, a, x, o.proto(x.Request(), x.raw))
@@ -171,7 +171,7 @@ func FuzzJSON(f *testing.F) {
 	world := fuzzed(f)
 	_, all := world(nil)
 	for i, x := range all {
-		f.Add(uint8(i), x.json, "1") //nolint:gosec // fewer than 256 RPCs, or the index wraps
+		f.Add(uint8(i), x.json, "1") // fewer than 256 RPCs, or the index wraps
 	}
 	f.Fuzz(func(t *testing.T, n uint8, content []byte, tail string) {
 		a, all := world(t)
@@ -183,7 +183,7 @@ func FuzzProto(f *testing.F) {
 	world := fuzzed(f)
 	_, all := world(nil)
 	for i, x := range all {
-		f.Add(uint8(i), x.raw) //nolint:gosec // see FuzzJSON
+		f.Add(uint8(i), x.raw)
 	}
 	f.Fuzz(func(t *testing.T, n uint8, raw []byte) {
 		a, all := world(t)

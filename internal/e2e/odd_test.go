@@ -146,13 +146,13 @@ func (o odd) scalar(fd protoreflect.FieldDescriptor) protoreflect.Value {
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(o.IntN(2) == 0)
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
-		return protoreflect.ValueOfInt32(int32(integer)) //nolint:gosec // any value will do
+		return protoreflect.ValueOfInt32(int32(integer))
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		return protoreflect.ValueOfInt64(integer)
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
-		return protoreflect.ValueOfUint32(uint32(integer)) //nolint:gosec // any value will do
+		return protoreflect.ValueOfUint32(uint32(integer))
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
-		return protoreflect.ValueOfUint64(uint64(integer)) //nolint:gosec // any value will do
+		return protoreflect.ValueOfUint64(uint64(integer))
 	case protoreflect.FloatKind:
 		return protoreflect.ValueOfFloat32(float32(math.Inf(int(integer % 2))))
 	case protoreflect.DoubleKind:
@@ -160,7 +160,7 @@ func (o odd) scalar(fd protoreflect.FieldDescriptor) protoreflect.Value {
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes(o.bytes([]byte("odd bytes of some length")))
 	case protoreflect.EnumKind:
-		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(integer)) //nolint:gosec // any value will do
+		return protoreflect.ValueOfEnum(protoreflect.EnumNumber(integer))
 	default:
 		return protoreflect.ValueOfString(pick(o, oddTexts))
 	}

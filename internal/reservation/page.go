@@ -11,7 +11,7 @@ import (
 
 // PageToken names the last reservation of a page, in a list that is ordered by a time and then by id.
 func PageToken(at time.Time, reservationID string) string {
-	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) //nolint:gosec // read back the same way
+	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // read back the same way
 	return base64.RawURLEncoding.EncodeToString(append(b, reservationID...))
 }
 
@@ -19,7 +19,7 @@ func PageToken(at time.Time, reservationID string) string {
 func OpenPageToken(token string) (at time.Time, reservationID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {
-		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) //nolint:gosec // written the same way
+		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // written the same way
 		if at.Year() >= 1970 && at.Year() < 9999 && id.Valid(id.Reservation, reservationID) && PageToken(at, reservationID) == token {
 			return at, reservationID, nil
 		}

@@ -151,14 +151,14 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 type leaseTerm uint64
 
 func (t leaseTerm) begin(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) //nolint:gosec // the bits are the number
+	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(t)) // the bits are the number
 	return err
 }
 
 // check reports whether the term still lasts.
 func (t leaseTerm) check(tx *db.Tx) (lasts bool, err error) {
 	const query = `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1 AND classid::bigint = $1 AND objid::bigint = $2)`
-	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) //nolint:gosec // 32 bits each
+	_, err = tx.ReadOne(query, []any{int64(t >> 32), int64(t & math.MaxUint32)}, &lasts) // 32 bits each
 	return lasts, err
 }
 

@@ -162,7 +162,7 @@ func (d *reader) readName(p *plan) (*field, []byte, error) {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		unquoted, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {
-			return nil, plain, nil //nolint:nilerr // a name that is not valid text is an unknown name
+			return nil, plain, nil // a name that is not valid text is an unknown name
 		}
 		plain = unquoted
 	}

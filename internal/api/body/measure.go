@@ -32,7 +32,7 @@ func maxEntries(fd protoreflect.FieldDescriptor) int {
 	if n == 0 {
 		return defaultEntries
 	}
-	return int(min(n, 1<<20)) //nolint:gosec // bounded
+	return int(min(n, 1<<20))
 }
 
 // TooMany returns the violation for a list or map with more than limit entries.

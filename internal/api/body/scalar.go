@@ -161,13 +161,13 @@ func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, probl
 	switch kind {
 	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		n, err = strconv.ParseInt(digits, 10, 32)
-		v = protoreflect.ValueOfInt32(int32(n)) //nolint:gosec // ParseInt kept it within 32 bits
+		v = protoreflect.ValueOfInt32(int32(n)) // ParseInt kept it within 32 bits
 	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		n, err = strconv.ParseInt(digits, 10, 64)
 		v = protoreflect.ValueOfInt64(n)
 	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		u, err = strconv.ParseUint(digits, 10, 32)
-		v = protoreflect.ValueOfUint32(uint32(u)) //nolint:gosec // ParseUint kept it within 32 bits
+		v = protoreflect.ValueOfUint32(uint32(u)) // ParseUint kept it within 32 bits
 	default:
 		u, err = strconv.ParseUint(digits, 10, 64)
 		v = protoreflect.ValueOfUint64(u)
@@ -217,8 +217,8 @@ func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.
 		}
 	case '0':
 		n, p := parseInteger(protoreflect.Int32Kind, raw)
-		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { //nolint:gosec // it was read as 32 bits
-			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n.Int())), problem{} //nolint:gosec // as above
+		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { // it was read as 32 bits
+			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n.Int())), problem{}
 		}
 	default:
 		return protoreflect.Value{}, mustBe("a string")

@@ -52,7 +52,7 @@ func setTimestamp(m protoreflect.Message, text string) problem {
 	if t.Before(firstInstant) || t.After(lastInstant) {
 		return problem{fault.OutOfRange, "must lie within the years 1 to 9999"}
 	}
-	setSeconds(m, t.Unix(), int32(t.Nanosecond())) //nolint:gosec // below one second
+	setSeconds(m, t.Unix(), int32(t.Nanosecond())) // below one second
 	return problem{}
 }
 

@@ -70,7 +70,7 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 
 // arrival holds the context of a unary call without the time limit for its message.
 type arrival struct {
-	//nolint:containedctx // the call goes on in it
+	// the call goes on in it
 	parent context.Context
 }
 

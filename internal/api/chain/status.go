@@ -168,18 +168,18 @@ func Envelope(f *fault.Fault, requestID string) *errorsv1.Error {
 		return e
 	}
 	row := titles[e.GetCode()]
-	e.Title, e.Status = row.title, int32(row.http) //nolint:gosec // three digits
+	e.Title, e.Status = row.title, int32(row.http)
 	return e
 }
 
 // EnvelopeOf returns the REST form of a status that [Status] created.
 func EnvelopeOf(st *status.Status) *errorsv1.Error {
-	row, ok := titles[int32(st.Code())] //nolint:gosec // codes are below 20
+	row, ok := titles[int32(st.Code())]
 	if !ok {
 		row = titles[int32(codes.Unknown)]
 	}
 	e := &errorsv1.Error{
-		Code: int32(st.Code()), Title: row.title, Message: st.Message(), Status: int32(row.http), //nolint:gosec // small numbers
+		Code: int32(st.Code()), Title: row.title, Message: st.Message(), Status: int32(row.http),
 		Details: st.Proto().GetDetails(),
 	}
 	for _, d := range e.GetDetails() {

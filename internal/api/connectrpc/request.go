@@ -173,7 +173,7 @@ func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFun
 // parseConnectTimeout parses milliseconds of at most ten digits, as the Connect protocol defines.
 func parseConnectTimeout(v string) (time.Duration, bool) {
 	n, err := strconv.ParseUint(v, 10, 63)
-	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10 //nolint:gosec // ten digits
+	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10 // ten digits
 }
 
 // parseGRPCTimeout parses at most eight digits and a unit, as the gRPC protocol defines.
@@ -187,5 +187,5 @@ func parseGRPCTimeout(v string) (time.Duration, bool) {
 	if unit == time.Hour {
 		n = min(n, 1_000_000) // about a century; a Duration cannot hold much more
 	}
-	return time.Duration(n) * unit, true //nolint:gosec // eight digits
+	return time.Duration(n) * unit, true // eight digits
 }

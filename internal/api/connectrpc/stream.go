@@ -136,7 +136,7 @@ func receiveFrom(st *connect.ClientStream[message]) func() (*message, error) {
 
 // serverStream is a grpc.ServerStream over a Connect stream.
 type serverStream struct {
-	ctx           context.Context //nolint:containedctx // grpc.ServerStream is defined with it
+	ctx           context.Context // grpc.ServerStream is defined with it
 	requestHeader http.Header
 	send          func(*message) error
 	receive       func() (*message, error)

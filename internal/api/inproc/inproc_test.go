@@ -20,7 +20,7 @@ type mark struct{}
 
 type service struct {
 	partnerv1.UnimplementedSpaceServiceServer
-	ctx  context.Context //nolint:containedctx // the test looks at it
+	ctx  context.Context
 	fail error
 }
 

@@ -230,7 +230,7 @@ func codeAt(zone *time.Location, now time.Time, c *codeRow) *propertyv1.Code {
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}
 		for _, day := range h.Days {
-			line.Days = append(line.Days, int32(day)) //nolint:gosec // 1 to 7
+			line.Days = append(line.Days, int32(day)) // 1 to 7
 		}
 		m.Hours = append(m.Hours, line)
 	}

@@ -224,7 +224,7 @@ func abilitiesMessage(row *lockRow) *propertyv1.LockAbilities {
 		KeypadPause: c.KeypadPause, Guessable: lock.Guessable(c, row.Status), Lockout: string(lock.LockoutOf(c, row.Status)),
 	}
 	if m.Lockout == string(lock.LockoutVerified) {
-		m.LockoutAttempts, m.LockoutSeconds = int32(row.Status.LockoutAttempts), int32(row.Status.LockoutSeconds) //nolint:gosec // bounded where they are reported
+		m.LockoutAttempts, m.LockoutSeconds = int32(row.Status.LockoutAttempts), int32(row.Status.LockoutSeconds) // bounded where they are reported
 	}
 	return m
 }

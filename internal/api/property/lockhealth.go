@@ -16,17 +16,17 @@ func healthMessage(row *lockRow, state lock.State, now time.Time) *propertyv1.Lo
 	m := &propertyv1.LockStatus{
 		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: optional.At(s.BatteryObservedAt), LastSeenAt: optional.At(s.LastSeenAt),
 		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: optional.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: optional.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), //nolint:gosec // at most 1000
+		OfflineSince: optional.At(row.UnreachedAt), BatteryLow: row.BatteryToldAt != nil, ClockUntrusted: row.ClockToldAt != nil, SlotsFree: int32(state.FreeSlots), // at most 1000
 	}
 	if !state.Online {
 		m.OfflineReason = optional.Text(state.OfflineReason)
 	}
 	if s.BatteryPercent != nil {
-		v := int32(*s.BatteryPercent) //nolint:gosec // 0 to 100
+		v := int32(*s.BatteryPercent) // 0 to 100
 		m.BatteryPercent = &v
 	}
 	if s.RSSI != nil {
-		v := int32(*s.RSSI) //nolint:gosec // dBm
+		v := int32(*s.RSSI) // dBm
 		m.Rssi = &v
 	}
 	return m

@@ -114,7 +114,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 		})
 	}
 	if a.LookedAt > 0 {
-		minutes := int32(a.LookedAt) //nolint:gosec // 1440, 120 or 15
+		minutes := int32(a.LookedAt) // 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
 	}
 	return out

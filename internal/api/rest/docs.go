@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -23,7 +22,7 @@ var docsPage string
 var docsStyle string
 
 // Docs serves the descriptions of the API, as OpenAPI documents and as pages: those for partners at /openapi.yaml and
-// /docs, others below these paths. Each is rendered at its first request: most servers are never asked for one.
+// /docs, others below these paths. All are rendered once, at the start.
 type Docs struct {
 	served     map[string]servedFile
 	references []Guide
@@ -31,51 +30,51 @@ type Docs struct {
 }
 
 type servedFile struct {
-	render    func() ([]byte, error) // renders once
+	content   []byte
 	html      bool
 	mediaType string // of a file that is not a page; empty: YAML
 }
 
-// NewDocs serves the pages of areas. reasons is a YAML list with the meaning of each error reason.
-func NewDocs(reasons []byte, areas ...Area) *Docs {
+// NewDocs renders the pages of areas. reasons is a YAML list with the meaning of each error reason.
+func NewDocs(reasons []byte, areas ...Area) (*Docs, error) {
+	list, err := parseMeanings(reasons)
+	if err != nil {
+		return nil, fmt.Errorf("docs: %w", err)
+	}
 	d := &Docs{served: map[string]servedFile{}}
 	for _, a := range areas {
 		d.references = append(d.references, Guide{a.title(), a.page()})
-		refined := sync.OnceValues(func() (*yaml.Node, error) { return refine(a) })
-		d.served[a.document()] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return renderDocument(refined) })}
-		d.served[a.page()] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return renderPage(refined, a, reasons, areas) }), html: true}
 	}
-	return d
+	for _, a := range areas {
+		if err := d.addArea(a, list, areas); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
 }
 
-func renderDocument(refined func() (*yaml.Node, error)) ([]byte, error) {
-	root, err := refined()
+func (d *Docs) addArea(a Area, reasons []reasonMeaning, all []Area) error {
+	refined, err := refine(a)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var text bytes.Buffer
 	enc := yaml.NewEncoder(&text)
 	enc.SetIndent(2)
-	if err := enc.Encode(root); err != nil {
-		return nil, fmt.Errorf("openapi: %w", err)
-	}
-	return text.Bytes(), nil
-}
-
-func renderPage(refined func() (*yaml.Node, error), a Area, reasons []byte, all []Area) ([]byte, error) {
-	root, err := refined()
-	if err != nil {
-		return nil, err
+	if err := enc.Encode(refined); err != nil {
+		return fmt.Errorf("openapi: %w", err)
 	}
 	var doc document
-	if err := root.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("openapi: %w", err)
+	if err := refined.Decode(&doc); err != nil {
+		return fmt.Errorf("openapi: %w", err)
 	}
-	meanings, err := parseMeanings(reasons)
+	page, err := doc.render(a, reasons, all)
 	if err != nil {
-		return nil, fmt.Errorf("docs: %w", err)
+		return err
 	}
-	return doc.render(a, meanings, all)
+	d.served[a.document()] = servedFile{content: text.Bytes()}
+	d.served[a.page()] = servedFile{content: page, html: true}
+	return nil
 }
 
 // Paths returns the patterns for http.ServeMux.
@@ -93,11 +92,6 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h.Set("Cache-Control", "no-cache")
 	c := d.served[r.URL.Path]
-	content, err := c.render()
-	if err != nil {
-		http.Error(w, "This page cannot be rendered: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
 	if c.html {
 		setPageHeaders(h)
 	} else {
@@ -107,7 +101,7 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Writing fails only if the client is gone.
-	_, _ = w.Write(content)
+	_, _ = w.Write(c.content)
 }
 
 // document holds the parts of an OpenAPI document that the page shows.
@@ -280,7 +274,7 @@ func (d *document) render(a Area, reasons []reasonMeaning, all []Area) ([]byte, 
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
-		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), //nolint:gosec // an embedded file
+		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(docsStyle), // an embedded file
 		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": chain.Table(), "Reasons": reasons,
 		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
 	})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -15,11 +14,7 @@ import (
 
 // AddProtos serves the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
 // clients from it with buf or protoc.
-func (d *Docs) AddProtos() {
-	d.served["/proto/latchkey.binpb"] = servedFile{render: sync.OnceValues(descriptorSet), mediaType: "application/octet-stream"}
-}
-
-func descriptorSet() ([]byte, error) {
+func (d *Docs) AddProtos() error {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
 	var add func(f protoreflect.FileDescriptor)
@@ -36,15 +31,16 @@ func descriptorSet() ([]byte, error) {
 	for _, name := range protoFiles() {
 		f, err := protoregistry.GlobalFiles.FindFileByPath(name)
 		if err != nil {
-			return nil, fmt.Errorf("protos: %w", err)
+			return fmt.Errorf("protos: %w", err)
 		}
 		add(f)
 	}
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
 	if err != nil {
-		return nil, fmt.Errorf("protos: %w", err)
+		return fmt.Errorf("protos: %w", err)
 	}
-	return text, nil
+	d.served["/proto/latchkey.binpb"] = servedFile{content: text, mediaType: "application/octet-stream"}
+	return nil
 }
 
 // protoFiles returns the sorted proto files of the public API.

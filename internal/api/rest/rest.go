@@ -80,7 +80,7 @@ type exchange struct {
 	bodyTimedOut bool // the body did not arrive in time
 
 	call        *chain.Call     // nil until the gateway has found the method
-	callContext context.Context //nolint:containedctx // the call's context; the gateway does not pass it to the body decoder
+	callContext context.Context // the call's context; the gateway does not pass it to the body decoder
 }
 
 type exchangeKey struct{}

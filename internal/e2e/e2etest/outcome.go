@@ -98,7 +98,7 @@ func (o *Outcome) ReadEnvelope() error {
 	if int(e.GetStatus()) != o.HTTP {
 		return fmt.Errorf("the envelope says %d and the status line %d", e.GetStatus(), o.HTTP)
 	}
-	o.Code, o.Message = codes.Code(e.GetCode()), e.GetMessage() //nolint:gosec // small numbers
+	o.Code, o.Message = codes.Code(e.GetCode()), e.GetMessage()
 	if err := o.readDetails(e.GetDetails()); err != nil {
 		return err
 	}

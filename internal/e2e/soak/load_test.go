@@ -120,7 +120,7 @@ func (l *ledger) close() error {
 type load struct {
 	s      *site
 	ledger *ledger
-	ctx    context.Context //nolint:containedctx // ends the clients
+	ctx    context.Context // ends the clients
 	cancel context.CancelFunc
 	all    sync.WaitGroup
 	wrong  atomic.Pointer[string]
@@ -135,7 +135,7 @@ func start(s *site) *load {
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	for i := range clients {
 		l.all.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(i), 1)) //nolint:gosec // small number
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
 			if i < guests {
 				l.stays(i, rng)
 			} else {

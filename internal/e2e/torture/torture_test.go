@@ -50,7 +50,7 @@ func TestTorture(t *testing.T) {
 	for n := range stays {
 		w.stays = append(w.stays, w.newStay(n))
 	}
-	w.chaos(time.Duration(seconds) * time.Second) //nolint:gosec // a number of seconds
+	w.chaos(time.Duration(seconds) * time.Second)
 	w.heal()
 	w.restore()
 	w.rest(t.Context())
@@ -82,7 +82,7 @@ func (w *world) chaos(d time.Duration) {
 	who := uint64(0)
 	loose := func(run func(context.Context, *rand.Rand)) {
 		who++
-		rng := rand.New(rand.NewPCG(w.seed, who)) //nolint:gosec // to be repeated
+		rng := rand.New(rand.NewPCG(w.seed, who))
 		all.Go(func() { run(ctx, rng) })
 	}
 	for range 3 {

@@ -8,48 +8,48 @@ import (
 // Step moves a lock by one event and says what to do about it. It never changes its argument. At
 // most one Start is returned, only while no operation is in flight and no earlier write can still
 // take effect.
-func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
+func Step(l Lock, ev Event) (Lock, []Action) { return step(l, ev, production) }
 
-func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
+func step(l Lock, ev Event, r rules) (Lock, []Action) {
 	l.Slots = slices.Clone(l.Slots)
 	m := machine{lock: l, ev: ev, rules: r}
-	if !m.lock.Fence.IsZero() && !ev.At.Before(m.lock.Fence) && ev.Kind != Restarted {
+	if !m.lock.Fence.IsZero() && !ev.At.Before(m.lock.Fence) && ev.Kind != Booted {
 		m.lock.Fence = time.Time{}
 	}
 	switch ev.Kind {
-	case DesiredChanged:
-		m.setDesired()
-		m.endOneTimeCode(m.ev.OneTimeID)
+	case Wanted:
+		m.wanted()
+		m.end(m.ev.Code)
 	case Answered:
-		m.applyAnswer()
-	case Restarted:
-		m.restart()
-	case ReadRequested:
-		m.requestRead()
-	case ChangedAtLock:
-		m.changedAtLock()
-	case CodeUsed:
-		m.recordUse()
-	case CodeUsedElsewhere:
-		m.endOneTimeCode(m.ev.OneTimeID)
+		m.answered()
+	case Booted:
+		m.booted()
+	case Doubted:
+		m.doubted()
+	case Altered:
+		m.altered()
+	case Entered:
+		m.entered()
+	case Spent:
+		m.end(m.ev.Code)
 	}
-	m.expireOp()
-	m.reportChanges()
-	m.startNext()
-	m.scheduleWake()
+	m.expire()
+	m.observeAll()
+	m.start()
+	m.wake()
 	return m.lock, m.actions
 }
 
 type machine struct {
-	lock         Lock
-	ev           Event
-	rules        rules
-	actions      []Action
-	alwaysReport uint32 // slot to report even if nothing changed
+	lock    Lock
+	ev      Event
+	rules   rules
+	actions []Action
+	tell    uint32 // slot to report even if nothing changed
 }
 
 // at returns the slot with this number, made if there is none.
-func (m *machine) slotRecord(number uint32) *Slot {
+func (m *machine) at(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
 		m.lock.Slots = slices.Insert(m.lock.Slots, i, Slot{Number: number})
@@ -57,31 +57,31 @@ func (m *machine) slotRecord(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
-func (m *machine) setDesired() {
+func (m *machine) wanted() {
 	d := m.ev.Desired
-	s := m.slotRecord(m.ev.Slot)
-	m.alwaysReport = m.ev.Slot
-	if d.Generation < s.Desired.Generation && m.rules.enforces(olderIgnored) {
+	s := m.at(m.ev.Slot)
+	m.tell = m.ev.Slot
+	if d.Generation < s.Desired.Generation && m.rules.keeps(olderIgnored) {
 		return
 	}
-	if s.Desired.Generation > 0 && m.rules.enforces(ownStoreTrusted) {
-		d.MayHoldOurs = d.MayHoldOurs && s.Desired.MayHoldOurs
+	if s.Desired.Generation > 0 && m.rules.keeps(ownMemory) {
+		d.Claimed = d.Claimed && s.Desired.Claimed
 	}
 	if d.Generation == s.Desired.Generation {
-		s.Desired.MayHoldOurs = d.MayHoldOurs
+		s.Desired.Claimed = d.Claimed
 		return
 	}
 	s.Desired = d
-	s.Refusal, s.RefusedRule, s.LastResult, s.Attempts, s.RetryAt, s.ClearedOnce, s.TimesOvertaken, s.ReadSinceChange = "", "", "", 0, time.Time{}, false, 0, false
-	s.ManualChanges = 0
-	if s.Content.Kind == Foreign { // it may have been removed meanwhile: look again
-		s.Content = Content{}
+	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed, s.Looked = "", "", "", 0, time.Time{}, false, 0, false
+	s.Alters = 0
+	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
+		s.Held = Held{}
 	}
 }
 
-func (m *machine) requestRead() {
+func (m *machine) doubted() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
-		m.lock.Slots[i].NextReadAt = m.ev.At
+		m.lock.Slots[i].ReadAt = m.ev.At
 	}
 }
 
@@ -89,252 +89,252 @@ func (m *machine) requestRead() {
 // the content of the slot is in doubt, so the code is set again: soon the first time, then with growing waits, because the
 // change may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is read
 // as well, and its code is no longer doubted after maskedAlters reports.
-func (m *machine) changedAtLock() {
+func (m *machine) altered() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
 		return
 	}
 	s := &m.lock.Slots[i]
 	if m.lock.Caps.ReadBack {
-		s.NextReadAt = m.ev.At
-		if m.lock.Caps.Readable == ReadableClear || s.ManualChanges >= maxMaskedChanges || !m.rules.enforces(maskedChangeDoubt) {
+		s.ReadAt = m.ev.At
+		if m.lock.Caps.Readable == ReadableClear || s.Alters >= maskedAlters || !m.rules.keeps(alteredMasked) {
 			return
 		}
 	}
-	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
-		s.ChangedInFlight = true // before the write landed or after: its answer does not say
+	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.keeps(alteredInFlight) {
+		s.Altered = true // before the write landed or after: its answer does not say
 	}
-	if s.Content.Kind != Ours || !m.rules.enforces(changeDoubt) {
+	if s.Held.Is != Ours || !m.rules.keeps(alteredDoubt) {
 		return
 	}
-	m.reportDrift(s)
-	m.doubtContent(s)
+	m.drift(s)
+	m.doubtAltered(s)
 }
 
 // maskedAlters is how many reports of changes put the code of a masked slot in doubt: after that the lock probably reports the
 // bridge's own writes, which must not repeat for ever.
-const maxMaskedChanges = 8
+const maskedAlters = 8
 
 // doubtAltered forgets what a slot holds after somebody changed it.
-func (m *machine) doubtContent(s *Slot) {
-	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
-	if s.ManualChanges > 0 {
-		s.RetryAt = m.ev.At.Add(m.rules.retryAfter(OpSet, s.ManualChanges-1))
+func (m *machine) doubtAltered(s *Slot) {
+	s.Held, s.Oldest = Held{Is: Unsure}, 0
+	if s.Alters > 0 {
+		s.RetryAt = m.ev.At.Add(m.rules.retry(OpSet, s.Alters-1))
 	}
-	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
+	s.Alters = min(s.Alters+1, m.rules.attempts)
 }
 
 // entered notes the use of a code. What a lock tells of a slot that holds nothing of ours, as far as we know, was
 // somebody else's or is long over.
-func (m *machine) recordUse() {
+func (m *machine) entered() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
 		return
 	}
 	s := &m.lock.Slots[i]
-	there := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
-	if s.Desired.OneTimeID != "" && there {
-		s.UsedOneTimeID = s.Desired.OneTimeID
+	there := s.Held.Is == Ours || s.Held.Is == Unsure || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
+	if s.Desired.Once != "" && there {
+		s.Spent = s.Desired.Once
 	}
 }
 
 // end ends a code for one use that was used, here or on another lock. A wish that brings a used code ends it in its own
 // step: in a later one the code would be on its way to the lock already.
-func (m *machine) endOneTimeCode(code string) {
+func (m *machine) end(code string) {
 	for i := range m.lock.Slots {
-		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {
-			s.UsedOneTimeID = code
+		if s := &m.lock.Slots[i]; code != "" && s.Desired.Once == code {
+			s.Spent = code
 		}
 	}
 }
 
 // Recall ends codes for one use that were used on other locks, before Booted: the run before may have ended between the
 // writes of two locks. It never changes its argument.
-func EndUsedCodes(l Lock, used []string) Lock {
+func Recall(l Lock, used []string) Lock {
 	m := machine{lock: l}
 	m.lock.Slots = slices.Clone(l.Slots)
 	for _, code := range used {
-		m.endOneTimeCode(code)
+		m.end(code)
 	}
 	return m.lock
 }
 
 // booted forgets nothing but trusts no clock of the run before: whatever was in the air may still
 // land for a whole lifetime from now.
-func (m *machine) restart() {
+func (m *machine) booted() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
-		s.RetryAt = atMost(s.RetryAt, m.ev.At.Add(m.rules.maxRetrySet))
-		s.NextReadAt = atMost(s.NextReadAt, m.ev.At.Add(m.rules.readEvery))
-		s.ChangedInFlight = false // its write is in doubt as a whole
+		s.RetryAt = earlier(s.RetryAt, m.ev.At.Add(m.rules.retrySet))
+		s.ReadAt = earlier(s.ReadAt, m.ev.At.Add(m.rules.readEvery))
+		s.Altered = false // its write is in doubt as a whole
 	}
 	op := m.lock.Op
 	m.lock.Op = Op{}
 	write := op.Kind == OpSet || op.Kind == OpClear
-	if write && m.rules.enforces(restartDoubt) {
-		m.slotRecord(op.Slot).Content = Content{Kind: Uncertain}
+	if write && m.rules.keeps(bootDoubt) {
+		m.at(op.Slot).Held = Held{Is: Unsure}
 	}
-	if (write || !m.lock.Fence.IsZero()) && m.rules.enforces(restartFence) {
-		m.raiseFence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+	if (write || !m.lock.Fence.IsZero()) && m.rules.keeps(bootFence) {
+		m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
 	}
 }
 
-func atMost(t, limit time.Time) time.Time {
+func earlier(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
 	}
 	return t
 }
 
-func (m *machine) raiseFence(until time.Time) {
+func (m *machine) fence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
 	}
 }
 
 // expire gives up on an operation that the driver never answered.
-func (m *machine) expireOp() {
+func (m *machine) expire() {
 	op := m.lock.Op
-	if op.Kind == "" || m.ev.At.Before(op.ExpiresAt) || !m.rules.enforces(opExpires) {
+	if op.Kind == "" || m.ev.At.Before(op.Until) || !m.rules.keeps(giveUp) {
 		return
 	}
 	m.ev = Event{Kind: Answered, At: m.ev.At, ClockError: m.ev.ClockError, Seq: op.Seq, Result: Timeout}
-	m.applyAnswer()
+	m.answered()
 }
 
-func (m *machine) applyAnswer() {
+func (m *machine) answered() {
 	op := m.lock.Op
-	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.enforces(answerMatchesOp)) {
+	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.keeps(answerOfOp)) {
 		return
 	}
 	m.lock.Op = Op{}
-	s := m.slotRecord(op.Slot)
-	defer func() { s.ChangedInFlight = false }()
+	s := m.at(op.Slot)
+	defer func() { s.Altered = false }()
 	switch {
 	case op.Kind == OpRead:
-		m.applyReading(s)
+		m.read(s)
 	case m.ev.Result == OK:
-		m.succeeded(s, op)
-	case m.ev.Result.MayTakeEffect():
-		if m.rules.enforces(timeoutDoubt) {
-			s.Content = Content{Kind: Uncertain}
+		m.landed(s, op)
+	case m.ev.Result.MayLand():
+		if m.rules.keeps(doubt) {
+			s.Held = Held{Is: Unsure}
 		}
-		if m.rules.enforces(timeoutFence) {
-			m.raiseFence(op.ExpiresAt)
+		if m.rules.keeps(answerFence) {
+			m.fence(op.Until)
 		}
-		m.scheduleRetry(s, op)
+		m.retry(s, op)
 	default:
-		m.rejected(s, op)
+		m.refused(s, op)
 	}
 }
 
 // landed takes the lock's word that the operation took effect.
-func (m *machine) succeeded(s *Slot, op Op) {
-	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
+func (m *machine) landed(s *Slot, op Op) {
+	s.Held, s.Oldest = Held{Is: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
-		s.OldestGeneration = op.Generation
-		s.Content = Content{Kind: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
+		s.Oldest = op.Generation
+		s.Held = Held{Is: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
 	}
-	s.LastResult, s.Attempts, s.RetryAt, s.NextReadAt = "", 0, time.Time{}, time.Time{}
+	s.Code, s.Attempts, s.RetryAt, s.ReadAt = "", 0, time.Time{}, time.Time{}
 	if m.lock.Caps.ReadBack {
-		s.NextReadAt = m.ev.At
+		s.ReadAt = m.ev.At
 	}
-	if s.ChangedInFlight {
-		m.doubtContent(s)
+	if s.Altered {
+		m.doubtAltered(s)
 	}
 }
 
 // refused takes the lock's word that the operation did not and will not take effect.
-func (m *machine) rejected(s *Slot, op Op) {
+func (m *machine) refused(s *Slot, op Op) {
 	code := m.ev.Result
-	doubtful := op.Replace && s.Content.Kind != Ours
+	doubtful := op.Replace && s.Held.Is != Ours
 	switch {
-	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
+	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.Cured:
 		// The lock may have met our own earlier attempt: empty the slot, then set.
-		s.ClearedOnce, s.Content = true, Content{Kind: Uncertain}
+		s.Cured, s.Held = true, Held{Is: Unsure}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
-		s.Content, s.OldestGeneration = Content{Kind: Foreign, Evidence: Accepted}, 0
+		s.Held, s.Oldest = Held{Is: Foreign, Evidence: Accepted}, 0
 	}
-	if (op.Kind == OpSet || !m.rules.enforces(removalNeverGivenUp)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.enforces(refusalMatchesGeneration)) {
-		s.Refusal, s.RefusedRule = code, m.ev.Rule
+	if (op.Kind == OpSet || !m.rules.keeps(persistence)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.keeps(ownRefusal)) {
+		s.Refused, s.Rule = code, m.ev.Rule
 		return
 	}
-	m.scheduleRetry(s, op)
+	m.retry(s, op)
 }
 
 // retry puts a slot off. A revocation is never given up, whatever the lock says.
-func (m *machine) scheduleRetry(s *Slot, op Op) {
+func (m *machine) retry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
 	}
 	kind := op.Kind
-	if kind == OpSet && m.closesWindow(s, m.targetOf(s)) {
+	if kind == OpSet && m.closes(s, m.want(s)) {
 		kind = OpClear
 	}
-	wait := max(m.rules.retryAfter(kind, s.Attempts), m.ev.RetryAfter)
-	s.LastResult, s.RetryAt, s.ReadSinceChange = m.ev.Result, m.ev.At.Add(wait), false
-	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
+	wait := max(m.rules.retry(kind, s.Attempts), m.ev.RetryAfter)
+	s.Code, s.RetryAt, s.Looked = m.ev.Result, m.ev.At.Add(wait), false
+	s.Attempts = min(s.Attempts+1, m.rules.attempts)
 }
 
 // read compares what the lock shows with what it should hold.
-func (m *machine) applyReading(s *Slot) {
+func (m *machine) read(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)
 		return
 	}
-	s.NextReadAt, s.ReadSinceChange = time.Time{}, true
-	was := s.Content
+	s.ReadAt, s.Looked = time.Time{}, true
+	was := s.Held
 	defer func() {
-		if s.Content.Kind != was.Kind {
-			s.OldestGeneration = 0 // the lock holds something else than was put there
+		if s.Held.Is != was.Is {
+			s.Oldest = 0 // the lock holds something else than was put there
 		}
 	}()
 	switch {
-	case was.Kind == Ours && !m.rules.enforces(readingTrusted):
-		s.Content.Evidence = Verified
-	case !m.ev.Present && was.Kind == Ours:
-		s.Content = Content{Kind: Empty, Evidence: Verified}
-		m.reportDrift(s)
+	case was.Is == Ours && !m.rules.keeps(seeing):
+		s.Held.Evidence = Verified
+	case !m.ev.Present && was.Is == Ours:
+		s.Held = Held{Is: Empty, Evidence: Verified}
+		m.drift(s)
 	case !m.ev.Present:
-		s.Content = Content{Kind: Empty, Evidence: Verified}
-	case was.Kind == Unknown:
-		s.Content = Content{Kind: Foreign, Evidence: Verified}
-		if s.Desired.MayHoldOurs {
-			s.Content = Content{Kind: Uncertain}
+		s.Held = Held{Is: Empty, Evidence: Verified}
+	case was.Is == Unknown:
+		s.Held = Held{Is: Foreign, Evidence: Verified}
+		if s.Desired.Claimed {
+			s.Held = Held{Is: Unsure}
 		}
-	case was.Kind == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
-		s.Content.Evidence = Verified
+	case was.Is == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
+		s.Held.Evidence = Verified
 		if m.rules.readEvery > 0 {
-			s.NextReadAt = m.ev.At.Add(m.rules.readEvery)
+			s.ReadAt = m.ev.At.Add(m.rules.readEvery)
 		}
-	case was.Kind == Ours:
-		s.Content = Content{Kind: Uncertain}
-		m.reportDrift(s)
-	case was.Kind == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
-		s.Content = Content{Kind: Uncertain}
-	case was.Kind == Empty:
-		s.Content = Content{Kind: Foreign, Evidence: Verified}
-		m.reportDrift(s)
+	case was.Is == Ours:
+		s.Held = Held{Is: Unsure}
+		m.drift(s)
+	case was.Is == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
+		s.Held = Held{Is: Unsure}
+	case was.Is == Empty:
+		s.Held = Held{Is: Foreign, Evidence: Verified}
+		m.drift(s)
 	}
-	s.LastResult = ""
+	s.Code = ""
 }
 
 func (m *machine) readFailed(s *Slot) {
 	switch {
-	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:
-		s.NextReadAt, s.ReadSinceChange = time.Time{}, true
-	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // it was read in order to write: later, or the radio never rests
-		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
+	case m.ev.Result == Unsupported && s.Held.Is != Unknown:
+		s.ReadAt, s.Looked = time.Time{}, true
+	case s.Held.Is == Unknown, !m.want(s).met(s): // it was read in order to write: later, or the radio never rests
+		m.retry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
 	default:
 		wait := m.rules.readRetry
 		if m.ev.Result == Busy { // the lock was not asked, so asking again soon costs nothing
 			wait = min(wait, m.rules.retryFirst)
 		}
-		s.NextReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))
+		s.ReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))
 	}
 }
 
-func (m *machine) reportDrift(s *Slot) {
-	m.actions = append(m.actions, Action{Kind: ReportDrift, Slot: s.Number, Observed: s.Observed})
+func (m *machine) drift(s *Slot) {
+	m.actions = append(m.actions, Action{Kind: Drift, Slot: s.Number, Observed: s.Observed})
 }

@@ -201,7 +201,7 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 			}
 		})
 	}
-	rng := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // to be repeated
+	rng := rand.New(rand.NewPCG(1, 2))
 	one := func(minute int) Happening {
 		door, late := []string{room, gate}[rng.IntN(2)], minute-rng.IntN(min(minute, 20))
 		switch rng.IntN(8) {

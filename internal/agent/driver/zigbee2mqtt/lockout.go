@@ -57,7 +57,7 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 	if a.Result != slot.OK || got == want {
 		return got, a
 	}
-	set := attributeWrite{doorLockCluster, lockoutAttributes{uint8(want.Attempts), uint8(want.Pause / time.Second)}} //nolint:gosec // bounded above
+	set := attributeWrite{doorLockCluster, lockoutAttributes{uint8(want.Attempts), uint8(want.Pause / time.Second)}} // bounded above
 	if a, sent := c.send(ctx, "set", "write", set, l.driver.pace.expiry); !sent {
 		return got, a
 	}

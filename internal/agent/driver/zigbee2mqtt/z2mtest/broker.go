@@ -68,7 +68,7 @@ func mosquitto(t testing.TB) string {
 // Start starts the broker again after Stop.
 func (b *Broker) Start() {
 	b.t.Helper()
-	b.cmd = exec.CommandContext(context.WithoutCancel(b.t.Context()), mosquitto(b.t), "-c", b.config) //nolint:gosec // the test's own
+	b.cmd = exec.CommandContext(context.WithoutCancel(b.t.Context()), mosquitto(b.t), "-c", b.config)
 	stderr, err := b.cmd.StderrPipe()
 	if err != nil {
 		b.t.Fatal(err)

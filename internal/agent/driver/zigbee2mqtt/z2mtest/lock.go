@@ -82,10 +82,12 @@ func (v *virtual) attributes(verb string, raw json.RawMessage) (reported map[str
 		Payload    lockout  `json:"payload"`
 	}
 	if err := json.Unmarshal(raw, &c); err != nil || c.Cluster != "closuresDoorLock" {
-		return nil, fmt.Errorf("Error: unknown cluster") //nolint:staticcheck,revive // Zigbee2MQTT's form
+		//lint:ignore ST1005 Zigbee2MQTT sends these words
+		return nil, fmt.Errorf("Error: unknown cluster")
 	}
 	if !v.Lockout {
-		return nil, fmt.Errorf("Error: ZCL command %s closuresDoorLock failed (Status 'UNSUPPORTED_ATTRIBUTE')", verb) //nolint:staticcheck,revive // its very words
+		//lint:ignore ST1005 Zigbee2MQTT sends these words
+		return nil, fmt.Errorf("Error: ZCL command %s closuresDoorLock failed (Status 'UNSUPPORTED_ATTRIBUTE')", verb)
 	}
 	if verb == "write" && v.limit.fixed {
 		return nil, nil
@@ -157,7 +159,8 @@ type pinCode struct {
 func (v *virtual) set(raw json.RawMessage, now time.Time) (reported map[string]any, err error) {
 	var c pinCode
 	if err := json.Unmarshal(raw, &c); err != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
-		return nil, fmt.Errorf("Error: user must be in range for device") //nolint:staticcheck,revive // its very words
+		//lint:ignore ST1005 Zigbee2MQTT sends these words
+		return nil, fmt.Errorf("Error: user must be in range for device")
 	}
 	if len(c.PIN) == 0 || string(c.PIN) == "null" {
 		delete(v.codes, *c.User)
