@@ -61,7 +61,7 @@ demo: ## Build, start everything with one embedded database and tell the story
 ##@ Check
 
 .PHONY: test
-test: ## All checks: formatting, vet, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
+test: ## All checks: formatting, vet, staticcheck, generated code, every test with -race; installs PostgreSQL and Mosquitto if it can
 	@scripts/need go gcc git flock postgresql mosquitto
 	@$(MAKE) fmt-check tidy-check vet check-generate build-bridge-arm64 test-race
 
@@ -74,7 +74,7 @@ test-quick: ## Every Go test without the race detector
 	go test -timeout $(TESTTIME) ./...
 
 .PHONY: lint
-lint: fmt-check vet ## Formatting, go vet, buf lint
+lint: fmt-check vet ## Formatting, go vet with staticcheck, buf lint
 	@$(LOCKED) $(MAKE) prepare $(TOOLS)/buf
 	$(TOOLS)/buf lint
 
@@ -87,8 +87,9 @@ tidy-check:
 	go mod tidy -diff
 
 .PHONY: vet
-vet: # with -race, so that the tests find everything compiled
-	go vet -race $(EAGER) ./...
+vet: # go vet and staticcheck in one pass; with -race, so that the tests find everything compiled
+	@$(LOCKED) $(MAKE) $(TOOLS)/vet
+	go vet -vettool=$(abspath $(TOOLS)/vet) -race $(EAGER) ./...
 
 .PHONY: breaking
 breaking: ## Compare the API with branch main: what would break a caller
@@ -170,6 +171,11 @@ $(addprefix $(TOOLS)/,$(PLUGINS)) &: internal/tools/plugins/go.mod internal/tool
 	@mkdir -p $(TOOLS)
 	cd internal/tools/plugins && go build $(EAGER) -o ../../../$(TOOLS)/ tool
 	@touch $(addprefix $(TOOLS)/,$(PLUGINS))
+
+$(TOOLS)/vet: internal/tools/vet/main.go internal/tools/vet/go.mod internal/tools/vet/go.sum
+	@mkdir -p $(TOOLS)
+	cd internal/tools/vet && go build $(EAGER) -o ../../../$(TOOLS)/ .
+	@touch $@
 
 .PHONY: proto-imports
 proto-imports: $(TOOLS)/proto/stamp

@@ -41,6 +41,7 @@ var banned = []struct{ pattern, instead string }{
 	{`beside`, `next to, besides, also`},
 	{`lest|whence|thence|whither|thereof|therein|thereby|therefrom|hitherto|wherewith|henceforth|ere`, `a plain sentence`},
 	{`in vain`, `without effect, fails`},
+	{`nolint`, `//lint:ignore CHECK reason`},
 }
 
 // bannedNames are words that no declared name contains.

@@ -1,0 +1,130 @@
+// Command vet is a go vet -vettool: the checks of go vet, staticcheck, simple and some of stylecheck in one pass.
+package main
+
+import (
+	"encoding/json"
+	"go/token"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/passes/appends"
+	"golang.org/x/tools/go/analysis/passes/assign"
+	"golang.org/x/tools/go/analysis/passes/atomic"
+	"golang.org/x/tools/go/analysis/passes/bools"
+	"golang.org/x/tools/go/analysis/passes/buildtag"
+	"golang.org/x/tools/go/analysis/passes/cgocall"
+	"golang.org/x/tools/go/analysis/passes/composite"
+	"golang.org/x/tools/go/analysis/passes/copylock"
+	"golang.org/x/tools/go/analysis/passes/ctrlflow"
+	"golang.org/x/tools/go/analysis/passes/defers"
+	"golang.org/x/tools/go/analysis/passes/directive"
+	"golang.org/x/tools/go/analysis/passes/errorsas"
+	"golang.org/x/tools/go/analysis/passes/hostport"
+	"golang.org/x/tools/go/analysis/passes/httpresponse"
+	"golang.org/x/tools/go/analysis/passes/ifaceassert"
+	"golang.org/x/tools/go/analysis/passes/loopclosure"
+	"golang.org/x/tools/go/analysis/passes/lostcancel"
+	"golang.org/x/tools/go/analysis/passes/nilfunc"
+	"golang.org/x/tools/go/analysis/passes/printf"
+	"golang.org/x/tools/go/analysis/passes/shift"
+	"golang.org/x/tools/go/analysis/passes/sigchanyzer"
+	"golang.org/x/tools/go/analysis/passes/slog"
+	"golang.org/x/tools/go/analysis/passes/stdmethods"
+	"golang.org/x/tools/go/analysis/passes/stdversion"
+	"golang.org/x/tools/go/analysis/passes/stringintconv"
+	"golang.org/x/tools/go/analysis/passes/structtag"
+	"golang.org/x/tools/go/analysis/passes/testinggoroutine"
+	"golang.org/x/tools/go/analysis/passes/tests"
+	"golang.org/x/tools/go/analysis/passes/timeformat"
+	"golang.org/x/tools/go/analysis/passes/unmarshal"
+	"golang.org/x/tools/go/analysis/passes/unreachable"
+	"golang.org/x/tools/go/analysis/passes/unsafeptr"
+	"golang.org/x/tools/go/analysis/passes/unusedresult"
+	"golang.org/x/tools/go/analysis/passes/waitgroup"
+	"golang.org/x/tools/go/analysis/unitchecker"
+	"honnef.co/go/tools/analysis/facts/deprecated"
+	"honnef.co/go/tools/simple"
+	"honnef.co/go/tools/staticcheck"
+	"honnef.co/go/tools/stylecheck"
+)
+
+// vet are the checks of go vet. Those of assembly are left out: there is none here.
+var vet = []*analysis.Analyzer{
+	appends.Analyzer, assign.Analyzer, atomic.Analyzer, bools.Analyzer, buildtag.Analyzer, cgocall.Analyzer, composite.Analyzer,
+	copylock.Analyzer, defers.Analyzer, directive.Analyzer, errorsas.Analyzer, hostport.Analyzer, httpresponse.Analyzer,
+	ifaceassert.Analyzer, loopclosure.Analyzer, lostcancel.Analyzer, nilfunc.Analyzer, printf.Analyzer, shift.Analyzer,
+	sigchanyzer.Analyzer, slog.Analyzer, stdmethods.Analyzer, stdversion.Analyzer, stringintconv.Analyzer, structtag.Analyzer,
+	testinggoroutine.Analyzer, tests.Analyzer, timeformat.Analyzer, unmarshal.Analyzer, unreachable.Analyzer, unsafeptr.Analyzer,
+	unusedresult.Analyzer, waitgroup.Analyzer,
+}
+
+func main() {
+	if ofDependency(os.Args[len(os.Args)-1]) {
+		unitchecker.Main(factsOfDependencies...)
+	}
+	all := vet
+	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers) {
+		all = append(all, a.Analyzer)
+	}
+	for _, a := range stylecheck.Analyzers {
+		if slices.Contains(style, a.Analyzer.Name) {
+			all = append(all, a.Analyzer)
+		}
+	}
+	for i, a := range all {
+		checked := *a
+		checked.Run = func(pass *analysis.Pass) (any, error) {
+			kept := *pass
+			kept.Report = func(d analysis.Diagnostic) {
+				if !ignored(pass, a.Name, d.Pos) {
+					pass.Report(d)
+				}
+			}
+			return a.Run(&kept)
+		}
+		all[i] = &checked
+	}
+	unitchecker.Main(all...)
+}
+
+// ignored reports whether the line of a finding, or the line above it, has a comment "//lint:ignore CHECK reason".
+func ignored(pass *analysis.Pass, check string, at token.Pos) bool {
+	where := pass.Fset.Position(at)
+	for _, f := range pass.Files {
+		if f.FileStart > at || at > f.FileEnd {
+			continue
+		}
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				line := pass.Fset.Position(c.Pos()).Line
+				words := strings.Fields(c.Text)
+				if (line == where.Line || line == where.Line-1) && len(words) > 2 && words[0] == "//lint:ignore" && words[1] == check {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// style are the checks of stylecheck that are not about taste: error strings and their order among results, names of error
+// variables, the place of default, Yoda conditions, and packages imported twice.
+var style = []string{"ST1005", "ST1008", "ST1012", "ST1015", "ST1017", "ST1019"}
+
+// factsOfDependencies are cheap, unlike those that need the intermediate representation of every package of the standard library.
+var factsOfDependencies = []*analysis.Analyzer{ctrlflow.Analyzer, printf.Analyzer, deprecated.Analyzer}
+
+// ofDependency reports whether go vet asks for the facts of a package of another module alone.
+func ofDependency(config string) bool {
+	content, err := os.ReadFile(config)
+	if err != nil {
+		return false // -V=full or -flags
+	}
+	var unit unitchecker.Config
+	if err := json.Unmarshal(content, &unit); err != nil {
+		return false
+	}
+	return unit.VetxOnly && !strings.HasPrefix(unit.ImportPath, "latchkey.dev/")
+}
