@@ -22,7 +22,7 @@ const accessEvents = `SELECT e.id, r.id, r.integration_id, r.state FROM events A
 	WHERE e.property_id = $1 AND e.id > $2 ORDER BY e.id LIMIT $3`
 
 // eventsAtOnce bounds the events that one statement reads.
-const eventsAtOnce = 1000
+const eventBatch = 1000
 
 // ListByAccess pages through the reservations whose access changed since q.Since, those whose access changed longest ago
 // first, and gives the token of the next page. One that changes again while the pages are read comes again.
@@ -31,7 +31,7 @@ func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next st
 	if err != nil {
 		return nil, "", err
 	}
-	ids, last, more, err := accessChanged(tx, s, q, after)
+	ids, last, more, err := nextAccessChanges(tx, s, q, after)
 	if err != nil {
 		return nil, "", fmt.Errorf("list reservations by access: %w", err)
 	}
@@ -52,7 +52,7 @@ func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next st
 }
 
 // accessChanged collects the next reservations whose access changed. last is the last event that was looked at.
-func accessChanged(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last int64, more bool, err error) {
+func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last int64, more bool, err error) {
 	seen := map[string]bool{}
 	for last = after; ; {
 		found, err := accessEventsAfter(tx, s.PropertyID, last)
@@ -60,7 +60,7 @@ func accessChanged(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last
 			return nil, 0, false, err
 		}
 		for _, e := range found {
-			if e.concerns(s, q) && !seen[e.reservation] {
+			if e.matches(s, q) && !seen[e.reservation] {
 				if len(ids) == q.Size {
 					return ids, last, true, nil
 				}
@@ -69,7 +69,7 @@ func accessChanged(tx *db.Tx, s Scope, q Query, after int64) (ids []string, last
 			}
 			last = e.id
 		}
-		if len(found) < eventsAtOnce {
+		if len(found) < eventBatch {
 			return ids, last, false, nil
 		}
 	}
@@ -81,12 +81,12 @@ type accessEvent struct {
 	reservation, integration, state string
 }
 
-func (e accessEvent) concerns(s Scope, q Query) bool {
+func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
 }
 
 func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
-	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventsAtOnce)
+	rows, err := tx.Client.QueryContext(tx.Context(), accessEvents, propertyID, after, eventBatch)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent
 // afterEvent is the event after which the list begins: that of the page before, or the last one before q.Since.
 func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	if q.Token != "" {
-		return openEventToken(q.Token)
+		return parseEventToken(q.Token)
 	}
 	last, err := tx.Event.Query().Where(entevent.PropertyID(propertyID), entevent.CreatedAtLT(q.Since)).
 		Order(entevent.ByID(sql.OrderDesc())).FirstID(tx.Context())
@@ -122,14 +122,14 @@ func eventToken(eventID int64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // read back the same way
 }
 
-func openEventToken(token string) (int64, error) {
+func parseEventToken(token string) (int64, error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) == 8 {
 		if id := int64(binary.BigEndian.Uint64(b)); id >= 0 && eventToken(id) == token { // written the same way
 			return id, nil
 		}
 	}
-	return 0, wrongToken()
+	return 0, badPageToken()
 }
 
 // The last event of each grant, and of each reservation as a subject, is when the access last changed.

@@ -17,7 +17,7 @@ const (
 	Grace = 12 * time.Hour
 	// early is how much before the horizon a change has its arrival looked at: the look ahead may have come to this
 	// beginning by another machine's clock, and before this change was stored.
-	early = time.Hour
+	horizonMargin = time.Hour
 )
 
 // Arriving are the states of a guest who is yet to come, or came early.
@@ -25,24 +25,24 @@ var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
 // An arrival that was never looked at stands as ready: the first look tells what is otherwise.
 const (
-	intoArrivals  = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
-	expectArrival = intoArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
+	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
+	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`
 	// One that a change of the PMS brings at the same time is there already.
-	expectArrivals = intoArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
+	enqueueArrivals = insertArrivals + `SELECT id, property_id, from_at, 0, 'ready', $1, $2 FROM reservations
 		WHERE from_at > $3 AND from_at <= $4 AND state IN ($5, $6) AND NOT EXISTS (SELECT 1 FROM arrivals WHERE arrivals.id = reservations.id)
 		ORDER BY from_at LIMIT $7 ON CONFLICT (id) DO NOTHING`
-	recallArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
+	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
 )
 
 // Expect has the arrivals looked at whose time has come within the horizon since it had come up to after, at most limit of
 // them, and says how many there were and where the horizon is now.
-func Expect(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
+func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
 	if after.Before(now) {
 		after = now
 	}
 	until = now.Add(Horizon)
-	done, err := tx.ExecContext(tx.Context(), expectArrivals, now, now, after, until, Arriving[0], Arriving[1], limit)
+	done, err := tx.ExecContext(tx.Context(), enqueueArrivals, now, now, after, until, Arriving[0], Arriving[1], limit)
 	if err != nil {
 		return 0, until, fmt.Errorf("expect arrivals: %w", err)
 	}
@@ -54,15 +54,15 @@ func Expect(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err 
 }
 
 // lookAnew has the arrival of a stay that was changed looked at, if it is near; before is what the stay was, nil for nothing.
-func lookAnew(tx *db.Tx, row, before *ent.Reservation) error {
+func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
-	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + early)) }
+	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + horizonMargin)) }
 	var err error
 	switch {
 	case near(row.FromAt) && row.FromAt.After(now) && slices.Contains(Arriving, row.State):
-		_, err = tx.ExecContext(tx.Brief(), expectArrival, row.ID, row.PropertyID, row.FromAt, now, now)
+		_, err = tx.ExecContext(tx.Brief(), enqueueArrival, row.ID, row.PropertyID, row.FromAt, now, now)
 	case before != nil && near(before.FromAt) && before.FromAt.After(now.Add(-Grace)):
-		_, err = tx.ExecContext(tx.Brief(), recallArrival, now, row.ID, row.PropertyID)
+		_, err = tx.ExecContext(tx.Brief(), requeueArrival, now, row.ID, row.PropertyID)
 	}
 	if err != nil {
 		return fmt.Errorf("have an arrival looked at: %w", err)

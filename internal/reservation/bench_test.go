@@ -40,7 +40,7 @@ func (d counted) Close() error                           { return nil }
 func (d counted) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
 // statements counts what one change asks of the database.
-func (h *house) statements(f func(tx *db.Tx) error) int64 {
+func (h *testProperty) statements(f func(tx *db.Tx) error) int64 {
 	h.t.Helper()
 	var n atomic.Int64
 	h.write(func(tx *db.Tx) error {
@@ -50,10 +50,10 @@ func (h *house) statements(f func(tx *db.Tx) error) int64 {
 	return n.Load()
 }
 
-func (h *house) cost(p reservation.Patch) int64 {
+func (h *testProperty) cost(p reservation.Patch) int64 {
 	h.t.Helper()
 	return h.statements(func(tx *db.Tx) error {
-		_, err := h.keeper().Upsert(tx, h.scope, p, nil)
+		_, err := h.service().Upsert(tx, h.scope, p, nil)
 		return err
 	})
 }
@@ -103,7 +103,7 @@ func TestStatements(t *testing.T) {
 	later := func(changes ...any) reservation.Patch {
 		return with(booking("A", "r1"), append(changes, reservation.From, "2027-01-21T15:00:00+01:00", reservation.To, "2027-01-24T11:00:00+01:00")...)
 	}
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		for _, c := range []struct {
 			name  string
 			patch reservation.Patch

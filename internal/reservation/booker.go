@@ -25,8 +25,8 @@ type Booker struct {
 }
 
 // Booker opens who booked a reservation.
-func (k Keeper) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
-	raw, err := k.Keys.Open(ctx, row.PropertyID, bookerOf(row.ID), row.Booker)
+func (k Service) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err error) {
+	raw, err := k.Keys.Open(ctx, row.PropertyID, bookerPurpose(row.ID), row.Booker)
 	if err == nil {
 		err = json.Unmarshal(raw, &b)
 	}
@@ -37,12 +37,12 @@ func (k Keeper) Booker(ctx context.Context, row *ent.Reservation) (b Booker, err
 }
 
 // sealBooker seals who booked the reservation of an id: what is sealed opens for no other.
-func (k Keeper) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
+func (k Service) sealBooker(ctx context.Context, propertyID, reservationID string, b Booker) ([]byte, error) {
 	raw, err := json.Marshal(b)
 	if err != nil {
 		return nil, fmt.Errorf("write the booker of %s: %w", reservationID, err)
 	}
-	sealed, err := k.Keys.Seal(ctx, propertyID, bookerOf(reservationID), raw)
+	sealed, err := k.Keys.Seal(ctx, propertyID, bookerPurpose(reservationID), raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal the booker of %s: %w", reservationID, err)
 	}
@@ -51,16 +51,16 @@ func (k Keeper) sealBooker(ctx context.Context, propertyID, reservationID string
 
 // CopyBooker seals what was sealed for one reservation for another of the same property.
 func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toID string, sealed []byte) ([]byte, error) {
-	raw, err := keys.Open(ctx, propertyID, bookerOf(fromID), sealed)
+	raw, err := keys.Open(ctx, propertyID, bookerPurpose(fromID), sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open the booker of %s: %w", fromID, err)
 	}
-	return keys.Seal(ctx, propertyID, bookerOf(toID), raw)
+	return keys.Seal(ctx, propertyID, bookerPurpose(toID), raw)
 }
 
-func bookerOf(reservationID string) string { return "booker/" + reservationID }
+func bookerPurpose(reservationID string) string { return "booker/" + reservationID }
 
-func (b Booker) same(other Booker) bool { return reflect.DeepEqual(b, other) }
+func (b Booker) equal(other Booker) bool { return reflect.DeepEqual(b, other) }
 
 // words are the words of the names of a booker.
 func (b Booker) words() []string {
@@ -72,13 +72,13 @@ func (b Booker) words() []string {
 }
 
 // mostWords bounds the words of a booker that can be searched for.
-const mostWords = 8
+const maxWords = 8
 
 // beginnings are what a booker is indexed under: see [beginning].
-func (b Booker) beginnings() []string {
+func (b Booker) indexPrefixes() []string {
 	var out []string
 	for _, w := range b.words() {
-		if s := beginning(w); len(out) < mostWords && !slices.Contains(out, s) {
+		if s := indexPrefix(w); len(out) < maxWords && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}
@@ -88,7 +88,7 @@ func (b Booker) beginnings() []string {
 // beginning is what of a word is indexed: three letters, or one of a script whose words are that short. A word with fewer
 // letters is indexed as a whole. The index then shows that two names of a property begin alike, and neither a name nor that
 // two are equal; which of those that begin alike is meant is found by opening them.
-func beginning(word string) string {
+func indexPrefix(word string) string {
 	n := 3
 	if first, _ := utf8.DecodeRuneInString(word); unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
 		n = 1
@@ -106,15 +106,15 @@ func beginning(word string) string {
 const tokenSize = 8
 
 // token is the keyed hash under which the beginning of a word is stored at one property.
-func token(keys *keyring.Ring, propertyID, beginning string) []byte {
+func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 	return keys.MAC("name/"+propertyID, beginning)[:tokenSize]
 }
 
 // indexNames stores what a booker can be found by, in place of what former could be found by.
-func (k Keeper) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
-	wanted := b.beginnings()
+func (k Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
+	wanted := b.indexPrefixes()
 	if former != nil {
-		if slices.Equal(wanted, former.beginnings()) {
+		if slices.Equal(wanted, former.indexPrefixes()) {
 			return nil
 		}
 		_, err := tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Brief())
@@ -130,8 +130,8 @@ func (k Keeper) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Bo
 		if i > 0 {
 			statement += ", "
 		}
-		statement += "($1, $2, $" + places(i+3, i+3)[1:] + ")"
-		args = append(args, token(k.Keys, row.PropertyID, w))
+		statement += "($1, $2, $" + placeholders(i+3, i+3)[1:] + ")"
+		args = append(args, nameToken(k.Keys, row.PropertyID, w))
 	}
 	if _, err := tx.ExecContext(tx.Brief(), statement, args...); err != nil {
 		return fmt.Errorf("index the names of %s: %w", row.ID, err)

@@ -15,27 +15,27 @@ import (
 )
 
 // intoChanges puts a place at the end. A batch that changes a reservation twice in one moment gives it one.
-const intoChanges = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
+const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
 // noteChange puts a reservation that was stored at the end of lists by time of change. Where it stood before stays behind until
 // it is swept: to move it would be another page to search and to write.
-func noteChange(tx *db.Tx, row *ent.Reservation) error {
-	if _, err := tx.ExecContext(tx.Brief(), intoChanges, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
+func appendChange(tx *db.Tx, row *ent.Reservation) error {
+	if _, err := tx.ExecContext(tx.Brief(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("note a change of a reservation: %w", err)
 	}
 	return nil
 }
 
 // place is one in the order of changes: by time, those of one moment by reservation.
-type place struct {
+type cursor struct {
 	at time.Time
 	id string
 }
 
 // changesAfter lists the next changes that no later one stands for; those of reservations in one state, if it is given.
-func changesAfter(tx *db.Tx, s Scope, state access.State, p place, limit int) ([]*ent.ReservationChange, error) {
-	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), beyond(p), latest(state))
+func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
+	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {
 		q.Where(reservationchange.IntegrationID(s.IntegrationID))
 	}
@@ -43,7 +43,7 @@ func changesAfter(tx *db.Tx, s Scope, state access.State, p place, limit int) ([
 		Select(reservationchange.FieldChangedAt, reservationchange.FieldReservationID).All(tx.Context())
 }
 
-func beyond(p place) predicate.ReservationChange {
+func afterCursor(p cursor) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
 			b.Wrap(func(b *sql.Builder) {
@@ -57,8 +57,8 @@ func beyond(p place) predicate.ReservationChange {
 // latest asks for the time of the reservation change by change, which both databases do in the order of the index. A join
 // PostgreSQL would begin where it takes the two times for less likely to be equal than they are; within COALESCE it does not
 // guess how likely that is, which had it look at all that is left to find a page.
-func latest(state access.State) predicate.ReservationChange {
-	return comparing(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
+func isLatest(state access.State) predicate.ReservationChange {
+	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.WriteString("COALESCE").Wrap(func(b *sql.Builder) {
 			b.Ident(changedAt).WriteString(" = ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) }).WriteString(", FALSE")
 		})
@@ -66,15 +66,15 @@ func latest(state access.State) predicate.ReservationChange {
 }
 
 // superseded is what has a later change, or no reservation.
-func superseded() predicate.ReservationChange {
-	return comparing(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
+func isSuperseded() predicate.ReservationChange {
+	return compareWithLatest(func(b *sql.Builder, changedAt string, updatedAt *sql.Selector) {
 		b.Ident(changedAt).WriteString(" IS DISTINCT FROM ").Wrap(func(b *sql.Builder) { b.Join(updatedAt) })
 	}, "")
 }
 
 // comparing compares the time of a change with the time at which its reservation was changed last, none if it is not in a
 // state; "" is any.
-func comparing(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
+func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Selector), state access.State) predicate.ReservationChange {
 	return func(s *sql.Selector) {
 		r := sql.Table(entreservation.Table)
 		updatedAt := sql.Select(r.C(entreservation.FieldUpdatedAt)).From(r).
@@ -88,8 +88,8 @@ func comparing(compare func(b *sql.Builder, changedAt string, updatedAt *sql.Sel
 
 // inOrder loads the reservations that were changed, in that order. One that changed since they were listed is left out: it
 // stands further on.
-func inOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
-	rows, err := tx.Reservation.Query().Where(s.within(), entreservation.IDIn(changed(changes)...)).All(tx.Context())
+func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
+	rows, err := tx.Reservation.Query().Where(s.inScope(), entreservation.IDIn(reservationIDs(changes)...)).All(tx.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func inOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reser
 }
 
 // changed are the ids of the reservations that were changed.
-func changed(changes []*ent.ReservationChange) []string {
+func reservationIDs(changes []*ent.ReservationChange) []string {
 	ids := make([]string, len(changes))
 	for i, c := range changes {
 		ids[i] = c.ReservationID
@@ -133,7 +133,7 @@ func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until i
 		until, err = last, nil
 	}
 	if err == nil {
-		old, err = beyond.Where(reservationchange.IDLTE(until), superseded()).IDs(view.Context())
+		old, err = beyond.Where(reservationchange.IDLTE(until), isSuperseded()).IDs(view.Context())
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("look for old changes of reservations: %w", err)
@@ -143,7 +143,7 @@ func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until i
 
 // ForgetChanges removes changes that were found superseded, which they stay. To look at their reservations once more would
 // have each change of one that comes at the same time conflict with this on PostgreSQL.
-func ForgetChanges(tx *db.Tx, ids []int64) error {
+func DeleteChanges(tx *db.Tx, ids []int64) error {
 	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("forget old changes of reservations: %w", err)
 	}

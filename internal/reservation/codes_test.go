@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-func (h *house) code(n access.NewCode) (c *ent.Code) {
+func (h *testProperty) code(n access.NewCode) (c *ent.Code) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
 		c, err = access.Reconciler{Tx: tx, Keys: h.keys}.CreateCode(h.id, n)
@@ -29,7 +29,7 @@ func (h *house) code(n access.NewCode) (c *ent.Code) {
 	return c
 }
 
-func (h *house) ends(c *ent.Code) {
+func (h *testProperty) ends(c *ent.Code) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		c, err := access.GetCode(tx, h.id, c.ID)
@@ -41,7 +41,7 @@ func (h *house) ends(c *ent.Code) {
 }
 
 // later passes time and looks at the codes whose time has come.
-func (h *house) later(d time.Duration) {
+func (h *testProperty) later(d time.Duration) {
 	h.t.Helper()
 	h.clock.Advance(d)
 	h.write(func(tx *db.Tx) error {
@@ -51,7 +51,7 @@ func (h *house) later(d time.Duration) {
 }
 
 // places are the slots that shall hold a code.
-func (h *house) places(c *ent.Code) (out []*ent.Slot) {
+func (h *testProperty) places(c *ent.Code) (out []*ent.Slot) {
 	h.t.Helper()
 	for _, s := range h.slots() {
 		if s.Present && s.GrantID == c.ID {
@@ -62,7 +62,7 @@ func (h *house) places(c *ent.Code) (out []*ent.Slot) {
 }
 
 func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{ // it is Saturday, 10:00 in Berlin
 			Kind: access.StaffCode, Holder: "Cleaning", DoorIDs: []string{h.at("r1"), h.at("g1")},
 			Hours: []access.Hours{{Days: []int{6, 1}, From: "08:00", To: "12:00"}},
@@ -131,7 +131,7 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 
 // A property that has as many codes as it may keeps no further backup codes, which is no fault of its locks.
 func TestBackupCodesOfAFullProperty(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 20 })
 		h.write(func(tx *db.Tx) error {
 			rows := make([]*ent.CodeCreate, 1999)
@@ -155,7 +155,7 @@ func TestBackupCodesOfAFullProperty(t *testing.T) {
 // The bridge ends a code for one use on all of its locks; which of them it opened, and when, only the event says, whose place
 // among the reports is anywhere.
 func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		code := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Plumber", DoorIDs: []string{h.at("r1"), h.at("g1")}})
 		h.verify("r1", "g1")
 		at := map[string]*ent.Slot{}
@@ -167,7 +167,7 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 		opened := at[h.at("r1")]
 		h.write(func(tx *db.Tx) error {
 			s := at[h.at("g1")]
-			return h.progress(tx, "g1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
+			return h.reportEvidence(tx, "g1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
 				Generation: uint64(s.Generation), Evidence: slot.Verified, Used: true, At: used.Add(time.Second),
 			}}})
 		})
@@ -186,7 +186,7 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return h.learn(tx, learned)
+			return h.applyEvidence(tx, learned)
 		})
 		if c := read(); !c.UsedAt.Equal(used) {
 			t.Errorf("used %v, want %v", c.UsedAt, used)
@@ -206,7 +206,7 @@ func TestTheUseOfACodeIsOfOneDoorAndItsTime(t *testing.T) {
 // A backup code was used while the bridge was away, by a clock that is behind, and ended meanwhile: staff hear of it, and are not
 // asked to swap what has been swapped.
 func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{Kind: access.BackupCode, Holder: "backup", LockID: h.at("lck-r1")})
 		h.verify("r1")
 		place := h.places(c)[0]
@@ -218,7 +218,7 @@ func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return h.learn(tx, learned)
+			return h.applyEvidence(tx, learned)
 		})
 		now, err := h.db.Read().Code.Get(t.Context(), c.ID)
 		h.must(err)
@@ -234,16 +234,16 @@ func TestTheUseOfACodeThatEndedMeanwhile(t *testing.T) {
 }
 
 func TestCodeUsesAtADoor(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		cleaner := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Ada", DoorIDs: []string{h.at("r1"), h.at("r2")}})
 		h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "Grace", DoorIDs: []string{h.at("r1")}})
 		h.checkIn("A", "r1")
 		h.verify("r1", "r2")
 		for i, s := range h.slots() {
-			h.typed(int64(i+1), morning.Add(time.Duration(i)*time.Second), s, s.Generation)
+			h.reportOpening(int64(i+1), morning.Add(time.Duration(i)*time.Second), s, s.Generation)
 		}
 		atR1 := h.places(cleaner)[0]
-		h.heard(lock.LockEvent{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
+		h.reportEvent(lock.LockEvent{Sequence: 90, Kind: "denied", OccurredAt: morning.Add(time.Minute), Slot: atR1.Number, Generation: atR1.Generation}, atR1.LockID)
 		uses := func(door string, limit int) (out []string) {
 			all, err := access.CodeUses(h.db.View(h.ctx()), h.id, h.at(door), limit)
 			h.must(err)
@@ -275,7 +275,7 @@ func TestCodeUsesAtADoor(t *testing.T) {
 }
 
 func TestACodeWaitsForAFreePlace(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		var all []*ent.Code
 		for range h.caps.Slots + 1 {
 			all = append(all, h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}}))
@@ -295,7 +295,7 @@ func TestACodeWaitsForAFreePlace(t *testing.T) {
 		if len(h.places(last)) != 0 {
 			t.Error("a place was given away whose code is not known to be gone")
 		}
-		h.says("r1", slot.Verified, slot.OK)
+		h.reportSlots("r1", slot.Verified, slot.OK)
 		h.later(time.Minute)
 		if len(h.places(last)) != 1 || notice() {
 			t.Errorf("a place is free: %d places, told %v", len(h.places(last)), notice())
@@ -304,14 +304,14 @@ func TestACodeWaitsForAFreePlace(t *testing.T) {
 }
 
 func TestStaffAreToldOfACodeThatALockCannotKeep(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		c := h.code(access.NewCode{Kind: access.OneTimeCode, Holder: "x", DoorIDs: []string{h.at("r1")}})
 		told := func() bool {
 			some, err := h.db.Read().Notice.Query().Where(entnotice.OnceKey(c.ID + "/codeNotPlaced")).Exist(t.Context())
 			h.must(err)
 			return some
 		}
-		h.says("r1", slot.Failed, slot.Unsupported)
+		h.reportSlots("r1", slot.Failed, slot.Unsupported)
 		if !told() {
 			t.Error("nobody was told")
 		}
@@ -334,7 +334,7 @@ func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
 		access.BackupCode:  {access.NewCode{}, `A backup code of lock "r1"`},
 	} {
 		t.Run(string(kind), func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				tt.code.Kind = kind
 				if kind == access.BackupCode {
 					tt.code.LockID = h.at("lck-r1")
@@ -356,7 +356,7 @@ func TestStaffAreToldOfAShownPINThatWasDrawnAgain(t *testing.T) {
 					}
 					return texts
 				}
-				duplicate := func() { h.says("r1", slot.Failed, slot.Duplicate) }
+				duplicate := func() { h.reportSlots("r1", slot.Failed, slot.Duplicate) }
 
 				duplicate()
 				if n := len(told()); n != 0 {

@@ -15,13 +15,13 @@ const (
 
 // completed are the beginning and the end of a stay as the property's hours, which may have changed since, complete its
 // days. A stay that they leave no time keeps what it has.
-func (r Record) completed(h House) (from, to time.Time) {
+func (r Record) datesAt(h Hours) (from, to time.Time) {
 	from, to = r.From, r.To
 	if r.FromDate != nil {
-		from = complete(*r.FromDate, h.CheckIn, h.Zone)
+		from = instantOn(*r.FromDate, h.CheckIn, h.Zone)
 	}
 	if r.ToDate != nil {
-		to = complete(*r.ToDate, h.CheckOut, h.Zone)
+		to = instantOn(*r.ToDate, h.CheckOut, h.Zone)
 	}
 	if !from.Before(to) {
 		return r.From, r.To
@@ -32,27 +32,27 @@ func (r Record) completed(h House) (from, to time.Time) {
 // dates sets the beginning and the end, each as an instant or as a day that the property's hours complete.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
-	m.out.From, m.out.FromDate = m.moment(From, FromDate, m.house.CheckIn, m.out.From, m.out.FromDate)
-	m.out.To, m.out.ToDate = m.moment(To, ToDate, m.house.CheckOut, m.out.To, m.out.ToDate)
+	m.out.From, m.out.FromDate = m.instantOrDay(From, FromDate, m.hours.CheckIn, m.out.From, m.out.FromDate)
+	m.out.To, m.out.ToDate = m.instantOrDay(To, ToDate, m.hours.CheckOut, m.out.To, m.out.ToDate)
 	if len(m.wrong) > wrong {
 		return
 	}
-	if m.out.From, m.out.To = m.out.completed(m.house); !m.out.From.Before(m.out.To) {
-		m.wrongWay()
+	if m.out.From, m.out.To = m.out.datesAt(m.hours); !m.out.From.Before(m.out.To) {
+		m.failDateOrder()
 	}
 }
 
 // wrongWay says that a stay does not begin before it ends, of a field that was sent.
-func (m *merge) wrongWay() {
+func (m *merge) failDateOrder() {
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
-			m.fail(f, fault.DatesNotValid, "must be before the end of the stay")
+			m.addWrong(f, fault.DatesNotValid, "must be before the end of the stay")
 			return
 		}
 	}
 	for _, f := range []Field{To, ToDate} {
 		if v, _ := m.patch.text(f); v != nil {
-			m.fail(f, fault.DatesNotValid, "must be after the beginning of the stay")
+			m.addWrong(f, fault.DatesNotValid, "must be after the beginning of the stay")
 			return
 		}
 	}
@@ -60,15 +60,15 @@ func (m *merge) wrongWay() {
 
 // moment sets one end of the stay. An instant that comes with its day wins if the two agree: so an answer of the
 // service can be sent back as it is.
-func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
+func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
 	switch {
 	case at != nil && date != nil:
 		wrong := len(m.wrong)
 		t, _ := m.instant(instant, *at), m.day(day, *date, hour)
-		if len(m.wrong) == wrong && t.In(m.house.Zone).Format(time.DateOnly) != *date {
-			m.fail(instant, fault.Conflicting, "does not fall on "+string(day)+" in the property's time zone, "+m.house.Zone.String()+": send one of the two, or two that agree")
+		if len(m.wrong) == wrong && t.In(m.hours.Zone).Format(time.DateOnly) != *date {
+			m.addWrong(instant, fault.Conflicting, "does not fall on "+string(day)+" in the property's time zone, "+m.hours.Zone.String()+": send one of the two, or two that agree")
 		}
 		return t, nil
 	case at != nil:
@@ -76,7 +76,7 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 	case date != nil:
 		return m.day(day, *date, hour), date
 	case atNamed && heldDay == nil, dateNamed && heldDay != nil, heldAt.IsZero():
-		m.fail(instant, fault.Required, "is required unless "+string(day)+" is sent")
+		m.addWrong(instant, fault.Required, "is required unless "+string(day)+" is sent")
 		return heldAt, heldDay
 	}
 	return heldAt, heldDay
@@ -85,32 +85,32 @@ func (m *merge) moment(instant, day Field, hour string, heldAt time.Time, heldDa
 func (m *merge) instant(f Field, s string) time.Time {
 	t, err := clock.Parse(s)
 	if err != nil {
-		m.fail(f, fault.BadFormat, "must be a date and time with an offset as in RFC 3339, such as 2026-07-01T15:00:00+02:00")
+		m.addWrong(f, fault.BadFormat, "must be a date and time with an offset as in RFC 3339, such as 2026-07-01T15:00:00+02:00")
 		return time.Time{}
 	}
-	m.year(f, t)
+	m.checkYear(f, t)
 	return t.UTC().Truncate(time.Microsecond)
 }
 
 func (m *merge) day(f Field, s, hour string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {
-		m.fail(f, fault.BadFormat, "must be a day such as 2026-07-01")
+		m.addWrong(f, fault.BadFormat, "must be a day such as 2026-07-01")
 		return time.Time{}
 	}
-	m.year(f, t)
-	return complete(s, hour, m.house.Zone)
+	m.checkYear(f, t)
+	return instantOn(s, hour, m.hours.Zone)
 }
 
-func (m *merge) year(f Field, t time.Time) {
+func (m *merge) checkYear(f Field, t time.Time) {
 	if t.Year() < firstYear || t.Year() > lastYear {
-		m.fail(f, fault.OutOfRange, "must lie between the years 2000 and 2199")
+		m.addWrong(f, fault.OutOfRange, "must lie between the years 2000 and 2199")
 	}
 }
 
 // complete puts the hour to a day in the property's zone. An hour that a change of the clocks skips becomes the moment
 // after the change; one that comes twice is the first.
-func complete(day, hour string, zone *time.Location) time.Time {
+func instantOn(day, hour string, zone *time.Location) time.Time {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return time.Time{}
@@ -120,14 +120,14 @@ func complete(day, hour string, zone *time.Location) time.Time {
 		h = time.Time{}
 	}
 	wall := time.Date(d.Year(), d.Month(), d.Day(), h.Hour(), h.Minute(), 0, 0, time.UTC)
-	first, second := at(wall, offset(wall.Add(-24*time.Hour), zone)), at(wall, offset(wall.Add(24*time.Hour), zone))
+	first, second := fromWall(wall, offset(wall.Add(-24*time.Hour), zone)), fromWall(wall, offset(wall.Add(24*time.Hour), zone))
 	if second.Before(first) {
 		first, second = second, first
 	}
 	switch {
-	case shows(first, wall, zone):
+	case isShownAt(first, wall, zone):
 		return first
-	case shows(second, wall, zone):
+	case isShownAt(second, wall, zone):
 		return second
 	}
 	change, _ := second.In(zone).ZoneBounds()
@@ -135,7 +135,7 @@ func complete(day, hour string, zone *time.Location) time.Time {
 }
 
 // at is the instant at which clocks that are so many seconds before UTC show the hour.
-func at(wall time.Time, seconds int) time.Time {
+func fromWall(wall time.Time, seconds int) time.Time {
 	return wall.Add(-time.Duration(seconds) * time.Second)
 }
 
@@ -145,4 +145,6 @@ func offset(t time.Time, zone *time.Location) int {
 }
 
 // shows says whether the clocks of a zone show an hour at an instant.
-func shows(t, wall time.Time, zone *time.Location) bool { return at(wall, offset(t, zone)).Equal(t) }
+func isShownAt(t, wall time.Time, zone *time.Location) bool {
+	return fromWall(wall, offset(t, zone)).Equal(t)
+}

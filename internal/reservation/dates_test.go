@@ -42,7 +42,7 @@ func TestComplete(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := complete(c.day, c.hour, zone(t, c.zone)); !got.Equal(want) || got.Location() != time.UTC {
+			if got := instantOn(c.day, c.hour, zone(t, c.zone)); !got.Equal(want) || got.Location() != time.UTC {
 				t.Errorf("got %v, want %v", got, want.UTC())
 			}
 		})
@@ -63,7 +63,7 @@ func TestCompleteShowsTheHour(t *testing.T) {
 		}
 		day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, rapid.IntRange(0, 3*365).Draw(t, "day"))
 		wall := day.Add(time.Duration(rapid.IntRange(0, 24*60-1).Draw(t, "minute")) * time.Minute)
-		got := complete(day.Format(time.DateOnly), wall.Format("15:04"), z)
+		got := instantOn(day.Format(time.DateOnly), wall.Format("15:04"), z)
 		const layout = "2006-01-02 15:04"
 		if got.In(z).Format(layout) == wall.Format(layout) {
 			for _, earlier := range []time.Duration{30 * time.Minute, time.Hour, 2 * time.Hour} {

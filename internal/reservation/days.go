@@ -30,12 +30,12 @@ func Day(house *ent.Property, text string, now time.Time) (begins, ends time.Tim
 
 // alive is for how long after its end a stay is still completed anew: another time zone and another hour of departure
 // move an end by two days at most.
-const alive = 48 * time.Hour
+const recomputedUntil = 48 * time.Hour
 
 // ByDays lists the reservations of a property that were given by days and are not over, in the order of their ids, at most
 // limit of those after one.
-func ByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
-	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-alive)),
+func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
+	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-recomputedUntil)),
 		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
 		Order(entreservation.ByID()).Limit(limit).IDs(view.Context())
 	if err != nil {
@@ -46,7 +46,7 @@ func ByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) 
 
 // CompleteDays completes the days of reservations by the hours and the time zone that the property has now, and has the access
 // of those that are checked in planned again. The PMS changed nothing, so their pmsMeta.updatedAt stays.
-func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
+func (k Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
@@ -61,7 +61,7 @@ func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	}
 	var stays []string
 	for _, row := range rows {
-		moved, err := completeAnew(tx, row, houseOf(house, rules))
+		moved, err := recomputeDates(tx, row, hoursOf(house, rules))
 		if err != nil {
 			return err
 		}
@@ -72,12 +72,12 @@ func (k Keeper) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	if len(stays) == 0 {
 		return nil
 	}
-	return k.planSome(tx, propertyID, entreservation.IDIn(stays...))
+	return k.markAndPlan(tx, propertyID, entreservation.IDIn(stays...))
 }
 
 // completeAnew stores in a row what its days are by the hours of the property, and says whether that is something else.
-func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
-	from, to := recordOf(row).completed(h)
+func recomputeDates(tx *db.Tx, row *ent.Reservation, h Hours) (bool, error) {
+	from, to := recordOf(row).datesAt(h)
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {
 		return false, nil
 	}
@@ -86,5 +86,5 @@ func completeAnew(tx *db.Tx, row *ent.Reservation, h House) (bool, error) {
 	if err := tx.Reservation.UpdateOneID(row.ID).SetFromAt(from).SetToAt(to).SetUpdatedAt(row.UpdatedAt).Exec(tx.Context()); err != nil {
 		return false, fmt.Errorf("complete the days of %s: %w", row.ID, err)
 	}
-	return true, stand(tx, row, &before)
+	return true, recordChange(tx, row, &before)
 }

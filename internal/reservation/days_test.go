@@ -19,7 +19,7 @@ func byDays(id, place, from, to string) reservation.Patch {
 	return p
 }
 
-func (h *house) row(id string) *ent.Reservation {
+func (h *testProperty) row(id string) *ent.Reservation {
 	h.t.Helper()
 	row, err := reservation.Find(h.db.View(h.ctx()), h.scope, nil, id)
 	h.must(err)
@@ -27,15 +27,15 @@ func (h *house) row(id string) *ent.Reservation {
 }
 
 // completeDays does what the job does after a change of the property's hours, and says which stays that moved.
-func (h *house) completeDays() (moved []string) {
+func (h *testProperty) completeDays() (moved []string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
-		ids, err := reservation.ByDays(tx, h.id, "", 100)
+		ids, err := reservation.ListByDays(tx, h.id, "", 100)
 		if err != nil {
 			return err
 		}
 		before := h.windows(tx)
-		if err := h.keeper().CompleteDays(tx, h.id, ids); err != nil {
+		if err := h.service().CompleteDays(tx, h.id, ids); err != nil {
 			return err
 		}
 		moved = nil
@@ -51,7 +51,7 @@ func (h *house) completeDays() (moved []string) {
 }
 
 // windows says when each stay begins and ends.
-func (h *house) windows(tx *db.Tx) map[string]string {
+func (h *testProperty) windows(tx *db.Tx) map[string]string {
 	h.t.Helper()
 	all := map[string]string{}
 	for _, row := range tx.Reservation.Query().AllX(tx.Context()) {
@@ -61,7 +61,7 @@ func (h *house) windows(tx *db.Tx) map[string]string {
 }
 
 // generations tells what the locks were asked for last.
-func (h *house) generations() (all []int64) {
+func (h *testProperty) generations() (all []int64) {
 	h.t.Helper()
 	for _, s := range h.slots() {
 		all = append(all, s.Generation)
@@ -69,7 +69,7 @@ func (h *house) generations() (all []int64) {
 	return all
 }
 
-func (h *house) hours(in, out, zone string) {
+func (h *testProperty) hours(in, out, zone string) {
 	h.t.Helper()
 	h.settings(func(tx *db.Tx) error {
 		return tx.Property.UpdateOneID(h.id).SetCheckInTime(in).SetCheckOutTime(out).SetTimeZone(zone).Exec(tx.Context())
@@ -77,7 +77,7 @@ func (h *house) hours(in, out, zone string) {
 }
 
 func TestHoursReachWhoIsCheckedInAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(with(byDays("A", "r1", "2026-11-21", "2026-11-24"), reservation.State, "started"))
 		h.put(with(booking("B", "r2"), reservation.State, "started"))
 		h.verify("r1", "r2", "g1")
@@ -102,7 +102,7 @@ func TestHoursReachWhoIsCheckedInAtOnce(t *testing.T) {
 }
 
 func TestHoursReachWhoArrives(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(byDays("A", "r1", "2026-11-22", "2026-11-24"))
 		h.put(booking("B", "r2"))
 		h.put(with(byDays("over", "r3", "2026-11-01", "2026-11-02"), reservation.State, "processed"))
@@ -125,7 +125,7 @@ func TestHoursReachWhoArrives(t *testing.T) {
 
 // A stay for a day has no time left by hours that begin after they end. It keeps what it has, and can be changed.
 func TestHoursLeaveAStayItsTime(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.hours("10:00", "18:00", "Europe/Berlin")
 		h.put(byDays("A", "r1", "2026-11-22", "2026-11-22"))
 		h.hours("15:00", "11:00", "Europe/Berlin")

@@ -18,15 +18,15 @@ import (
 )
 
 // explained explains a stay.
-func (h *house) explained(rsv string) (e explain.Explanation) {
+func (h *testProperty) explained(rsv string) (e explain.Explanation) {
 	h.t.Helper()
-	e, err := explain.Of(h.db.View(h.ctx()), h.keeper(), h.scope, rsv)
+	e, err := explain.Of(h.db.View(h.ctx()), h.service(), h.scope, rsv)
 	h.must(err)
 	return e
 }
 
 // steps are the steps of some kinds, each with its minute after the morning, its kind and its door.
-func (h *house) steps(rsv string, kinds ...string) (out []string) {
+func (h *testProperty) steps(rsv string, kinds ...string) (out []string) {
 	h.t.Helper()
 	for _, s := range h.explained(rsv).Steps {
 		if slices.Contains(kinds, s.Kind) {
@@ -37,7 +37,7 @@ func (h *house) steps(rsv string, kinds ...string) (out []string) {
 }
 
 // moveLock puts a lock on a door, or takes it off for "".
-func (h *house) moveLock(name, door string) {
+func (h *testProperty) moveLock(name, door string) {
 	h.t.Helper()
 	if door != "" {
 		door = h.at(door)
@@ -46,12 +46,12 @@ func (h *house) moveLock(name, door string) {
 		if _, err := lock.AssignDoor(tx, h.id, h.at("lck-"+name), door); err != nil {
 			return err
 		}
-		return h.keeper().Replan(tx, h.id, space.Touched{All: true})
+		return h.service().Replan(tx, h.id, space.Touched{All: true})
 	})
 }
 
 // linked records that a lock at a door was lost, or is back.
-func (h *house) linked(name, door string, kind event.Kind) {
+func (h *testProperty) linked(name, door string, kind event.Kind) {
 	h.t.Helper()
 	subject := h.at("lck-" + name)
 	if kind.Internal() {
@@ -65,7 +65,7 @@ func (h *house) linked(name, door string, kind event.Kind) {
 
 // Many others go through a gate: that its lock was lost and found stays in the story.
 func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		lost := []string{"10 lockOffline g1", "11 lockOnline g1"}
 		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
@@ -75,7 +75,7 @@ func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
 		same(t, "at first", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 		for n := range 120 {
 			h.clock.Set(morning.Add(20*time.Minute + time.Duration(n)*time.Second))
-			h.heard(lock.LockEvent{Sequence: int64(1 + n), Kind: "opened", OccurredAt: h.clock.Now()}, h.at("lck-g1"))
+			h.reportEvent(lock.LockEvent{Sequence: int64(1 + n), Kind: "opened", OccurredAt: h.clock.Now()}, h.at("lck-g1"))
 		}
 		same(t, "when many have passed", lost, h.steps(rsv, "lockOffline", "lockOnline"))
 	})
@@ -83,7 +83,7 @@ func TestAGateThatManyOpenedWasLostAllTheSame(t *testing.T) {
 
 // The code is taken off the lock that the door had before: that is said, and is no word on the door.
 func TestTheFormerLockOfADoorIsCleared(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.moveLock("r2", "")
 		h.moveLock("r1", "")
@@ -103,7 +103,7 @@ func TestTheFormerLockOfADoorIsCleared(t *testing.T) {
 
 // A check-out is taken back: the code of before is cleared when that of now is on the lock already.
 func TestAnEarlierAccessIsCleared(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.clock.Set(morning.Add(10 * time.Minute))
 		h.put(state("A", "processed"))
@@ -113,7 +113,7 @@ func TestAnEarlierAccessIsCleared(t *testing.T) {
 		says := func(minute int, s *ent.Slot) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
 			h.write(func(tx *db.Tx) error {
-				return h.progress(tx, "r1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
+				return h.reportEvidence(tx, "r1", []lock.Observation{{Number: s.Number, Observed: slot.Observed{
 					Generation: uint64(s.Generation), Present: s.Present, Evidence: slot.Verified, At: tx.Now(),
 				}}})
 			})
@@ -130,12 +130,12 @@ func TestAnEarlierAccessIsCleared(t *testing.T) {
 
 // A swap of rooms changes the access of both stays, and each is told of it once.
 func TestASwapIsToldOnce(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
 		h.clock.Set(morning.Add(10 * time.Minute))
 		h.write(func(tx *db.Tx) error {
 			for _, to := range [][2]string{{"A", "r2"}, {"B", "r1"}} {
-				_, err := h.keeper().Upsert(tx, h.scope, reservation.Patch{reservation.PMSID: to[0], reservation.SpaceID: theirs(to[1])}, nil)
+				_, err := h.service().Upsert(tx, h.scope, reservation.Patch{reservation.PMSID: to[0], reservation.SpaceID: theirs(to[1])}, nil)
 				if err != nil {
 					return err
 				}
@@ -151,7 +151,7 @@ func TestASwapIsToldOnce(t *testing.T) {
 // While a phone or a code of the stay may still open a door, what they do there is told: also after the stay, and when the
 // access is known to be removed.
 func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.RemoteUnlock = true })
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
@@ -178,16 +178,16 @@ func TestWhatHappensAfterTheStayIsTold(t *testing.T) {
 			return err
 		})
 		h.clock.Set(morning.Add(12 * time.Minute))
-		h.heard(lock.LockEvent{Sequence: 1, Kind: "denied", Reason: lock.RefusedKeyPrefix + "revoked", Actor: phone, GrantID: grant.ID, OccurredAt: h.clock.Now()}, row.LockID)
+		h.reportEvent(lock.LockEvent{Sequence: 1, Kind: "denied", Reason: lock.RefusedKeyPrefix + "revoked", Actor: phone, GrantID: grant.ID, OccurredAt: h.clock.Now()}, row.LockID)
 		h.clock.Set(morning.Add(20 * time.Minute))
-		h.typed(2, morning.Add(9*time.Minute), row, row.Generation)
+		h.reportOpening(2, morning.Add(9*time.Minute), row, row.Generation)
 		same(t, "the story", []string{"9 doorOpened r1", "10 checkedOut ", "10 accessRemoved ", "11 doorOpenedByPhone r1", "12 phoneDenied r1"},
 			h.steps(rsv, "checkedOut", "accessRemoved", "doorOpened", "doorOpenedByPhone", "phoneDenied"))
 	})
 }
 
 // lastEvidence is what the steps say last of the code at a door.
-func (h *house) lastEvidence(rsv, door string) (last slot.Evidence) {
+func (h *testProperty) lastEvidence(rsv, door string) (last slot.Evidence) {
 	h.t.Helper()
 	for _, s := range h.explained(rsv).Steps {
 		if s.DoorName == door && s.Evidence != "" {
@@ -209,7 +209,7 @@ func onDoor(steps []string, door string) (out []string) {
 // A stay is given a room whose lock comes and goes, and leaves it before anything is known of its code there: what was told of
 // that lock meanwhile stays told, and what happens to it later is not.
 func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		link := func(minute int, kind event.Kind) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))
@@ -235,7 +235,7 @@ func TestADoorThatWasLeftInTimeIsStillExplained(t *testing.T) {
 // A lock is lost and is back while a stay has a code on it. The stay's history says so also when the slot was given to another stay
 // and the lock was put on another door.
 func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		for n, kind := range []event.Kind{event.LockOffline, event.LockOnline} {
@@ -258,7 +258,7 @@ func TestLossesOfALockThatWasMovedAreStillTold(t *testing.T) {
 
 // A lock that never had a code of the stay says nothing about the stay, although it is on a door of the stay for a while.
 func TestALockWithoutACodeOfTheStayIsNotTold(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		link := func(minute int, name string, kind event.Kind) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))

@@ -15,13 +15,13 @@ import (
 // What was swept away is not passed over in silence: an explanation says that older steps are gone, and from when on it is
 // whole.
 func TestAnExplanationSaysWhatIsForgotten(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.put(with(booking("A", "r1"), reservation.To, "2026-12-24T11:00:00+01:00")).Row.ID
 		h.put(state("A", "started"))
 		h.verify("r1", "g1")
 		explained := func() (e explain.Explanation, kinds []string) {
 			h.write(func(tx *db.Tx) (err error) {
-				e, err = explain.Of(tx, h.keeper(), h.scope, rsv)
+				e, err = explain.Of(tx, h.service(), h.scope, rsv)
 				return err
 			})
 			for _, s := range e.Steps {

@@ -14,7 +14,7 @@ import (
 )
 
 // reaches has the bridge, which is online, reach a lock, or lose it.
-func (h *house) reaches(door string, yes bool) {
+func (h *testProperty) reaches(door string, yes bool) {
 	h.t.Helper()
 	h.settings(func(tx *db.Tx) error {
 		return tx.Lock.UpdateOneID(h.at("lck-" + door)).SetStatus(lock.Status{Online: yes}).Exec(tx.Context())
@@ -22,7 +22,7 @@ func (h *house) reaches(door string, yes bool) {
 }
 
 // takeOff takes the lock off a door.
-func (h *house) takeOff(door string) {
+func (h *testProperty) takeOff(door string) {
 	h.t.Helper()
 	h.settings(func(tx *db.Tx) error {
 		return tx.Lock.UpdateOneID(h.at("lck-" + door)).ClearDoorID().Exec(tx.Context())
@@ -34,7 +34,7 @@ func to(place string) reservation.Patch {
 	return reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs(place)}
 }
 
-func (h *house) formerCode(what string, want bool) {
+func (h *testProperty) formerCode(what string, want bool) {
 	h.t.Helper()
 	same(h.t, what+": formerCode", want, slices.Contains(h.plan("A").Reasons, fault.FormerCode))
 }
@@ -44,35 +44,35 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		away   string
-		stay   func(h *house)
+		stay   func(h *testProperty)
 		doors  []string
 		status access.Status
 	}{
-		{"checked in again elsewhere", "r1", func(h *house) {
+		{"checked in again elsewhere", "r1", func(h *testProperty) {
 			h.put(state("A", "processed"))
 			h.put(with(state("A", "started"), reservation.SpaceID, theirs("r2")))
 			h.verify("r2", "g1")
 		}, []string{"r2 verified", "g1 verified", "r1 removing lockOffline"}, access.StatusUpdating},
-		{"checked in again after a move", "r1", func(h *house) {
+		{"checked in again after a move", "r1", func(h *testProperty) {
 			h.put(to("r3"))
 			h.verify("r3")
 			h.put(state("A", "processed"))
 			h.put(state("A", "started"))
 			h.verify("r3", "g1")
 		}, []string{"r3 verified", "g1 verified", "r1 removing lockOffline"}, access.StatusUpdating},
-		{"moved after a check-out was taken back", "r1", func(h *house) {
+		{"moved after a check-out was taken back", "r1", func(h *testProperty) {
 			h.put(state("A", "processed"))
 			h.put(state("A", "started"))
 			h.put(to("r2"))
 			h.verify("r2", "g1")
 		}, []string{"r2 verified", "g1 verified", "r1 removing lockOffline"}, access.StatusUpdating},
-		{"its lock taken off, and a check-out taken back", "g1", func(h *house) {
+		{"its lock taken off, and a check-out taken back", "g1", func(h *testProperty) {
 			h.takeOff("r1")
 			h.verify("r1")
 			h.put(state("A", "processed"))
 			h.put(state("A", "started"))
 		}, []string{"r1 removed noLock", "g1 removing lockOffline"}, access.StatusRemoving},
-		{"checked out for good", "r1", func(h *house) {
+		{"checked out for good", "r1", func(h *testProperty) {
 			h.put(state("A", "processed"))
 			h.put(with(state("A", "started"), reservation.SpaceID, theirs("r2")))
 			h.verify("r2", "g1")
@@ -81,7 +81,7 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 		}, []string{"r2 removed checkedOut", "g1 removed checkedOut", "r1 removing lockOffline"}, access.StatusRemoving},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 				h.reaches(c.away, false)
 				c.stay(h)
@@ -122,7 +122,7 @@ func TestAnEarlierGrantIsInThePlanUntilItsLocksAreEmpty(t *testing.T) {
 
 // A bolt that is known not to move is a reason of the plan.
 func TestAJammedLockIsNoDoorThatOpens(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		jam := func(bolt string) {
 			h.settings(func(tx *db.Tx) error {
@@ -141,7 +141,7 @@ func TestAJammedLockIsNoDoorThatOpens(t *testing.T) {
 
 // A place that an earlier grant's code still has is not free for the present one: the door opens to the former code alone.
 func TestALockFullOfAFormerCode(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		h.checkIn("A", "r1", "r1", "g1")
 		h.put(state("A", "processed"))
@@ -155,14 +155,14 @@ func TestALockFullOfAFormerCode(t *testing.T) {
 
 // What a lock out of reach may hold does not change because its bridge has stored what to do.
 func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
-	for name, change := range map[string]func(h *house, rsv string){
-		"another PIN": func(h *house, rsv string) { h.reset(rsv, access.PartPIN) },
-		"an end brought forward": func(h *house, _ string) {
+	for name, change := range map[string]func(h *testProperty, rsv string){
+		"another PIN": func(h *testProperty, rsv string) { h.reset(rsv, access.PartPIN) },
+		"an end brought forward": func(h *testProperty, _ string) {
 			h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-22T11:00:00+01:00"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 				h.reaches("r1", false)
 				change(h, rsv)
@@ -172,7 +172,7 @@ func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 					result   slot.Result
 				}{{}, {slot.Sent, ""}, {slot.Sent, slot.LockOffline}, {slot.Unconfirmed, slot.Timeout}} {
 					if says.evidence != "" {
-						h.says("r1", says.evidence, says.result)
+						h.reportSlots("r1", says.evidence, says.result)
 					}
 					p := h.plan("A")
 					same(t, "status", access.StatusUpdating, p.Status)
@@ -192,13 +192,13 @@ func TestAFormerCodeMayOpenUntilTheLockAnswers(t *testing.T) {
 
 // A lock out of reach that was never given a code has none to open to, however often the stay changes.
 func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.reaches("r1", false)
 		s := h.checkIn("A", "r1", "g1")
 		same(t, "the bridge was given it", true, s.Plan.Doors[0].MayBeInstalled)
 		for _, e := range []slot.Evidence{"", slot.Sent} {
 			if e != "" {
-				h.says("r1", e, slot.LockOffline)
+				h.reportSlots("r1", e, slot.LockOffline)
 			}
 			p := h.plan("A")
 			same(t, "doors", []string{"r1 " + map[slot.Evidence]string{"": "queued", slot.Sent: "sent"}[e] + " lockOffline", "g1 verified"}, doorsOf(p))
@@ -207,7 +207,7 @@ func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
 		}
 		h.reset(s.Row.ID, access.PartPIN)
 		h.formerCode("the bridge may have written it meanwhile", true)
-		h.reports("r1", slot.Observed{Evidence: slot.Sent, Cleared: true})
+		h.reportObserved("r1", slot.Observed{Evidence: slot.Sent, Cleared: true})
 		same(t, "the bridge has not", []string{"lockOffline"}, reasonsOf(h.plan("A")))
 		same(t, "status", access.StatusUpdating, h.plan("A").Status)
 		same(t, "staff", []string{"formerCode"}, h.notices(s.Row.ID))
@@ -217,20 +217,20 @@ func TestAFirstCodeForALockOutOfReachIsNoFormerCode(t *testing.T) {
 // The plan is updating from a change until the locks are known to have followed, in each reading.
 func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(h *house, rsv string)
+		change func(h *testProperty, rsv string)
 		doors  []string
 	}{
-		"dates": {func(h *house, _ string) {
+		"dates": {func(h *testProperty, _ string) {
 			h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"})
 		}, []string{"r1", "g1"}},
-		"another PIN":         {func(h *house, rsv string) { h.reset(rsv, access.PartPIN) }, []string{"r1", "g1"}},
-		"other PINs at gates": {func(h *house, rsv string) { h.reset(rsv, access.PartGates) }, []string{"g1"}},
-		"a room move, whose former room another stay has": {func(h *house, _ string) {
+		"another PIN":         {func(h *testProperty, rsv string) { h.reset(rsv, access.PartPIN) }, []string{"r1", "g1"}},
+		"other PINs at gates": {func(h *testProperty, rsv string) { h.reset(rsv, access.PartGates) }, []string{"g1"}},
+		"a room move, whose former room another stay has": {func(h *testProperty, _ string) {
 			h.put(to("r2"))
 			h.put(with(booking("B", "r1"), reservation.State, "started"))
 			h.verify("r1")
 		}, []string{"r2"}},
-		"another lock on the door": {func(h *house, _ string) {
+		"another lock on the door": {func(h *testProperty, _ string) {
 			h.takeOff("r1")
 			h.verify("r1")
 			h.settings(func(tx *db.Tx) error {
@@ -241,7 +241,7 @@ func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
 		}, []string{"r3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				rsv := h.checkIn("A", "r1").Row.ID
 				same(t, "on its way for the first time", access.StatusIssued, h.plan("A").Status)
 				h.verify("r1", "g1")
@@ -250,7 +250,7 @@ func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
 				same(t, "changed", access.StatusUpdating, h.plan("A").Status)
 				for _, d := range c.doors {
 					same(t, "until "+d+" has followed", access.StatusUpdating, h.plan("A").Status)
-					h.says(d, slot.Sent, "")
+					h.reportSlots(d, slot.Sent, "")
 					same(t, "sent", access.StatusUpdating, h.plan("A").Status)
 					h.verify(d)
 				}
@@ -262,7 +262,7 @@ func TestUpdatingLastsUntilTheLocksHaveFollowed(t *testing.T) {
 
 // The digits of a PIN that was replaced stay reserved while a slot that is being cleared may hold them.
 func TestAReplacedPINIsReservedWhileALockMayHoldIt(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		h.reaches("r1", false)
 		h.put(to("r2"))
@@ -270,7 +270,7 @@ func TestAReplacedPINIsReservedWhileALockMayHoldIt(t *testing.T) {
 		h.reset(rsv, access.PartPIN)
 		h.verify("r2", "g1")
 		same(t, "PINs while r1 may hold the first", 2, h.livePINs())
-		h.says("r1", slot.Unconfirmed, slot.Timeout)
+		h.reportSlots("r1", slot.Unconfirmed, slot.Timeout)
 		same(t, "PINs while nobody knows", 2, h.livePINs())
 		h.verify("r1")
 		same(t, "PINs once r1 is empty", 1, h.livePINs())
@@ -279,7 +279,7 @@ func TestAReplacedPINIsReservedWhileALockMayHoldIt(t *testing.T) {
 
 // Where the space is switched off, or its lock taken off, no door opens, and the plan says so.
 func TestNoDoorThatOpensIsNotIssued(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.settings(func(tx *db.Tx) error { return tx.Space.UpdateOneID(h.at("r1")).SetIsActive(false).Exec(tx.Context()) })
 		h.replan(space.Touched{SpaceIDs: []string{h.at("r1")}})
@@ -301,7 +301,7 @@ func TestNoDoorThatOpensIsNotIssued(t *testing.T) {
 
 // A lock that is put on another door takes its codes with it until they are known to be gone.
 func TestACodeOpensTheDoorThatItsLockIsOnNow(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.takeOff("r2")
 		h.settings(func(tx *db.Tx) error {
@@ -316,7 +316,7 @@ func TestACodeOpensTheDoorThatItsLockIsOnNow(t *testing.T) {
 
 // Two stays share a private space where their windows overlap.
 func TestSharedNeedsWindowsThatOverlap(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		started := func(id, from, to string) reservation.Stored {
 			return h.put(with(booking(id, "r1"), reservation.State, "started",
 				reservation.From, from+"T15:00:00+01:00", reservation.To, to+"T11:00:00+01:00"))

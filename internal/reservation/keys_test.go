@@ -22,7 +22,7 @@ func keysOf(p access.Plan) []string {
 }
 
 // opens lists the doors that SmartKeys of a stay may open, and the generation of these.
-func (h *house) opens(rsv string) (doors []string, generation int64) {
+func (h *testProperty) opens(rsv string) (doors []string, generation int64) {
 	h.t.Helper()
 	tx := h.db.View(h.ctx())
 	g := tx.Grant.Query().Where(entgrant.ReservationID(rsv), entgrant.EndedAtIsNil()).OnlyX(h.ctx())
@@ -39,9 +39,11 @@ func (h *house) opens(rsv string) (doors []string, generation int64) {
 
 // A stay whose room nobody knows keeps its doors until one is known: for SmartKeys as for PINs.
 func TestAStayThatLostItsPlaceKeepsItsSmartKeys(t *testing.T) {
-	for what, lose := range map[string]func(h *house){
-		"an unknown room": func(h *house) { h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: "P-nowhere"}) },
-		"a mapping that is gone": func(h *house) {
+	for what, lose := range map[string]func(h *testProperty){
+		"an unknown room": func(h *testProperty) {
+			h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: "P-nowhere"})
+		},
+		"a mapping that is gone": func(h *testProperty) {
 			h.settings(func(tx *db.Tx) error {
 				_, err := tx.Mapping.Delete().Exec(tx.Context())
 				return err
@@ -50,7 +52,7 @@ func TestAStayThatLostItsPlaceKeepsItsSmartKeys(t *testing.T) {
 		},
 	} {
 		t.Run(strings.ReplaceAll(what, " ", "_"), func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				for _, door := range []string{"r1", "r2", "g1"} {
 					h.capable(door, func(c *slot.Capabilities) { c.RemoteUnlock = true })
 				}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestUnmapped(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.put(with(booking("A", ""), reservation.SpaceID, theirs("r9"), reservation.State, "started"))
 		same(t, "reasons", []string{"spaceUnknown"}, reasonsOf(s.Plan))
 		same(t, "staff", []string{"spaceUnknown"}, h.notices(s.Row.ID))
@@ -34,7 +34,7 @@ func TestUnmapped(t *testing.T) {
 }
 
 func TestRoomWithoutALock(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "bare")
 		same(t, "doors", []string{"bare none noLock"}, doorsOf(s.Plan))
 		same(t, "status", access.StatusNone, s.Plan.Status)
@@ -55,7 +55,7 @@ func TestRoomWithoutALock(t *testing.T) {
 }
 
 func TestLockAway(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.online(false)
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
@@ -67,7 +67,7 @@ func TestLockAway(t *testing.T) {
 
 // A bridge that fell silent is away, whatever its row says.
 func TestBridgeSilent(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.clock.Advance(lock.MaxSilence + time.Second)
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued lockOffline", "g1 queued lockOffline"}, doorsOf(s.Plan))
@@ -75,7 +75,7 @@ func TestBridgeSilent(t *testing.T) {
 }
 
 func TestBridgeRevoked(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.write(func(tx *db.Tx) error { _, err := lock.RevokeBridge(tx, h.id, h.at("brg")); return err })
 		s := h.checkIn("A", "r1")
 		same(t, "doors", []string{"r1 queued bridgeRevoked", "g1 queued bridgeRevoked"}, doorsOf(s.Plan))
@@ -86,7 +86,7 @@ func TestBridgeRevoked(t *testing.T) {
 }
 
 func TestSlotsFull(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		h.checkIn("A", "r1", "r1", "g1")
 		b := h.checkIn("B", "r1", "g1")
@@ -106,7 +106,7 @@ func TestSlotsFull(t *testing.T) {
 // The gate of two rooms has a single place, and more than a few stays of the house that it does not serve, or that have no
 // lock of their own, were there before the one that waits.
 func TestASlotOfAGateGoesToWhoWaits(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 1 })
 		h.write(func(tx *db.Tx) error {
 			return tx.Gate.UpdateOneID(h.at("g1")).SetSpaceIds([]string{h.at("r1"), h.at("d1"), h.at("bare")}).Exec(tx.Context())
@@ -131,11 +131,11 @@ func TestASlotOfAGateGoesToWhoWaits(t *testing.T) {
 }
 
 func TestDuplicate(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "g1")
 		drawn := map[string]bool{h.pins(s.Row.ID).PIN: true}
 		for n := range 5 {
-			h.says("r1", slot.Failed, slot.Duplicate)
+			h.reportSlots("r1", slot.Failed, slot.Duplicate)
 			pin := h.pins(s.Row.ID).PIN
 			if drawn[pin] || pin == "" {
 				t.Fatalf("redraw %d gave no new PIN", n+1)
@@ -147,7 +147,7 @@ func TestDuplicate(t *testing.T) {
 				}
 			}
 		}
-		h.says("r1", slot.Failed, slot.Duplicate)
+		h.reportSlots("r1", slot.Failed, slot.Duplicate)
 		if !drawn[h.pins(s.Row.ID).PIN] {
 			t.Error("drawing anew has no end")
 		}
@@ -160,21 +160,21 @@ func TestDuplicate(t *testing.T) {
 }
 
 func TestRefusedAndOccupied(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "g1")
-		h.says("r1", slot.Failed, slot.Occupied)
+		h.reportSlots("r1", slot.Failed, slot.Occupied)
 		same(t, "another slot of the lock", []string{"r1 queued", "g1 verified"}, doorsOf(h.plan("A")))
 		if rows := h.slotsAt("r1"); len(rows) != 2 || rows[0].Present || !rows[0].Foreign || !rows[1].Present {
 			t.Errorf("slots of the lock: %+v", rows)
 		}
-		h.says("r1", slot.Failed, slot.InvalidFormat)
+		h.reportSlots("r1", slot.Failed, slot.InvalidFormat)
 		same(t, "refused", []string{"r1 failed lockRefused", "g1 verified"}, doorsOf(h.plan("A")))
 		same(t, "staff", []string{"lockRefused"}, h.notices(s.Row.ID))
 	})
 }
 
 func TestPINPerDoor(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("g1", func(c *slot.Capabilities) { c.Alphabet = "1234" })
 		h.capable("r1", func(c *slot.Capabilities) { c.Alphabet = "56789" })
 		s := h.checkIn("A", "r1", "r1", "g1")
@@ -191,7 +191,7 @@ func TestPINPerDoor(t *testing.T) {
 }
 
 func TestShortPIN(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.PINMax = 4 })
 		s := h.checkIn("A", "r1", "r1", "g1")
 		if len(h.pins(s.Row.ID).PIN) != 4 {
@@ -204,14 +204,14 @@ func TestShortPIN(t *testing.T) {
 // What was on a lock before a change stays there while nobody reaches it, and is not called shut: neither the former PIN nor
 // dates that were taken back.
 func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
-	for name, change := range map[string]func(h *house, rsv string, round int){
-		"another PIN": func(h *house, rsv string, _ int) { h.reset(rsv, access.PartPIN) },
-		"other dates": func(h *house, _ string, round int) {
+	for name, change := range map[string]func(h *testProperty, rsv string, round int){
+		"another PIN": func(h *testProperty, rsv string, _ int) { h.reset(rsv, access.PartPIN) },
+		"other dates": func(h *testProperty, _ string, round int) {
 			h.put(reservation.Patch{reservation.PMSID: "A", reservation.From: fmt.Sprintf("2026-11-22T%d:00:00+01:00", 15+round)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				s := h.checkIn("A", "r1", "r1", "g1")
 				for round := range 2 {
 					h.online(false)
@@ -244,7 +244,7 @@ func TestAChangeThatCannotBeCarriedOutYet(t *testing.T) {
 
 // A code that never left for its lock frees its place as soon as it is not wanted: nothing will be heard of it.
 func TestASlotThatIsFreeAtOnceGoesToWhoWaits(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 2 })
 		h.online(false)
 		code := h.code(access.NewCode{Kind: access.StaffCode, Holder: "Desk", DoorIDs: []string{h.at("r1")}})

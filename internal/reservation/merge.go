@@ -10,19 +10,19 @@ import (
 )
 
 // House is what the property adds to a reservation.
-type House struct {
+type Hours struct {
 	Zone     *time.Location
 	CheckIn  string // HH:MM, completes a day of arrival
 	CheckOut string // HH:MM, completes a day of departure
 }
 
 // ahead is how far the PMS's clock may be before ours.
-const ahead = 5 * time.Minute
+const maxClockAhead = 5 * time.Minute
 
 // Merge applies a patch to what is held, nil for nothing, and names every wrong field. The result is whole only without
 // wrong fields. A named field without a value is cleared; a date replaces either form of its pair.
-func Merge(held *Record, p Patch, h House, now time.Time) (Record, []fault.Field) {
-	m := &merge{patch: p, house: h, now: now}
+func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
+	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
 		m.out = *held
 	}
@@ -40,23 +40,23 @@ func Merge(held *Record, p Patch, h House, now time.Time) (Record, []fault.Field
 
 type merge struct {
 	patch Patch
-	house House
+	hours Hours
 	now   time.Time
 	out   Record
 	wrong []fault.Field
 }
 
-func (m *merge) fail(f Field, reason fault.Reason, message string) {
+func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
 // required sets a field that every reservation has. The value is kept as the PMS sent it.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
-		*to = deref(v)
+		*to = valueOrZero(v)
 	}
 	if strings.TrimSpace(*to) == "" {
-		m.fail(f, fault.Required, "is required: "+what)
+		m.addWrong(f, fault.Required, "is required: "+what)
 	}
 }
 
@@ -87,8 +87,8 @@ func (m *merge) identity() {
 		if t, ok := v.(time.Time); ok {
 			t = t.UTC().Truncate(time.Microsecond)
 			m.out.PMSUpdatedAt = &t
-			if t.After(m.now.Add(ahead)) {
-				m.fail(PMSUpdatedAt, fault.InFuture, "is more than 5 minutes ahead of our clock; set the PMS's clock, or leave it out")
+			if t.After(m.now.Add(maxClockAhead)) {
+				m.addWrong(PMSUpdatedAt, fault.InFuture, "is more than 5 minutes ahead of our clock; set the PMS's clock, or leave it out")
 			}
 		}
 	}
@@ -98,9 +98,9 @@ func (m *merge) booker() {
 	m.optional(FirstName, &m.out.FirstName)
 	m.required(LastName, &m.out.LastName, "the name of who booked")
 	m.optional(Mobile, &m.out.Mobile)
-	if v, named := m.patch.text(Email); named && deref(v) != "" {
+	if v, named := m.patch.text(Email); named && valueOrZero(v) != "" {
 		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
-			m.fail(Email, fault.BadFormat, "is not an email address such as ada@example.com")
+			m.addWrong(Email, fault.BadFormat, "is not an email address such as ada@example.com")
 		}
 	}
 	m.optional(Email, &m.out.Email)
@@ -116,13 +116,13 @@ const states = "enquired, requested, optional, confirmed, started, processed or 
 
 func (m *merge) state() {
 	if v, named := m.patch.text(State); named {
-		m.out.State = access.State(deref(v))
+		m.out.State = access.State(valueOrZero(v))
 	}
 	switch {
 	case m.out.State == "":
-		m.fail(State, fault.Required, "is required: one of "+states)
+		m.addWrong(State, fault.Required, "is required: one of "+states)
 	case !m.out.State.Known():
-		m.fail(State, fault.WrongValue, "must be one of "+states)
+		m.addWrong(State, fault.WrongValue, "must be one of "+states)
 	}
 }
 
@@ -139,7 +139,7 @@ func (m *merge) space() {
 	switch {
 	case bed != nil && !roomNamed && m.out.SpaceID == nil:
 		roomNamed = true
-	case other(room, m.out.ParentID) && !bedNamed:
+	case differs(room, m.out.ParentID) && !bedNamed:
 		bedNamed = true
 	}
 	if bedNamed {
@@ -154,7 +154,7 @@ func (m *merge) space() {
 	theirs := bed != nil || room != nil
 	switch {
 	case own != nil && theirs:
-		m.fail(OwnSpaceID, fault.Conflicting, "names a space of ours, and pmsMeta.spaceId, pmsMeta.parentSpaceId, roomId or bedId one of yours: send one of the two")
+		m.addWrong(OwnSpaceID, fault.Conflicting, "names a space of ours, and pmsMeta.spaceId, pmsMeta.parentSpaceId, roomId or bedId one of yours: send one of the two")
 	case own != nil:
 		m.out.SpaceID, m.out.ParentID = nil, nil
 	case theirs:
@@ -163,7 +163,7 @@ func (m *merge) space() {
 }
 
 // other says whether a value was sent that is not the one held.
-func other(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
+func differs(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
 // alias reads a field that has two names.
 func (m *merge) alias(f, other Field) (value *string, named bool) {
@@ -176,7 +176,7 @@ func (m *merge) alias(f, other Field) (value *string, named bool) {
 		b = nil
 	}
 	if a != nil && b != nil && *a != *b {
-		m.fail(other, fault.Conflicting, "means the same as "+string(f)+", which says otherwise")
+		m.addWrong(other, fault.Conflicting, "means the same as "+string(f)+", which says otherwise")
 	}
 	if a == nil {
 		a = b

@@ -16,8 +16,8 @@ import (
 
 var now = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-func berlin(t testing.TB) House {
-	return House{Zone: zone(t, "Europe/Berlin"), CheckIn: "15:00", CheckOut: "11:00"}
+func berlin(t testing.TB) Hours {
+	return Hours{Zone: zone(t, "Europe/Berlin"), CheckIn: "15:00", CheckOut: "11:00"}
 }
 
 func ptr[T any](v T) *T { return &v }
@@ -121,7 +121,7 @@ func TestMergeNamesWhatIsWrong(t *testing.T) {
 		{"an end before the held beginning", []Patch{least(), {PMSID: "A1", ToDate: "2026-11-30"}}, []string{"toDate datesNotValid"}},
 		{"an end as a moment before the held beginning", []Patch{least(), {PMSID: "A1", To: "2026-11-30T10:00:00Z"}}, []string{"to datesNotValid"}},
 		{"a beginning after the held end", []Patch{least(), {PMSID: "A1", From: "2027-11-30T10:00:00Z"}}, []string{"from datesNotValid"}},
-		{"a clock that is ahead", []Patch{plus(least(), Patch{PMSUpdatedAt: now.Add(ahead + time.Second)})}, []string{"pmsMeta.updatedAt inFuture"}},
+		{"a clock that is ahead", []Patch{plus(least(), Patch{PMSUpdatedAt: now.Add(maxClockAhead + time.Second)})}, []string{"pmsMeta.updatedAt inFuture"}},
 		{"two beds", []Patch{plus(least(), Patch{SpaceID: "a", BedID: "b"})}, []string{"bedId conflicting"}},
 		{"two rooms", []Patch{plus(least(), Patch{ParentID: "a", RoomID: "b"})}, []string{"roomId conflicting"}},
 		{"our space and theirs", []Patch{plus(least(), Patch{OwnSpaceID: "spc_1", RoomID: "b"})}, []string{"parentSpaceId conflicting"}},
@@ -150,11 +150,13 @@ func TestMergeMovesValues(t *testing.T) {
 	paid := plus(least(), Patch{Price: 120.5, Owing: 20.0, Currency: "EUR"})
 	id := Patch{PMSID: "A1"}
 	space := func(r Record) string {
-		return strings.Join([]string{deref(r.SpaceID), deref(r.ParentID), deref(r.OwnSpaceID)}, "/")
+		return strings.Join([]string{valueOrZero(r.SpaceID), valueOrZero(r.ParentID), valueOrZero(r.OwnSpaceID)}, "/")
 	}
-	money := func(r Record) [3]any { return [3]any{deref(r.Price), deref(r.Owing), deref(r.Currency)} }
+	money := func(r Record) [3]any {
+		return [3]any{valueOrZero(r.Price), valueOrZero(r.Owing), valueOrZero(r.Currency)}
+	}
 	times := func(r Record) []string {
-		return []string{r.From.Format(time.RFC3339), deref(r.FromDate), r.To.Format(time.RFC3339), deref(r.ToDate)}
+		return []string{r.From.Format(time.RFC3339), valueOrZero(r.FromDate), r.To.Format(time.RFC3339), valueOrZero(r.ToDate)}
 	}
 	for _, c := range []struct {
 		name        string
@@ -201,7 +203,7 @@ func TestMergeMovesValues(t *testing.T) {
 		{"companions replaced", plus(least(), Patch{CompanionIDs: []string{"a", "b"}}), plus(id, Patch{CompanionIDs: []string{"c"}}), any1(func(r Record) []string { return r.CompanionIDs }), []string{"c"}},
 		{"companions cleared", plus(least(), Patch{CompanionIDs: []string{"a"}}), plus(id, Patch{CompanionIDs: []string{}}), any1(func(r Record) []string { return r.CompanionIDs }), []string(nil)},
 		{"the PMS's clock cleared", plus(least(), Patch{PMSUpdatedAt: now}), plus(id, Patch{PMSUpdatedAt: nil}), any1(func(r Record) *time.Time { return r.PMSUpdatedAt }), (*time.Time)(nil)},
-		{"a clock at the edge", least(), plus(id, Patch{PMSUpdatedAt: now.Add(ahead)}), any1(func(r Record) time.Time { return *r.PMSUpdatedAt }), now.Add(ahead)},
+		{"a clock at the edge", least(), plus(id, Patch{PMSUpdatedAt: now.Add(maxClockAhead)}), any1(func(r Record) time.Time { return *r.PMSUpdatedAt }), now.Add(maxClockAhead)},
 		{"what people wrote is kept as it is", least(), plus(id, Patch{LastName: " de la Cruz "}), any1(func(r Record) string { return r.LastName }), " de la Cruz "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -342,15 +344,15 @@ func unnamed(t *rapid.T, p Patch, before, after Record) {
 
 func TestRefuseTellsEachFieldOnce(t *testing.T) {
 	early := []fault.Field{{Path: "from", Reason: fault.WrongType}}
-	err := refuse(early, []fault.Field{{Path: "from", Reason: fault.Required}, {Path: "to", Reason: fault.Required}})
+	err := fieldErrors(early, []fault.Field{{Path: "from", Reason: fault.Required}, {Path: "to", Reason: fault.Required}})
 	f, ok := fault.Of(err)
 	if !ok || f.Reason != fault.InvalidFields || len(f.Fields) != 2 || f.Fields[0].Reason != fault.WrongType {
 		t.Errorf("got %+v", err)
 	}
-	if f, _ := fault.Of(refuse(nil, []fault.Field{{Path: "from", Reason: fault.DatesNotValid}})); f == nil || f.Reason != fault.DatesNotValid {
+	if f, _ := fault.Of(fieldErrors(nil, []fault.Field{{Path: "from", Reason: fault.DatesNotValid}})); f == nil || f.Reason != fault.DatesNotValid {
 		t.Error("dates the wrong way round have a reason of their own")
 	}
-	if refuse(nil, nil) != nil {
+	if fieldErrors(nil, nil) != nil {
 		t.Error("nothing wrong is an error")
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // decimals of an amount whose currency is not given: as many as any common currency has.
-const decimals = 3
+const defaultDecimals = 3
 
 // money sets price, owing and their currency. Amounts are kept in minor units; when only the currency changes they are
 // carried over with their value.
@@ -25,7 +25,7 @@ func (m *merge) money(before Record) {
 	}
 	if m.out.Currency != nil {
 		if _, ok := money.Decimals(*m.out.Currency); !ok {
-			m.fail(Currency, fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
+			m.addWrong(Currency, fault.WrongValue, "must be an ISO 4217 code in capitals, such as EUR")
 		}
 	}
 	if len(m.wrong) > wrong {
@@ -34,7 +34,7 @@ func (m *merge) money(before Record) {
 	m.out.Price = m.amount(Price, before.Price, before.Currency)
 	m.out.Owing = m.amount(Owing, before.Owing, before.Currency)
 	if m.out.Owing != nil && m.out.Currency == nil {
-		m.fail(Currency, fault.Required, "is required with owing: an ISO 4217 code such as EUR")
+		m.addWrong(Currency, fault.Required, "is required with owing: an ISO 4217 code such as EUR")
 	}
 }
 
@@ -45,18 +45,18 @@ func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	case named && !ok:
 		return nil
 	case named:
-		return m.minor(f, strconv.FormatFloat(amount, 'f', -1, 64))
-	case held == nil || deref(heldCurrency) == deref(m.out.Currency):
+		return m.parseMinor(f, strconv.FormatFloat(amount, 'f', -1, 64))
+	case held == nil || valueOrZero(heldCurrency) == valueOrZero(m.out.Currency):
 		return held
 	}
-	return m.minor(f, Decimal(*held, deref(heldCurrency)))
+	return m.parseMinor(f, Decimal(*held, valueOrZero(heldCurrency)))
 }
 
-func (m *merge) minor(f Field, literal string) *int64 {
+func (m *merge) parseMinor(f Field, literal string) *int64 {
 	if m.out.Currency == nil {
-		n, ok := shift(literal, decimals)
+		n, ok := toMinorUnits(literal, defaultDecimals)
 		if !ok {
-			m.fail(f, fault.OutOfRange, "has too many digits")
+			m.addWrong(f, fault.OutOfRange, "has too many digits")
 			return nil
 		}
 		return &n
@@ -65,17 +65,17 @@ func (m *merge) minor(f Field, literal string) *int64 {
 	switch {
 	case errors.Is(err, money.ErrPrecision):
 		places, _ := money.Decimals(*m.out.Currency)
-		m.fail(f, fault.OutOfRange, fmt.Sprintf("%s allows at most %d decimals", *m.out.Currency, places))
+		m.addWrong(f, fault.OutOfRange, fmt.Sprintf("%s allows at most %d decimals", *m.out.Currency, places))
 		return nil
 	case err != nil:
-		m.fail(f, fault.OutOfRange, "is no amount of money: "+err.Error())
+		m.addWrong(f, fault.OutOfRange, "is no amount of money: "+err.Error())
 		return nil
 	}
 	return &a.Minor
 }
 
 // shift reads a decimal as an integer of so many decimals.
-func shift(literal string, places int) (int64, bool) {
+func toMinorUnits(literal string, places int) (int64, bool) {
 	whole, fraction, _ := strings.Cut(literal, ".")
 	if len(fraction) > places || len(whole) > 14 {
 		return 0, false
@@ -86,7 +86,7 @@ func shift(literal string, places int) (int64, bool) {
 
 // Decimal writes minor units of a currency, "" for none, as a decimal number.
 func Decimal(minor int64, currency string) string {
-	places := decimals
+	places := defaultDecimals
 	if currency != "" {
 		places, _ = money.Decimals(currency)
 	}

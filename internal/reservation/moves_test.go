@@ -13,7 +13,7 @@ import (
 )
 
 func TestRoomMove(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin := h.pins(s.Row.ID).PIN
 		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
@@ -21,7 +21,7 @@ func TestRoomMove(t *testing.T) {
 		same(t, "status", access.StatusUpdating, moved.Plan.Status)
 		same(t, "both rooms", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
 
-		h.says("r2", slot.Sent, "")
+		h.reportSlots("r2", slot.Sent, "")
 		h.clock.Advance(24 * time.Hour)
 		h.sweep()
 		same(t, "a deadline does not cut", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
@@ -29,7 +29,7 @@ func TestRoomMove(t *testing.T) {
 		h.sweep()
 		same(t, "once", []string{"codeLate"}, h.notices(s.Row.ID))
 
-		h.says("r2", slot.Accepted, slot.OK)
+		h.reportSlots("r2", slot.Accepted, slot.OK)
 		same(t, "accepted is not read back", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
 		h.verify("r2")
 		same(t, "the old one goes", []string{"g1", "r2"}, h.present(s.Row.ID))
@@ -44,17 +44,17 @@ func TestRoomMove(t *testing.T) {
 }
 
 func TestRoomMoveToALockThatCannotBeRead(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r2", func(c *slot.Capabilities) { c.ReadBack = false })
 		s := h.checkIn("A", "r1", "r1", "g1")
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
-		h.says("r2", slot.Accepted, slot.OK)
+		h.reportSlots("r2", slot.Accepted, slot.OK)
 		same(t, "accepted is all there is", []string{"g1", "r2"}, h.present(s.Row.ID))
 	})
 }
 
 func TestMoveAndBack(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin := h.pins(s.Row.ID).PIN
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
@@ -70,7 +70,7 @@ func TestMoveAndBack(t *testing.T) {
 }
 
 func TestSwap(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		same(t, "A makes first", []string{"g1", "r1", "r2"}, h.present(a.Row.ID))
@@ -88,7 +88,7 @@ func TestSwap(t *testing.T) {
 
 // Locks with a single slot: a swap waits for the slots to become free, and needs nobody to ask again.
 func TestSwapOnFullLocks(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		for _, d := range []string{"r1", "r2"} {
 			h.capable(d, func(c *slot.Capabilities) { c.Slots = 1 })
 		}
@@ -107,7 +107,7 @@ func TestSwapOnFullLocks(t *testing.T) {
 }
 
 func TestDormBeds(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(with(booking("A", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1")))
 		a := h.put(state("A", "started"))
 		same(t, "doors of a bed", []string{"b1 queued", "d1 queued", "g1 queued"}, doorsOf(a.Plan))
@@ -123,7 +123,7 @@ func TestDormBeds(t *testing.T) {
 }
 
 func TestSharers(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r1", "r1", "g1")
 		same(t, "doors of A", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("A")))
 		same(t, "doors of B", []string{"r1 verified", "g1 verified"}, doorsOf(h.plan("B")))
@@ -139,7 +139,7 @@ func TestSharers(t *testing.T) {
 // meanwhile ends that.
 func TestASharerMovesOut(t *testing.T) {
 	for _, mover := range []string{"A", "B"} {
-		each(t, func(t *testing.T, h *house) {
+		each(t, func(t *testing.T, h *testProperty) {
 			h.checkIn("A", "r1", "r1", "g1")
 			h.clock.Advance(time.Second)
 			h.checkIn("B", "r1", "r1", "g1")
@@ -155,7 +155,7 @@ func TestASharerMovesOut(t *testing.T) {
 
 // Who stays on in a room after all has it alone, though another was in it meanwhile and is moving out.
 func TestStayingOnAfterTheWindow(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		b := h.checkIn("B", "r1", "r1", "g1")
 		h.clock.Advance(b.Row.ToAt.Add(2 * time.Hour).Sub(h.clock.Now()))
 		h.sweep()
@@ -174,7 +174,7 @@ func TestStayingOnAfterTheWindow(t *testing.T) {
 
 // Three who change rooms in a circle, in rooms whose locks have a single place: nobody waits for a door that is never free.
 func TestRotation(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rooms := []string{"r1", "r2", "r3"}
 		for i, r := range rooms {
 			h.capable(r, func(c *slot.Capabilities) { c.Slots = 1 })
@@ -194,7 +194,7 @@ func TestRotation(t *testing.T) {
 
 // A move to a room that is not mapped yet locks nobody out: the old door stays until the new one is known to open.
 func TestMoveToAnUnmappedRoom(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r9")})
 		same(t, "doors", []string{"g1 verified movingOut", "r1 verified movingOut"}, doorsOf(moved.Plan))
@@ -213,7 +213,7 @@ func TestMoveToAnUnmappedRoom(t *testing.T) {
 
 // A lock that is put on another door takes the codes of the old door along until they are cleared: at once.
 func TestLockPutElsewhere(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "g1")
 		h.write(func(tx *db.Tx) error {
 			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r3"), ""); err != nil {
@@ -225,7 +225,7 @@ func TestLockPutElsewhere(t *testing.T) {
 			if _, err := lock.AssignDoor(tx, h.id, h.at("lck-r3"), h.at("r1")); err != nil {
 				return err
 			}
-			return h.keeper().Replan(tx, h.id, space.Touched{SpaceIDs: []string{h.at("r1"), h.at("r3")}})
+			return h.service().Replan(tx, h.id, space.Touched{SpaceIDs: []string{h.at("r1"), h.at("r3")}})
 		})
 		if old := h.slotsAt("r1"); len(old) != 1 || old[0].Present {
 			t.Errorf("the lock that was taken off holds %+v", old)

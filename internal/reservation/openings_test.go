@@ -13,13 +13,13 @@ import (
 )
 
 // typed has the bridge report an opening with a code, which may be long ago.
-func (h *house) typed(sequence int64, at time.Time, s *ent.Slot, generation int64) {
+func (h *testProperty) reportOpening(sequence int64, at time.Time, s *ent.Slot, generation int64) {
 	h.t.Helper()
-	h.heard(lock.LockEvent{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
+	h.reportEvent(lock.LockEvent{Sequence: sequence, Kind: "opened", Slot: s.Number, Generation: generation, OccurredAt: at}, s.LockID)
 }
 
 // heard has the bridge report what happened at a lock.
-func (h *house) heard(what lock.LockEvent, lockID string) {
+func (h *testProperty) reportEvent(what lock.LockEvent, lockID string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		lk, err := lock.Get(tx.Context(), tx.Client, h.id, lockID)
@@ -31,21 +31,21 @@ func (h *house) heard(what lock.LockEvent, lockID string) {
 		if err != nil {
 			return err
 		}
-		return h.learn(tx, learned)
+		return h.applyEvidence(tx, learned)
 	})
 }
 
 // The bridge got the code and its answers were lost: what it reports of the openings, and later of the removal, moves none.
 func TestOpeningsKeepTheirTimes(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1").Row.ID
 		row := h.slotsAt("r1")[0]
 		for n := range 3 {
 			h.clock.Set(morning.Add(time.Duration(10+n) * time.Minute))
-			h.typed(int64(1+n), h.clock.Now(), row, row.Generation)
+			h.reportOpening(int64(1+n), h.clock.Now(), row, row.Generation)
 		}
 		h.clock.Set(morning.Add(20 * time.Minute))
-		h.says("r1", slot.Verified, slot.OK)
+		h.reportSlots("r1", slot.Verified, slot.OK)
 		kinds := []string{"doorOpened", "checkedOut", "codeRemoved"}
 		openings := []string{"10 doorOpened r1", "11 doorOpened r1", "12 doorOpened r1"}
 		same(t, "during the stay", openings, h.steps(rsv, kinds...))
@@ -59,7 +59,7 @@ func TestOpeningsKeepTheirTimes(t *testing.T) {
 
 // A bridge reports an opening only after it has carried out new dates: the code was typed before them.
 func TestAnOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1").Row.ID
 		h.clock.Set(morning.Add(12 * time.Minute))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-26T11:00:00+01:00"})
@@ -67,7 +67,7 @@ func TestAnOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
 		row := h.slotsAt("r1")[0]
 		h.clock.Set(morning.Add(15 * time.Minute))
 		for n := range 2 {
-			h.typed(int64(1+n), morning.Add(time.Duration(10+n)*time.Minute), row, row.Generation)
+			h.reportOpening(int64(1+n), morning.Add(time.Duration(10+n)*time.Minute), row, row.Generation)
 		}
 		same(t, "the openings", []string{"10 doorOpened r1", "11 doorOpened r1"}, h.steps(rsv, "doorOpened"))
 	})
@@ -75,21 +75,21 @@ func TestAnOpeningBeforeNewDatesKeepsItsTime(t *testing.T) {
 
 // A bridge whose clock is behind reports an opening of before the code was asked for: it is of then, at the earliest.
 func TestNoOpeningBeforeItsCode(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.clock.Set(morning.Add(5 * time.Minute))
 		rsv := h.checkIn("A", "r1").Row.ID
 		h.clock.Set(morning.Add(10 * time.Minute))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		row := h.slotsAt("r2")[0]
 		h.clock.Set(morning.Add(20 * time.Minute))
-		h.typed(1, morning.Add(7*time.Minute), row, row.Generation)
+		h.reportOpening(1, morning.Add(7*time.Minute), row, row.Generation)
 		same(t, "the story", []string{"10 roomChanged ", "10 doorOpened r2"}, h.steps(rsv, "roomChanged", "doorOpened"))
 	})
 }
 
 // A lock is taken off one door and put on another, and its bridge reports late what happened at the first.
 func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
 		code := row.Generation
@@ -98,7 +98,7 @@ func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
 		h.moveLock("r1", "")
 		h.moveLock("r1", "r3")
 		h.clock.Set(morning.Add(20 * time.Minute))
-		h.typed(1, morning.Add(5*time.Minute), row, code)
+		h.reportOpening(1, morning.Add(5*time.Minute), row, code)
 		same(t, "the opening", []string{"5 doorOpened r1"}, h.steps(rsv, "doorOpened"))
 		for _, step := range h.explained(rsv).Steps {
 			if step.DoorName == "r3" {
@@ -111,7 +111,7 @@ func TestAnOpeningIsOfTheDoorOfThen(t *testing.T) {
 // The stay is over, its code is gone, and the slot is another's. Then the bridge reports that the door was opened before: by the
 // stay that had the code.
 func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
 		first := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		row := h.slotsAt("r1")[0]
@@ -125,7 +125,7 @@ func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
 			t.Fatalf("the slot is of %s, and was of %s", now.GrantID, row.GrantID)
 		}
 		h.clock.Set(morning.Add(30 * time.Minute))
-		h.typed(1, morning.Add(5*time.Minute), row, code)
+		h.reportOpening(1, morning.Add(5*time.Minute), row, code)
 		same(t, "the stay that opened", []string{"5 doorOpened r1", "10 checkedOut "}, h.steps(first, "doorOpened", "checkedOut"))
 		same(t, "the stay that has the slot", []string(nil), h.steps(second, "doorOpened"))
 	})
@@ -133,7 +133,7 @@ func TestAnOpeningIsOfTheStayThatHadTheSlot(t *testing.T) {
 
 // Staff and strangers at the door of a room are told, those at a gate are not, however many.
 func TestVisitorsOfARoomAreTold(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.checkIn("A", "r1", "r1", "g1").Row.ID
 		at := func(minute int, kind event.Kind, name string, body map[string]any) {
 			h.clock.Set(morning.Add(time.Duration(minute) * time.Minute))

@@ -16,7 +16,7 @@ func PageToken(at time.Time, reservationID string) string {
 }
 
 // OpenPageToken is what PageToken was given. A token is a caller's word: anything else than that is refused.
-func OpenPageToken(token string) (at time.Time, reservationID string, err error) {
+func ParsePageToken(token string) (at time.Time, reservationID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {
 		at, reservationID = time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]) // written the same way
@@ -24,9 +24,9 @@ func OpenPageToken(token string) (at time.Time, reservationID string, err error)
 			return at, reservationID, nil
 		}
 	}
-	return time.Time{}, "", wrongToken()
+	return time.Time{}, "", badPageToken()
 }
 
-func wrongToken() error {
+func badPageToken() error {
 	return fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the page before"})
 }

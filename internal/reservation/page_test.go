@@ -11,7 +11,7 @@ import (
 
 func TestPageToken(t *testing.T) {
 	now, rsv := time.Date(2026, 11, 21, 11, 0, 0, 5000, time.UTC), id.New(id.Reservation)
-	at, got, err := reservation.OpenPageToken(reservation.PageToken(now, rsv))
+	at, got, err := reservation.ParsePageToken(reservation.PageToken(now, rsv))
 	if err != nil || !at.Equal(now) || got != rsv {
 		t.Errorf("%v %s %v", at, got, err)
 	}
@@ -27,7 +27,7 @@ func TestPageToken(t *testing.T) {
 		"after all time":    reservation.PageToken(time.Date(200000, 1, 1, 0, 0, 0, 0, time.UTC), rsv),
 		"of a gone century": reservation.PageToken(time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC), rsv),
 	} {
-		if at, got, err := reservation.OpenPageToken(bad); err == nil {
+		if at, got, err := reservation.ParsePageToken(bad); err == nil {
 			t.Errorf("%s: opens as %v %q", name, at, got)
 		}
 	}
@@ -35,7 +35,7 @@ func TestPageToken(t *testing.T) {
 
 // On PostgreSQL a NUL in a query is an error of the driver.
 func TestPageTokensOfAnotherMakeAreRefused(t *testing.T) {
-	neighbours(t, func(t *testing.T, one, _ *house) {
+	neighbours(t, func(t *testing.T, one, _ *testProperty) {
 		_, _, err := reservation.List(one.db.View(one.ctx()), one.scope, reservation.Query{Size: 2, Token: reservation.PageToken(time.Now(), "rsv_\x00")})
 		refuse(t, err, "invalidFields")
 	})

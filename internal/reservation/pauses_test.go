@@ -9,15 +9,15 @@ import (
 )
 
 // pause has the bridge report, at one minute, that it paused a keypad at another.
-func (h *house) pause(sequence int64, reported, minute int, name string) {
+func (h *testProperty) pause(sequence int64, reported, minute int, name string) {
 	h.t.Helper()
 	h.clock.Set(morning.Add(time.Duration(reported) * time.Minute))
 	at := morning.Add(time.Duration(minute) * time.Minute)
-	h.heard(lock.LockEvent{Sequence: sequence, Kind: "keypadPaused", OccurredAt: at, Until: at.Add(2 * time.Minute), ClockQuality: "synchronized"}, h.at("lck-"+name))
+	h.reportEvent(lock.LockEvent{Sequence: sequence, Kind: "keypadPaused", OccurredAt: at, Until: at.Add(2 * time.Minute), ClockQuality: "synchronized"}, h.at("lck-"+name))
 }
 
 func TestKeypadPausesAreSteps(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.clock.Set(morning.Add(10 * time.Minute))
 		h.pause(1, 5, 5, "r1") // it ends before the stay has a code
 		h.pause(2, 9, 9, "r1") // it goes on when the stay gets its code

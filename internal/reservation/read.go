@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-func (s Scope) within() predicate.Reservation {
+func (s Scope) inScope() predicate.Reservation {
 	if s.IntegrationID == "" {
 		return entreservation.PropertyID(s.PropertyID)
 	}
@@ -26,7 +26,7 @@ func notFound() error {
 
 // Get finds a reservation by our id.
 func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
-	row, err := tx.Reservation.Query().Where(s.within(), entreservation.ID(reservationID)).Only(tx.Context())
+	row, err := tx.Reservation.Query().Where(s.inScope(), entreservation.ID(reservationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, notFound()
 	}
@@ -35,7 +35,7 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 
 // Find finds a reservation by the PMS's id. Read across integrations, one id may name several.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
-	where := []predicate.Reservation{s.within(), entreservation.PmsID(pmsID)}
+	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
 	if s.IntegrationID == "" {
 		where = append(where, entreservation.IntegrationIDIn(integrations...))
 	}
@@ -61,7 +61,7 @@ type Query struct {
 
 // List pages through reservations, those changed longest ago first, and gives the token of the next page.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
-	from, err := q.from()
+	from, err := q.startCursor()
 	if err != nil {
 		return nil, "", err
 	}
@@ -73,7 +73,7 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	if more {
 		changes = changes[:q.Size]
 	}
-	if rows, err = inOrder(tx, s, changes); err != nil {
+	if rows, err = loadInOrder(tx, s, changes); err != nil {
 		return nil, "", fmt.Errorf("list reservations: %w", err)
 	}
 	if more || len(rows) < len(changes) { // one that changed meanwhile stands further on
@@ -84,19 +84,19 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 }
 
 // from is the place after which the list begins. Times are kept in microseconds: since a finer one means since the next.
-func (q Query) from() (place, error) {
-	since := place{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
+func (q Query) startCursor() (cursor, error) {
+	since := cursor{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
 	if since.at.Year() > 9999 { // as text that is before all others
 		since.at = q.Since
 	}
 	if q.Token == "" {
 		return since, nil
 	}
-	at, reservationID, err := OpenPageToken(q.Token)
+	at, reservationID, err := ParsePageToken(q.Token)
 	if err != nil || at.Before(since.at) {
 		return since, err
 	}
-	return place{at, reservationID}, nil
+	return cursor{at, reservationID}, nil
 }
 
 // PlaceOf finds the space that a reservation is in, as the mapping is now.
@@ -106,7 +106,7 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 }
 
 // Plan says what the access of a reservation is, and changes nothing.
-func (k Keeper) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
+func (k Service) Plan(tx *db.Tx, row *ent.Reservation, house *ent.Property) (access.Plan, error) {
 	rules, err := access.RulesOf(house)
 	if err != nil {
 		return access.Plan{}, err

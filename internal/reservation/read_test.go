@@ -21,7 +21,7 @@ import (
 )
 
 // neighbours are two houses in one database whose partners use the same ids.
-func neighbours(t *testing.T, f func(t *testing.T, one, two *house)) {
+func neighbours(t *testing.T, f func(t *testing.T, one, two *testProperty)) {
 	t.Helper()
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) {
@@ -32,7 +32,7 @@ func neighbours(t *testing.T, f func(t *testing.T, one, two *house)) {
 }
 
 // everything is all that is stored of a house, in the words of its rows.
-func (h *house) everything() string {
+func (h *testProperty) everything() string {
 	h.t.Helper()
 	rows, err := h.db.Read().Grant.Query().Where(entgrant.PropertyID(h.id)).Order(entgrant.ByID()).All(h.ctx())
 	h.must(err)
@@ -44,7 +44,7 @@ func (h *house) everything() string {
 }
 
 func TestTenants(t *testing.T) {
-	neighbours(t, func(t *testing.T, one, two *house) {
+	neighbours(t, func(t *testing.T, one, two *testProperty) {
 		a, b := one.checkIn("A", "r1", "r1", "g1"), two.put(with(booking("A", "r2"), reservation.LastName, "Other"))
 		if a.Row.ID == b.Row.ID || two.booker("A").LastName != "Other" || one.booker("A").LastName != "Lovelace" {
 			t.Fatal("two properties share a reservation")
@@ -92,14 +92,14 @@ func TestTenants(t *testing.T) {
 
 // Two properties may draw the same digits: they are told apart by more than digits.
 func TestPINsOfNeighboursDoNotCollide(t *testing.T) {
-	neighbours(t, func(t *testing.T, one, two *house) {
-		for _, h := range []*house{one, two} {
+	neighbours(t, func(t *testing.T, one, two *testProperty) {
+		for _, h := range []*testProperty{one, two} {
 			h.capable("r1", func(c *slot.Capabilities) { c.PINMax, c.Alphabet = 4, "13" })
 			h.write(func(tx *db.Tx) error { return tx.Gate.DeleteOneID(h.at("g1")).Exec(tx.Context()) })
 		}
-		rows := map[*house]int{}
+		rows := map[*testProperty]int{}
 		for i := range 6 { // of so few digits there are only some PINs, and each property has them all to itself
-			for _, h := range []*house{one, two} {
+			for _, h := range []*testProperty{one, two} {
 				s := h.put(with(booking(number(i), "r1"), reservation.State, "started"))
 				if h.pins(s.Row.ID).PIN != "" {
 					rows[h]++
@@ -114,7 +114,7 @@ func TestPINsOfNeighboursDoNotCollide(t *testing.T) {
 
 // When every PIN of a lock is taken the booking is stored all the same, and says what is wrong.
 func TestNoFreePIN(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.PINMax, c.Alphabet, c.Slots = 4, "13", 50 })
 		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 50 })
 		var last reservation.Stored
@@ -127,11 +127,11 @@ func TestNoFreePIN(t *testing.T) {
 }
 
 func TestFindAmongIntegrations(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(booking("A", "r1"))
 		second := reservation.Scope{PropertyID: h.id, IntegrationID: "int_second"}
 		h.write(func(tx *db.Tx) error {
-			_, err := h.keeper().Upsert(tx, second, booking("A", ""), nil)
+			_, err := h.service().Upsert(tx, second, booking("A", ""), nil)
 			return err
 		})
 		view, all := h.db.View(h.ctx()), reservation.Scope{PropertyID: h.id}
@@ -157,7 +157,7 @@ func TestFindAmongIntegrations(t *testing.T) {
 }
 
 func TestListPages(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		for i := range 7 {
 			if i%3 != 1 { // some of the same moment
 				h.clock.Advance(time.Second)
@@ -218,7 +218,7 @@ func TestListPages(t *testing.T) {
 
 // A reservation stands in lists once, where it was changed last, also before what it stood at is swept away, and after.
 func TestChangesOfTheSameReservation(t *testing.T) {
-	neighbours(t, func(t *testing.T, h, other *house) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
 		list := func() (ids []string) {
 			rows, _, err := reservation.List(h.db.View(h.ctx()), h.scope, reservation.Query{Size: 10})
 			h.must(err)
@@ -244,7 +244,7 @@ func TestChangesOfTheSameReservation(t *testing.T) {
 		h.clock.Advance(time.Second)
 		h.write(func(tx *db.Tx) error { // a batch that names one twice
 			for adults := range 2 {
-				if _, err := h.keeper().Upsert(tx, h.scope, with(booking("B", ""), reservation.Adults, adults+2), nil); err != nil {
+				if _, err := h.service().Upsert(tx, h.scope, with(booking("B", ""), reservation.Adults, adults+2), nil); err != nil {
 					return err
 				}
 			}
@@ -263,7 +263,7 @@ func TestChangesOfTheSameReservation(t *testing.T) {
 		for after := int64(0); after < newest; {
 			old, until, err := reservation.Superseded(h.db.View(h.ctx()), after, newest, 4)
 			h.must(err)
-			h.write(func(tx *db.Tx) error { return reservation.ForgetChanges(tx, old) })
+			h.write(func(tx *db.Tx) error { return reservation.DeleteChanges(tx, old) })
 			looked, after = append(looked, len(old)), until
 		}
 		same(t, "old ones among the first four and the rest", []int{3, 0}, looked)
@@ -277,7 +277,7 @@ func TestChangesOfTheSameReservation(t *testing.T) {
 
 // One that changes while a page is read is on no page yet: there is one more.
 func TestAChangeDuringTheLastPage(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		for _, id := range []string{"A", "B"} {
 			h.put(booking(id, ""))
 			h.clock.Advance(time.Second)
@@ -309,7 +309,7 @@ func TestAChangeDuringTheLastPage(t *testing.T) {
 }
 
 func TestAffected(t *testing.T) {
-	neighbours(t, func(t *testing.T, one, two *house) {
+	neighbours(t, func(t *testing.T, one, two *testProperty) {
 		a := one.put(booking("A", "r1"))
 		b := one.put(with(booking("B", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1"), reservation.State, "started"))
 		one.put(booking("C", "r2"))
@@ -331,7 +331,7 @@ func TestAffected(t *testing.T) {
 }
 
 func TestPropertyOfAnUnknownZone(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.write(func(tx *db.Tx) error {
 			return tx.Property.UpdateOneID(h.id).SetTimeZone("Mars/Olympus").Exec(tx.Context())
 		})

@@ -41,10 +41,10 @@ func (r Record) SpaceKey() string {
 	if r.SpaceID != nil {
 		return *r.SpaceID
 	}
-	return deref(r.ParentID)
+	return valueOrZero(r.ParentID)
 }
 
-func deref[T any](p *T) (v T) {
+func valueOrZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}

@@ -28,24 +28,24 @@ const (
 // Replan replans the access of the checked-in stays that a change of the property's settings, spaces, mapping, doors or locks
 // touches. It plans the first of them in the transaction of that change and marks the others for [Keeper.PlanDue]. It also
 // recomputes their dates from the property's current hours; [Keeper.CompleteDays] does so for stays in other states.
-func (k Keeper) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
+func (k Service) Replan(tx *db.Tx, propertyID string, t space.Touched) error {
 	if t.Empty() {
 		return nil
 	}
 	if err := access.MarkCodesDue(tx, propertyID); err != nil {
 		return err
 	}
-	which, err := touched(tx, propertyID, t)
+	which, err := touchedStays(tx, propertyID, t)
 	if err != nil {
 		return err
 	}
-	return k.planSome(tx, propertyID, which)
+	return k.markAndPlan(tx, propertyID, which)
 }
 
 // planSome marks the stays that match which to be planned, and plans the first of them. A stay that is already due keeps its
 // place in the queue. If a plan fails, all of them stay marked: the error of one stay must not refuse the change, and
 // [Keeper.PlanDue] retries each.
-func (k Keeper) planSome(tx *db.Tx, propertyID string, which predicate.Reservation) error {
+func (k Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("mark the stays to plan: %w", err)
@@ -69,7 +69,7 @@ type Due struct {
 // PlanDue plans the next due stays of one property, as many as one transaction may plan, and returns them; none means that no
 // stay is due. It removes their marks in the same transaction, so a killed process leaves them for the next one. With an error
 // it returns the stays that it could not plan.
-func (k Keeper) PlanDue(tx *db.Tx) (Due, error) {
+func (k Service) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(entreservation.PlanDueAtLTE(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
 	if ent.IsNotFound(err) {
@@ -83,18 +83,18 @@ func (k Keeper) PlanDue(tx *db.Tx) (Due, error) {
 }
 
 // PlanOne plans one stay if it is due.
-func (k Keeper) PlanOne(tx *db.Tx, propertyID, id string) error {
+func (k Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	_, err := k.planNext(tx, propertyID, entreservation.ID(id))
 	return err
 }
 
 // PutOffPlan marks a stay whose plan failed to be planned later.
-func PutOffPlan(tx *db.Tx, propertyID, id string) error {
+func PostponePlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
 
 // planNext plans the first stays of a property that are due and match which, as many as one transaction may plan.
-func (k Keeper) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
+func (k Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Count(ctx)
 	if err != nil {
@@ -113,11 +113,11 @@ func (k Keeper) planNext(tx *db.Tx, propertyID string, which ...predicate.Reserv
 	if err != nil {
 		return ids, fmt.Errorf("unmark the stays to plan: %w", err)
 	}
-	return ids, k.plan(tx, propertyID, rows)
+	return ids, k.replanStarted(tx, propertyID, rows)
 }
 
 // plan replans the access of the stays that are checked in.
-func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
+func (k Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return fmt.Errorf("load the property: %w", err)
@@ -130,7 +130,7 @@ func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) erro
 		if access.State(row.State) != access.Started {
 			continue
 		}
-		if _, err := completeAnew(tx, row, houseOf(house, rules)); err != nil {
+		if _, err := recomputeDates(tx, row, hoursOf(house, rules)); err != nil {
 			return err
 		}
 		if _, err := access.Apply(tx, k.Keys, stayOf(row, false), rules); err != nil {
@@ -142,7 +142,7 @@ func (k Keeper) plan(tx *db.Tx, propertyID string, rows []*ent.Reservation) erro
 
 // touched matches the checked-in stays that name a touched space or have access to one; all checked-in stays if more spaces are
 // touched than a query can name.
-func touched(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
+func touchedStays(tx *db.Tx, propertyID string, t space.Touched) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
 	if t.All || len(t.SpaceIDs)+len(t.Externals) > maxTouched {
 		return started, nil

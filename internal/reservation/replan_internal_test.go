@@ -13,7 +13,7 @@ func TestPlanNextKeepsItsArguments(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		all := []predicate.Reservation{entreservation.ID("rsv_1"), nil, nil, nil}
 		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := Keeper{}.planNext(tx, "prp_one", all[:1]...)
+			_, err := Service{}.planNext(tx, "prp_one", all[:1]...)
 			return err
 		})
 		if err != nil || all[1] != nil {

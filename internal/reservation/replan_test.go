@@ -14,7 +14,7 @@ import (
 )
 
 // due counts the stays that are marked to be planned.
-func (h *house) due() int {
+func (h *testProperty) due() int {
 	h.t.Helper()
 	n, err := h.db.Read().Reservation.Query().Where(entreservation.PlanDueAtNotNil()).Count(h.ctx())
 	h.must(err)
@@ -22,7 +22,7 @@ func (h *house) due() int {
 }
 
 // codesAt counts the slots of the lock at a door that are in use.
-func (h *house) codesAt(door string) int {
+func (h *testProperty) codesAt(door string) int {
 	h.t.Helper()
 	n, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-"+door)), entslot.Present(true)).Count(h.ctx())
 	h.must(err)
@@ -30,7 +30,7 @@ func (h *house) codesAt(door string) int {
 }
 
 // gate adds a gate for the whole property, with a lock, and has the stays planned again.
-func (h *house) gate(name string) {
+func (h *testProperty) gate(name string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		if err := tx.Gate.Create().SetID(h.at(name)).SetPropertyID(h.id).SetName(name).SetSpaceIds([]string{}).Exec(tx.Context()); err != nil {
@@ -39,13 +39,13 @@ func (h *house) gate(name string) {
 		if err := h.addLock(tx, name); err != nil {
 			return err
 		}
-		return h.keeper().Replan(tx, h.id, space.Touched{All: true})
+		return h.service().Replan(tx, h.id, space.Touched{All: true})
 	})
 }
 
 // A change of a property with many gates and stays plans some of them at once; the rest survives a process that is killed.
 func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		const gates, stays = 28, 25 // 300 / (29 + 2) = 9 at once
 		h.caps.Slots = 2 * stays
 		h.write(func(tx *db.Tx) error {
@@ -66,7 +66,7 @@ func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
 		}
 		killed := errors.New("killed")
 		err := h.db.Write(h.ctx(), func(tx *db.Tx) error {
-			_, err := h.keeper().PlanDue(tx)
+			_, err := h.service().PlanDue(tx)
 			return errors.Join(err, killed)
 		})
 		if !errors.Is(err, killed) || h.due() != stays-planned || h.codesAt("new") != planned {
@@ -74,7 +74,7 @@ func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
 		}
 		for rounds := 0; h.due() > 0; rounds++ {
 			before := h.due()
-			h.write(func(tx *db.Tx) error { _, err := h.keeper().PlanDue(tx); return err })
+			h.write(func(tx *db.Tx) error { _, err := h.service().PlanDue(tx); return err })
 			if done := before - h.due(); done <= 0 || done > planned {
 				t.Fatalf("one transaction planned %d stays, want 1 to %d", done, planned)
 			}
@@ -86,14 +86,14 @@ func TestStaysThatAChangeLeavesForLaterArePlanned(t *testing.T) {
 }
 
 func TestAStayThatLeftWhileItWasMarkedIsNotPlanned(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.write(func(tx *db.Tx) error {
 			return tx.Reservation.Update().Where(entreservation.PropertyID(h.id)).SetPlanDueAt(tx.Now()).SetState("processed").Exec(tx.Context())
 		})
 		before := h.codesAt("r1")
 		h.write(func(tx *db.Tx) error {
-			due, err := h.keeper().PlanDue(tx)
+			due, err := h.service().PlanDue(tx)
 			if len(due.IDs) != 1 || due.PropertyID != h.id {
 				t.Errorf("%+v", due)
 			}
@@ -106,16 +106,16 @@ func TestAStayThatLeftWhileItWasMarkedIsNotPlanned(t *testing.T) {
 }
 
 func TestAStayThatIsPutOffHoldsUpNoOther(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.checkIn("B", "r2")
 		a, b := h.row("A").ID, h.row("B").ID
 		h.write(func(tx *db.Tx) error {
 			err := tx.Reservation.Update().Where(entreservation.PropertyID(h.id)).SetPlanDueAt(tx.Now()).Exec(tx.Context())
-			return errors.Join(err, reservation.PutOffPlan(tx, h.id, a), h.keeper().PlanOne(tx, h.id, a))
+			return errors.Join(err, reservation.PostponePlan(tx, h.id, a), h.service().PlanOne(tx, h.id, a))
 		})
 		var due reservation.Due
-		h.write(func(tx *db.Tx) (err error) { due, err = h.keeper().PlanDue(tx); return err })
+		h.write(func(tx *db.Tx) (err error) { due, err = h.service().PlanDue(tx); return err })
 		if len(due.IDs) != 1 || due.IDs[0] != b || h.due() != 1 {
 			t.Errorf("%+v, %d marked", due, h.due())
 		}
@@ -123,17 +123,17 @@ func TestAStayThatIsPutOffHoldsUpNoOther(t *testing.T) {
 }
 
 // replanSpaces plans the stays of some spaces again.
-func (h *house) replanSpaces(spaces ...string) error {
+func (h *testProperty) replanSpaces(spaces ...string) error {
 	var t space.Touched
 	for _, s := range spaces {
 		t.SpaceIDs = append(t.SpaceIDs, h.at(s))
 		t.Externals = append(t.Externals, space.External{IntegrationID: h.scope.IntegrationID, ID: theirs(s)})
 	}
-	return h.db.Write(h.ctx(), func(tx *db.Tx) error { return h.keeper().Replan(tx, h.id, t) })
+	return h.db.Write(h.ctx(), func(tx *db.Tx) error { return h.service().Replan(tx, h.id, t) })
 }
 
 // markDue marks stays to be planned from some time before now.
-func (h *house) markDue(ago time.Duration, ids ...string) {
+func (h *testProperty) markDue(ago time.Duration, ids ...string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		return tx.Reservation.Update().Where(entreservation.PropertyID(h.id), entreservation.PmsIDIn(ids...)).SetPlanDueAt(tx.Now().Add(-ago)).Exec(tx.Context())
@@ -141,7 +141,7 @@ func (h *house) markDue(ago time.Duration, ids ...string) {
 }
 
 func TestReplanPlansTheTouchedStaysFirst(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		const waiting = 101 // 300 / (1 + 2) = 100 at once
 		var ids []string
 		for i := range waiting {
@@ -162,7 +162,7 @@ func TestReplanPlansTheTouchedStaysFirst(t *testing.T) {
 }
 
 func TestReplanKeepsTheQueueOfDueStays(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		const stays = 102 // 300 / (1 + 2) = 100 at once
 		var ids []string
 		for i := range stays {
@@ -189,7 +189,7 @@ func TestReplanKeepsTheQueueOfDueStays(t *testing.T) {
 }
 
 func TestAFailingStayFailsNoChange(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.checkIn("B", "r2")
 		// A new grant for B violates the rule that a reservation has one open grant.
@@ -205,7 +205,7 @@ func TestAFailingStayFailsNoChange(t *testing.T) {
 		if h.row("A").PlanDueAt == nil || h.row("B").PlanDueAt == nil {
 			t.Error("the stays of a batch that failed are no longer marked")
 		}
-		err := h.db.Write(h.ctx(), func(tx *db.Tx) error { return h.keeper().PlanOne(tx, h.id, h.row("B").ID) })
+		err := h.db.Write(h.ctx(), func(tx *db.Tx) error { return h.service().PlanOne(tx, h.id, h.row("B").ID) })
 		if err == nil {
 			t.Error("the plan of B does not fail: this test checks nothing")
 		}
@@ -214,7 +214,7 @@ func TestAFailingStayFailsNoChange(t *testing.T) {
 
 // SQLite allows 1,000 levels of an expression and 32,766 parameters; a property may have 10,000 spaces.
 func TestReplanOfManySpaces(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1")
 		h.markDue(-time.Minute, "A")
 		spaces := []string{"r1"}

@@ -37,6 +37,6 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	return &out
 }
 
-func houseOf(p *ent.Property, r access.Rules) House {
-	return House{Zone: r.Zone, CheckIn: p.CheckInTime, CheckOut: p.CheckOutTime}
+func hoursOf(p *ent.Property, r access.Rules) Hours {
+	return Hours{Zone: r.Zone, CheckIn: p.CheckInTime, CheckOut: p.CheckOutTime}
 }

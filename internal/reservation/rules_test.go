@@ -19,7 +19,7 @@ func TestRulesOfLocksStayCheap(t *testing.T) {
 	refused := func(int) []string { return slices.Repeat([]string{strings.Repeat(`.{0,999}`, 16)}, 32) }
 	for name, patterns := range map[string]func(i int) []string{"accepted": accepted, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				const gates = 40
 				var reports []lock.LockReport
 				for i := range gates {
@@ -43,7 +43,7 @@ func TestRulesOfLocksStayCheap(t *testing.T) {
 					if err := tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context()); err != nil {
 						return err
 					}
-					return h.keeper().Replan(tx, h.id, space.Touched{All: true})
+					return h.service().Replan(tx, h.id, space.Touched{All: true})
 				})
 				doors := h.plan("A").Doors
 				if len(doors) < gates {

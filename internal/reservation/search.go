@@ -40,17 +40,17 @@ type Found struct {
 const (
 	searchBatch = 200
 	// mostSearched bounds the reservations that one call opens. The call then returns what it found, and a token to go on.
-	mostSearched = 2000
+	maxSearched = 2000
 	// longestStay bounds how many days before a day a stay that includes it may begin: the index of arrivals then suffices, and
 	// no index of departures makes each change of a reservation slower.
 	longestStay = 400
 	// mostNumbered bounds the reservations that share a number.
-	mostNumbered = 500
+	maxSameNumber = 500
 )
 
 // Search lists the reservations of a property that match, the latest arrival first, and gives the token of the next
 // page. A page may hold fewer than Size and still not be the last.
-func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
+func (k Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
 	where, words, err := k.conditions(view, propertyID, s)
 	if err != nil || where == nil {
 		return nil, "", err
@@ -58,14 +58,14 @@ func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found,
 	var at time.Time
 	var id string
 	if s.Token != "" {
-		if at, id, err = OpenPageToken(s.Token); err != nil {
+		if at, id, err = ParsePageToken(s.Token); err != nil {
 			return nil, "", err
 		}
 	}
-	for searched := 0; searched < mostSearched; {
+	for searched := 0; searched < maxSearched; {
 		page := where
 		if id != "" {
-			page = append(slices.Clip(where), before(at, id))
+			page = append(slices.Clip(where), afterInList(at, id))
 		}
 		rows, err := view.Reservation.Query().Where(page...).Limit(searchBatch).
 			Order(entreservation.ByFromAt(sql.OrderDesc()), entreservation.ByID(sql.OrderDesc())).All(view.Context())
@@ -77,7 +77,7 @@ func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found,
 				return found, PageToken(at, id), nil
 			}
 			at, id = row.FromAt, row.ID
-			f, err := k.matching(view, row, words, s.SpaceID)
+			f, err := k.openIfMatching(view, row, words, s.SpaceID)
 			if err != nil {
 				return nil, "", err
 			}
@@ -95,7 +95,7 @@ func (k Keeper) Search(view *db.Tx, propertyID string, s Search) (found []Found,
 
 // conditions are what the database decides of a search, and the words that the booker's name must hold. No condition: nothing
 // matches.
-func (k Keeper) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
+func (k Service) conditions(view *db.Tx, propertyID string, s Search) (where []predicate.Reservation, words []string, err error) {
 	where = []predicate.Reservation{entreservation.PropertyID(propertyID)}
 	if s.State != "" {
 		where = append(where, entreservation.State(s.State))
@@ -112,7 +112,7 @@ func (k Keeper) conditions(view *db.Tx, propertyID string, s Search) (where []pr
 		where = append(where, entreservation.FromAtLT(ends), entreservation.FromAtGTE(begins.AddDate(0, 0, -longestStay)), entreservation.ToAtGT(begins))
 	}
 	if s.SpaceID != "" {
-		in, err := leadingTo(view, propertyID, s.SpaceID)
+		in, err := inSpace(view, propertyID, s.SpaceID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -122,28 +122,28 @@ func (k Keeper) conditions(view *db.Tx, propertyID string, s Search) (where []pr
 	if text == "" {
 		return where, nil, nil
 	}
-	ids, err := numbered(view, propertyID, text)
+	ids, err := findByNumber(view, propertyID, text)
 	if err != nil || len(ids) > 0 {
 		return append(where, entreservation.IDIn(ids...)), nil, err
 	}
 	if words = texts.Words(text); len(words) == 0 {
 		return nil, nil, nil // nothing but punctuation
 	}
-	for _, w := range words[:min(len(words), mostWords)] {
-		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(token(k.Keys, propertyID, beginning(w)))))
+	for _, w := range words[:min(len(words), maxWords)] {
+		where = append(where, entreservation.HasNamesWith(entname.PropertyID(propertyID), entname.Token(nameToken(k.Keys, propertyID, indexPrefix(w)))))
 	}
 	return where, words, nil
 }
 
 // numbered lists the reservations with a number, a PMS's id or an id of the service.
-func numbered(view *db.Tx, propertyID, number string) ([]string, error) {
+func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list integrations: %w", err)
 	}
 	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.Or(entreservation.PmsNumber(number),
 		entreservation.ID(number), entreservation.And(entreservation.IntegrationIDIn(integrations...), entreservation.PmsID(number)))).
-		Limit(mostNumbered).IDs(view.Context())
+		Limit(maxSameNumber).IDs(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("find reservations by number: %w", err)
 	}
@@ -152,7 +152,7 @@ func numbered(view *db.Tx, propertyID, number string) ([]string, error) {
 
 // leadingTo picks the stays that may be in a space, or in a bed of it, by the mapping as it is now. Which of them are is decided
 // for each stay: a bed counts before its room.
-func leadingTo(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
+func inSpace(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, error) {
 	if _, err := space.Get(view.Context(), view.Client, propertyID, spaceID); err != nil {
 		return nil, err
 	}
@@ -177,12 +177,12 @@ func leadingTo(view *db.Tx, propertyID, spaceID string) (predicate.Reservation, 
 }
 
 // before picks what comes after a place in a list by time of arrival, latest first.
-func before(at time.Time, id string) predicate.Reservation {
+func afterInList(at time.Time, id string) predicate.Reservation {
 	return entreservation.Or(entreservation.FromAtLT(at), entreservation.And(entreservation.FromAt(at), entreservation.IDLT(id)))
 }
 
 // matching opens a reservation; nil: the booker's name does not match, or the stay is in another space.
-func (k Keeper) matching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
+func (k Service) openIfMatching(view *db.Tx, row *ent.Reservation, words []string, spaceID string) (*Found, error) {
 	b, err := k.Booker(view.Context(), row)
 	if err != nil {
 		return nil, err

@@ -15,24 +15,24 @@ import (
 )
 
 // booker opens who booked a reservation.
-func (h *house) booker(id string) reservation.Booker {
+func (h *testProperty) booker(id string) reservation.Booker {
 	h.t.Helper()
-	b, err := h.keeper().Booker(h.ctx(), h.read(id))
+	b, err := h.service().Booker(h.ctx(), h.read(id))
 	h.must(err)
 	return b
 }
 
 // search gives the PMS's ids of what is found, page by page.
-func (h *house) search(text string, size int) []string {
+func (h *testProperty) search(text string, size int) []string {
 	h.t.Helper()
 	return h.searched(reservation.Search{Text: text}, size)
 }
 
-func (h *house) searched(s reservation.Search, size int) []string {
+func (h *testProperty) searched(s reservation.Search, size int) []string {
 	h.t.Helper()
 	var ids []string
 	for s.Size = size; ; {
-		found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, s)
+		found, next, err := h.service().Search(h.db.View(h.ctx()), h.id, s)
 		h.must(err)
 		if len(found) > size {
 			h.t.Errorf("a page of %d", len(found))
@@ -48,7 +48,7 @@ func (h *house) searched(s reservation.Search, size int) []string {
 }
 
 // names counts what is indexed of a reservation.
-func (h *house) names(rsv string) int {
+func (h *testProperty) names(rsv string) int {
 	h.t.Helper()
 	n, err := h.db.Read().ReservationName.Query().Where(entname.ReservationID(rsv)).Count(h.ctx())
 	h.must(err)
@@ -62,7 +62,7 @@ func named(id, first, last, day string) reservation.Patch {
 }
 
 func TestSearch(t *testing.T) {
-	neighbours(t, func(t *testing.T, h, other *house) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
 		h.put(named("A", "Jürgen", "Müller-Lüdenscheidt", "01"))
 		h.put(named("B", "Anna", "Mulligan", "02"))
 		h.put(named("C", "Bo", "Li", "03"))
@@ -105,7 +105,7 @@ func TestSearch(t *testing.T) {
 
 // A number or an id finds its reservation, and no name is looked for then.
 func TestSearchByNumber(t *testing.T) {
-	neighbours(t, func(t *testing.T, h, other *house) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
 		a := h.put(named("A", "Ada", "Lovelace", "01")).Row.ID
 		h.put(with(named("B", "Bo", "Lovelace", "02"), reservation.Number, "4711"))
 		h.put(with(named("C", "Cy", "Lovelace", "03"), reservation.Number, "4711"))
@@ -126,7 +126,7 @@ func TestSearchByNumber(t *testing.T) {
 
 // Stays are found by state, day and the space that they lead to, as the mapping is now.
 func TestSearchNarrows(t *testing.T) {
-	neighbours(t, func(t *testing.T, h, other *house) {
+	neighbours(t, func(t *testing.T, h, other *testProperty) {
 		stay := func(id, space, state, from, to string) reservation.Patch {
 			p := with(booking(id, space), reservation.State, state, reservation.From, from+"T15:00:00+01:00", reservation.To, to+"T11:00:00+01:00")
 			return p
@@ -164,7 +164,7 @@ func TestSearchNarrows(t *testing.T) {
 			}
 		}
 		for what, s := range map[string]reservation.Search{"an unknown space": {SpaceID: "spc_none"}, "another's space": {SpaceID: other.at("r1")}, "no day": {Day: "tomorrow"}} {
-			if _, _, err := h.keeper().Search(h.db.View(h.ctx()), h.id, s); err == nil {
+			if _, _, err := h.service().Search(h.db.View(h.ctx()), h.id, s); err == nil {
 				t.Errorf("%s is taken", what)
 			}
 		}
@@ -173,7 +173,7 @@ func TestSearchNarrows(t *testing.T) {
 
 // The index follows the name, and goes with the reservation.
 func TestNamesAreIndexedWhileTheyStand(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.put(named("A", "Ada", "Lovelace", "01")).Row.ID
 		same(t, "words", 2, h.names(rsv))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.FirstName: nil, reservation.LastName: "Byron"})
@@ -195,7 +195,7 @@ func TestNamesAreIndexedWhileTheyStand(t *testing.T) {
 // Who booked is sealed for the one reservation, once: what does not change is not sealed again. A new key-encryption key
 // opens it as the old one did.
 func TestBookersAreSealed(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(named("A", "Ada", "Lovelace", "01"))
 		h.put(named("B", "Ada", "Lovelace", "01"))
 		a, b := h.read("A"), h.read("B")
@@ -204,7 +204,7 @@ func TestBookersAreSealed(t *testing.T) {
 		}
 		moved := *a
 		moved.Booker = b.Booker
-		if got, err := h.keeper().Booker(h.ctx(), &moved); err == nil {
+		if got, err := h.service().Booker(h.ctx(), &moved); err == nil {
 			t.Errorf("what was sealed for another reservation opens: %+v", got)
 		}
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.Adults: 3})
@@ -258,7 +258,7 @@ func TestSearchIsBounded(t *testing.T) {
 		}
 		return nil
 	})
-	found, next, err := h.keeper().Search(h.db.View(h.ctx()), h.id, reservation.Search{Text: "lovell", Size: 10})
+	found, next, err := h.service().Search(h.db.View(h.ctx()), h.id, reservation.Search{Text: "lovell", Size: 10})
 	h.must(err)
 	if len(found) != 0 || next == "" {
 		t.Errorf("%d found, next %q: all were opened in one call", len(found), next)
@@ -267,7 +267,7 @@ func TestSearchIsBounded(t *testing.T) {
 }
 
 // sealed is a booker as it is stored.
-func (h *house) sealed(rsv string, b reservation.Booker) []byte {
+func (h *testProperty) sealed(rsv string, b reservation.Booker) []byte {
 	h.t.Helper()
 	raw, err := h.keys.Seal(h.ctx(), h.id, "booker/"+rsv, []byte(`{"lastName":"`+b.LastName+`"}`))
 	h.must(err)
@@ -276,7 +276,7 @@ func (h *house) sealed(rsv string, b reservation.Booker) []byte {
 
 // A day is searched among the stays that began at most 400 days before, not in all of the past.
 func TestSearchOfADayIsBounded(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		for id, from := range map[string]string{"A": "2025-10-20", "B": "2025-10-18"} { // 399 and 401 days before
 			h.put(with(booking(id, "r1"), reservation.From, from+"T15:00:00+02:00", reservation.State, "started"))
 		}

@@ -24,7 +24,7 @@ func same(t testing.TB, what string, want, got any) {
 }
 
 // checkIn books a room and checks the guest in, and has the locks hold the code.
-func (h *house) checkIn(id, place string, doors ...string) reservation.Stored {
+func (h *testProperty) checkIn(id, place string, doors ...string) reservation.Stored {
 	h.t.Helper()
 	h.put(booking(id, place))
 	s := h.put(state(id, "started"))
@@ -33,7 +33,7 @@ func (h *house) checkIn(id, place string, doors ...string) reservation.Stored {
 }
 
 func TestIssue(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.put(booking("A", "r1"))
 		same(t, "confirmed", access.StatusNone, s.Plan.Status)
 		same(t, "doors of a confirmed stay", []string{"r1 planned notCheckedIn", "g1 planned notCheckedIn"}, doorsOf(s.Plan))
@@ -66,7 +66,7 @@ func TestIssue(t *testing.T) {
 }
 
 func TestUsed(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1")
 		sl := h.slots()[1]
 		h.write(func(tx *db.Tx) error {
@@ -76,7 +76,7 @@ func TestUsed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return h.learn(tx, learned)
+			return h.applyEvidence(tx, learned)
 		})
 		same(t, "doors", []string{"r1 used", "g1 queued"}, doorsOf(h.plan("A")))
 	})
@@ -84,7 +84,7 @@ func TestUsed(t *testing.T) {
 
 // What is neither date, space nor state changes nothing on a lock.
 func TestAnythingElse(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		before, events := fmt.Sprint(h.slots()), h.events(s.Row.ID)
 		h.clock.Advance(time.Hour)
@@ -96,7 +96,7 @@ func TestAnythingElse(t *testing.T) {
 }
 
 func TestDatesMove(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin, grant := h.pins(s.Row.ID).PIN, h.grantOf(h.slots()[0].GrantID)
 		h.clock.Advance(time.Hour)
@@ -120,7 +120,7 @@ func TestDatesMove(t *testing.T) {
 }
 
 func TestEarlyCheckInOfALaterDay(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		p := with(booking("A", "r1"), reservation.From, "2026-11-22T15:00:00+01:00", reservation.State, "started")
 		s := h.put(p)
 		same(t, "doors", []string{"r1 queued windowInFuture", "g1 queued windowInFuture"}, doorsOf(s.Plan))
@@ -145,13 +145,13 @@ func TestRemoved(t *testing.T) {
 		{"processed", fault.CheckedOut}, {"canceled", fault.ReservationCanceled},
 	} {
 		t.Run(c.to, func(t *testing.T) {
-			each(t, func(t *testing.T, h *house) {
+			each(t, func(t *testing.T, h *testProperty) {
 				s := h.checkIn("A", "r1", "r1", "g1")
 				out := h.put(state("A", c.to))
 				same(t, "status", access.StatusRemoving, out.Plan.Status)
 				same(t, "doors", []string{"r1 removing " + string(c.reason), "g1 removing " + string(c.reason)}, doorsOf(out.Plan))
 				same(t, "shown", access.StayPINs{}, h.pins(s.Row.ID))
-				h.says("r1", slot.Unconfirmed, slot.Timeout)
+				h.reportSlots("r1", slot.Unconfirmed, slot.Timeout)
 				h.verify("g1")
 				same(t, "status", access.StatusRemoving, h.plan("A").Status)
 				if n := h.livePINs(); n != 1 {
@@ -171,7 +171,7 @@ func TestRemoved(t *testing.T) {
 }
 
 func TestCheckOutTakenBack(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin := h.pins(s.Row.ID).PIN
 		h.put(state("A", "processed"))
@@ -190,7 +190,7 @@ func TestCheckOutTakenBack(t *testing.T) {
 
 // A code of an earlier grant that a lock away still holds is not forgotten because a later one never reached it.
 func TestRemovedIsSaidOfAllGrants(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		h.put(state("A", "confirmed"))
 		h.online(false)
@@ -210,7 +210,7 @@ func TestRemovedIsSaidOfAllGrants(t *testing.T) {
 }
 
 func TestWindowEnds(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		pin := h.pins(s.Row.ID).PIN
 		h.clock.Set(time.Date(2026, 11, 24, 10, 30, 0, 0, time.UTC))
@@ -250,7 +250,7 @@ func TestWindowEnds(t *testing.T) {
 }
 
 func TestCheckedOutAfterTheWindow(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.clock.Set(time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC))
 		h.sweep()
@@ -265,7 +265,7 @@ func TestCheckedOutAfterTheWindow(t *testing.T) {
 
 // A check-in whose end is past gives nothing, and says so.
 func TestCheckInTooLate(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.put(booking("A", "r1"))
 		h.clock.Set(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC))
 		s := h.put(state("A", "started"))
@@ -277,7 +277,7 @@ func TestCheckInTooLate(t *testing.T) {
 // A PMS that takes check-ins back and forth while the lock is away leaves codes of many grants behind: removed is said once
 // all are gone.
 func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.online(false)
 		for range 21 {
@@ -294,7 +294,7 @@ func TestRemovedOnceEveryGrantIsOffTheLock(t *testing.T) {
 
 // Grants of a stay are told apart by what they are, not by their ids, which come of the clock of whoever made them.
 func TestAGrantMadeByAClockAheadIsOver(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		h.checkIn("A", "r1", "r1", "g1")
 		h.put(state("A", "canceled"))
 		h.verify("r1", "g1")

@@ -52,20 +52,20 @@ var (
 		LEFT JOIN reservations AS r ON r.property_id = p.id AND r.integration_id = $1 AND r.pms_id = $2
 		WHERE p.id = $3`
 	insertStatement = `INSERT INTO reservations (` + strings.Join(columns, ", ") + `, id, property_id, integration_id, pms_id, created_at)
-		VALUES (` + places(1, len(columns)+5) + `)`
-	updateStatement = updateOf(columns)
-	updateInPlace   = updateOf(columns[:len(columns)-1])
+		VALUES (` + placeholders(1, len(columns)+5) + `)`
+	updateStatement = updateStatementFor(columns)
+	updateInPlace   = updateStatementFor(columns[:len(columns)-1])
 )
 
 // updateOf finds the row as loadQuery found it: another index would be another page to read.
-func updateOf(columns []string) string {
+func updateStatementFor(columns []string) string {
 	n := len(columns)
-	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + places(1, n) + `)
+	return `UPDATE reservations SET (` + strings.Join(columns, ", ") + `) = (` + placeholders(1, n) + `)
 		WHERE integration_id = $` + strconv.Itoa(n+1) + ` AND pms_id = $` + strconv.Itoa(n+2) + ` AND property_id = $` + strconv.Itoa(n+3)
 }
 
 // places are the placeholders from first to last.
-func places(first, last int) string {
+func placeholders(first, last int) string {
 	var b strings.Builder
 	for n := first; n <= last; n++ {
 		if n > first {
@@ -78,14 +78,14 @@ func places(first, last int) string {
 }
 
 // known is what a change starts from.
-type known struct {
-	house   *ent.Property    // without CreatedAt
-	row     *ent.Reservation // nil: there is none yet
-	granted bool             // it had access once; most never had, and are spared the look for it
+type current struct {
+	property *ent.Property    // without CreatedAt
+	row      *ent.Reservation // nil: there is none yet
+	granted  bool             // it had access once; most never had, and are spared the look for it
 }
 
 // load finds a property and its reservation by the PMS's id, "" for none.
-func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
+func loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	p, r := &ent.Property{ID: s.PropertyID}, &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	var rowID, number, state, spaceKey sql.NullString
 	var created, updated, from, to sql.NullTime
@@ -103,22 +103,22 @@ func load(tx *db.Tx, s Scope, pmsID string) (known, error) {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
 	if err != nil {
-		return known{}, fmt.Errorf("look for a reservation: %w", err)
+		return current{}, fmt.Errorf("look for a reservation: %w", err)
 	}
 	if !rowID.Valid {
-		return known{house: p}, nil
+		return current{property: p}, nil
 	}
 	r.ID, r.PmsNumber, r.State, r.SpaceKey = rowID.String, number.String, state.String, spaceKey.String
 	r.CreatedAt, r.UpdatedAt, r.FromAt, r.ToAt = created.Time, updated.Time, from.Time, to.Time
 	if len(companions) > 0 {
 		if err := json.Unmarshal(companions, &r.PmsCompanionIds); err != nil {
-			return known{}, fmt.Errorf("look for a reservation: its companions: %w", err)
+			return current{}, fmt.Errorf("look for a reservation: its companions: %w", err)
 		}
 	}
-	return known{p, r, granted}, nil
+	return current{p, r, granted}, nil
 }
 
-func (k Keeper) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
+func (k Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
 	sealed, err := k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker)
 	if err != nil {
@@ -129,20 +129,20 @@ func (k Keeper) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 		return nil, err
 	}
 	values = append(values, row.ID, row.PropertyID, row.IntegrationID, row.PmsID, row.CreatedAt)
-	if err := stored(tx, insertStatement, values); err != nil {
+	if err := execOne(tx, insertStatement, values); err != nil {
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
 	if err := k.indexNames(tx, row, r.Booker, nil); err != nil {
 		return nil, err
 	}
-	return row, stand(tx, row, nil)
+	return row, recordChange(tx, row, nil)
 }
 
 // update stores a record in the place of held. Who booked is sealed again only if that changed.
-func (k Keeper) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
+func (k Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed := row, row.Booker
-	if !r.Booker.same(held.Booker) {
+	if !r.Booker.equal(held.Booker) {
 		var err error
 		if sealed, err = k.sealBooker(tx.Brief(), row.PropertyID, row.ID, r.Booker); err != nil {
 			return nil, err
@@ -156,26 +156,26 @@ func (k Keeper) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Re
 	if r.From.Equal(before.FromAt) {
 		statement, values = updateInPlace, values[:len(values)-1]
 	}
-	if err := stored(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
+	if err := execOne(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
 		return nil, err
 	}
 	row = rowOf(row, r, sealed, tx.Now())
 	if err := k.indexNames(tx, row, r.Booker, &held.Booker); err != nil {
 		return nil, err
 	}
-	return row, stand(tx, row, before)
+	return row, recordChange(tx, row, before)
 }
 
 // stand has lists and the look at arrivals find a reservation as it was stored; before is what it was, nil for nothing.
-func stand(tx *db.Tx, row, before *ent.Reservation) error {
-	if err := noteChange(tx, row); err != nil {
+func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
+	if err := appendChange(tx, row); err != nil {
 		return err
 	}
-	return lookAnew(tx, row, before)
+	return rescheduleArrivalCheck(tx, row, before)
 }
 
 // stored runs a statement that stores a reservation.
-func stored(tx *db.Tx, statement string, values []any) error {
+func execOne(tx *db.Tx, statement string, values []any) error {
 	done, err := tx.ExecContext(tx.Brief(), statement, values...)
 	if err == nil {
 		var n int64

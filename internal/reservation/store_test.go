@@ -46,7 +46,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		if err := keys.EnsureKey(t.Context(), s.PropertyID); err != nil {
 			t.Fatal(err)
 		}
-		k := Keeper{Keys: keys}
+		k := Service{Keys: keys}
 		write := func(f func(tx *db.Tx) error) {
 			t.Helper()
 			if err := d.Write(t.Context(), f); err != nil {
@@ -60,7 +60,7 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		same := func(step string, want *ent.Reservation) {
 			t.Helper()
 			ctx := t.Context()
-			k, err := load(d.View(ctx), s, "p1")
+			k, err := loadCurrent(d.View(ctx), s, "p1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,11 +73,11 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			}
 			house := d.Read().Property.Query().OnlyX(ctx)
 			house.CreatedAt = time.Time{}
-			if diff := cmp.Diff(house, k.house, options...); diff != "" {
+			if diff := cmp.Diff(house, k.property, options...); diff != "" {
 				t.Errorf("the property:\n%s", diff)
 			}
 		}
-		if k, err := load(d.View(t.Context()), s, "p1"); err != nil || k.row != nil || k.granted {
+		if k, err := loadCurrent(d.View(t.Context()), s, "p1"); err != nil || k.row != nil || k.granted {
 			t.Fatalf("nothing is stored yet: %+v, %v", k, err)
 		}
 		var row *ent.Reservation
@@ -96,11 +96,11 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 			return nil
 		})
 		for _, other := range []Scope{{"prp_1", "int_2"}, {"prp_1", ""}} {
-			if k, err := load(d.View(t.Context()), other, "p1"); err != nil || k.row != nil {
+			if k, err := loadCurrent(d.View(t.Context()), other, "p1"); err != nil || k.row != nil {
 				t.Errorf("%+v sees what is not its own: %+v, %v", other, k.row, err)
 			}
 		}
-		if _, err := load(d.View(t.Context()), Scope{"prp_2", "int_1"}, "p1"); err == nil {
+		if _, err := loadCurrent(d.View(t.Context()), Scope{"prp_2", "int_1"}, "p1"); err == nil {
 			t.Error("a property that does not exist was loaded")
 		}
 	})

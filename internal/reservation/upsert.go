@@ -23,8 +23,8 @@ type Scope struct {
 
 // Stored is a reservation with the access it gives.
 type Stored struct {
-	Row   *ent.Reservation
-	House *ent.Property
+	Row      *ent.Reservation
+	Property *ent.Property
 	// Booker is who booked, as the row holds it sealed.
 	Booker Booker
 	Plan   access.Plan
@@ -32,19 +32,19 @@ type Stored struct {
 }
 
 // Keeper stores reservations. Keys seal the PINs of the access they give.
-type Keeper struct {
+type Service struct {
 	Keys *keyring.Ring
 }
 
 // Upsert creates the reservation a patch names, or merges the patch into it, and plans its access anew. wrong are the
 // fields that the caller found wrong before; the error names them together with those found here.
-func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
+func (k Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
-	found, err := load(tx, s, deref(pmsID))
+	found, err := loadCurrent(tx, s, valueOrZero(pmsID))
 	if err != nil {
 		return Stored{}, err
 	}
-	house, row := found.house, found.row
+	house, row := found.property, found.row
 	rules, err := access.RulesOf(house)
 	if err != nil {
 		return Stored{}, err
@@ -57,15 +57,15 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 		}
 		held = &r
 	}
-	if row != nil && len(wrong) == 0 && older(p, row) {
+	if row != nil && len(wrong) == 0 && isStale(p, row) {
 		plan, err := access.Show(tx, k.Keys, stayOf(row, !found.granted), rules)
-		return Stored{Row: row, House: house, Booker: held.Booker, Plan: plan, Stale: true}, err
+		return Stored{Row: row, Property: house, Booker: held.Booker, Plan: plan, Stale: true}, err
 	}
-	merged, more := Merge(held, p, houseOf(house, rules), tx.Now())
-	if err := refuse(wrong, more); err != nil {
+	merged, more := Merge(held, p, hoursOf(house, rules), tx.Now())
+	if err := fieldErrors(wrong, more); err != nil {
 		return Stored{}, err
 	}
-	if err := ownSpace(tx, s, p, merged); err != nil {
+	if err := checkOwnSpace(tx, s, p, merged); err != nil {
 		return Stored{}, err
 	}
 	switch {
@@ -75,19 +75,19 @@ func (k Keeper) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored
 		row, err = k.update(tx, row, *held, merged)
 	}
 	if err == nil {
-		err = note(tx, row, held, merged, found.granted)
+		err = appendChangedEvent(tx, row, held, merged, found.granted)
 	}
 	if err != nil {
 		return Stored{}, err
 	}
 	plan, err := access.Apply(tx, k.Keys, stayOf(row, !found.granted), rules)
-	return Stored{Row: row, House: house, Booker: merged.Booker, Plan: plan}, err
+	return Stored{Row: row, Property: house, Booker: merged.Booker, Plan: plan}, err
 }
 
 // refuse makes one error of all wrong fields. A field that was wrong before is not told again.
-func refuse(wrong, more []fault.Field) error {
+func fieldErrors(wrong, more []fault.Field) error {
 	for _, f := range more {
-		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || stands(w, f) }) {
+		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || isSameMistake(w, f) }) {
 			wrong = append(wrong, f)
 		}
 	}
@@ -102,20 +102,20 @@ func refuse(wrong, more []fault.Field) error {
 }
 
 // stands says whether a wrong day was meant for a moment that is found missing.
-func stands(day, missing fault.Field) bool {
+func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
 // older says whether the PMS made the patch before what is held.
-func older(p Patch, row *ent.Reservation) bool {
+func isStale(p Patch, row *ent.Reservation) bool {
 	at, ok := p[PMSUpdatedAt].(time.Time)
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
 // ownSpace refuses a space of ours that this property does not have. One that was named before and is gone since is no
 // error of this patch.
-func ownSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
+func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil
 	}
@@ -134,8 +134,8 @@ func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
 		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, Fresh: fresh,
 		Space: space.Request{
-			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: deref(row.PmsSpaceID),
-			ExternalParentID: deref(row.PmsParentSpaceID), OwnID: deref(row.OwnSpaceID),
+			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: valueOrZero(row.PmsSpaceID),
+			ExternalParentID: valueOrZero(row.PmsParentSpaceID), OwnID: valueOrZero(row.OwnSpaceID),
 		},
 	}
 }

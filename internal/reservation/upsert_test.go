@@ -19,7 +19,7 @@ import (
 )
 
 func TestUpsertStoresAll(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		sent := with(booking("A", ""), reservation.GroupID, "G", reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1"),
 			reservation.CompanionIDs, []string{"c1", "c2"}, reservation.PMSUpdatedAt, morning.Add(-time.Minute), reservation.Mobile, "+49 30 1",
 			reservation.Adults, 0, reservation.Children, 2, reservation.Price, 120.5, reservation.Owing, 20.25, reservation.Currency, "EUR",
@@ -27,7 +27,7 @@ func TestUpsertStoresAll(t *testing.T) {
 		s := h.put(sent)
 		read := h.read("A")
 		same(t, "what was answered is what is stored", fmt.Sprint(read), fmt.Sprint(s.Row))
-		if s.House.TimeZone != "Europe/Berlin" || !read.CreatedAt.Equal(morning) || read.PropertyID != h.id || *read.PmsSpaceID != theirs("b1") ||
+		if s.Property.TimeZone != "Europe/Berlin" || !read.CreatedAt.Equal(morning) || read.PropertyID != h.id || *read.PmsSpaceID != theirs("b1") ||
 			len(read.PmsCompanionIds) != 2 || *read.OwingMinor != 2025 || *read.AdultCount != 0 || *read.ToDate != "2026-11-24" || read.SpaceKey != theirs("b1") {
 			t.Errorf("stored %v", read)
 		}
@@ -43,7 +43,7 @@ func TestUpsertStoresAll(t *testing.T) {
 	})
 }
 
-func (h *house) read(id string) *ent.Reservation {
+func (h *testProperty) read(id string) *ent.Reservation {
 	h.t.Helper()
 	row, err := reservation.Find(h.db.View(h.ctx()), h.scope, nil, id)
 	h.must(err)
@@ -51,7 +51,7 @@ func (h *house) read(id string) *ent.Reservation {
 }
 
 func TestOrderOfUpdates(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		at := func(d time.Duration) reservation.Patch {
 			return reservation.Patch{reservation.PMSID: "A", reservation.PMSUpdatedAt: morning.Add(d)}
 		}
@@ -81,7 +81,7 @@ func TestOrderOfUpdates(t *testing.T) {
 		_, err := h.try(with(at(-time.Second), reservation.LastName, "Wrong"))
 		h.must(err)
 		err = h.db.Write(h.ctx(), func(tx *db.Tx) error {
-			_, err := h.keeper().Upsert(tx, h.scope, at(-time.Second), []fault.Field{{Path: "adultCount", Reason: fault.WrongType}})
+			_, err := h.service().Upsert(tx, h.scope, at(-time.Second), []fault.Field{{Path: "adultCount", Reason: fault.WrongType}})
 			return err
 		})
 		refuse(t, err, fault.InvalidFields)
@@ -89,7 +89,7 @@ func TestOrderOfUpdates(t *testing.T) {
 }
 
 func TestRefusedChangesNothing(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		_, err := h.try(with(booking("A", "r1"), reservation.State, "in", reservation.Email, "x"))
 		refuse(t, err, fault.InvalidFields)
 		_, err = reservation.Find(h.db.View(h.ctx()), h.scope, nil, "A")
@@ -103,7 +103,7 @@ func TestRefusedChangesNothing(t *testing.T) {
 }
 
 func TestOwnSpace(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.put(with(booking("A", ""), reservation.OwnSpaceID, h.at("r1"), reservation.State, "started"))
 		same(t, "doors", []string{"r1 queued", "g1 queued"}, doorsOf(s.Plan))
 		_, err := h.try(with(booking("B", ""), reservation.OwnSpaceID, "spc_unknown"))
@@ -118,7 +118,7 @@ func TestOwnSpace(t *testing.T) {
 
 // Two callers with the same reservation: both are stored, one after the other.
 func TestConcurrentUpserts(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		var wg sync.WaitGroup
 		for i := range 40 {
 			wg.Go(func() {
@@ -139,7 +139,7 @@ func TestConcurrentUpserts(t *testing.T) {
 	})
 }
 
-func (h *house) count() int {
+func (h *testProperty) count() int {
 	h.t.Helper()
 	rows, _, err := reservation.List(h.db.View(h.ctx()), h.scope, reservation.Query{Size: 1000})
 	h.must(err)
@@ -148,7 +148,7 @@ func (h *house) count() int {
 
 // However many check in at once, no two have the same digits, and none of it stands anywhere in the clear.
 func TestPINsAreUniqueAndSecret(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		const stays = 200
 		h.write(func(tx *db.Tx) error {
 			err := tx.Gate.DeleteOneID(h.at("g1")).Exec(tx.Context())
@@ -188,7 +188,7 @@ func TestPINsAreUniqueAndSecret(t *testing.T) {
 }
 
 // searchFor looks for PINs in all that is told of stays and locks.
-func (h *house) searchFor(pins map[string]string) {
+func (h *testProperty) searchFor(pins map[string]string) {
 	h.t.Helper()
 	ctx := h.ctx()
 	var text strings.Builder
@@ -218,7 +218,7 @@ func (h *house) searchFor(pins map[string]string) {
 }
 
 func TestReset(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		s := h.checkIn("A", "r1", "r1", "g1")
 		first := h.pins(s.Row.ID)
 		generation := func() int { return h.grantOf(h.slotsAt("r1")[0].GrantID).KeyGeneration }
@@ -273,7 +273,7 @@ func TestReset(t *testing.T) {
 	})
 }
 
-func (h *house) reset(rsv string, parts ...access.Part) (failed []access.Part) {
+func (h *testProperty) reset(rsv string, parts ...access.Part) (failed []access.Part) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
 		failed, err = access.Reset(access.Reconciler{Tx: tx, Keys: h.keys}, h.id, rsv, parts)
@@ -284,7 +284,7 @@ func (h *house) reset(rsv string, parts ...access.Part) (failed []access.Part) {
 
 // A grant that cannot be settled does not hold up the others.
 func TestExpireGoesOn(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		a, b := h.checkIn("A", "r1", "r1", "g1"), h.checkIn("B", "r2", "r2", "g1")
 		h.write(func(tx *db.Tx) error { // nobody makes such a row; a defect might
 			return tx.Grant.Update().Where(entgrant.ReservationIDNEQ(b.Row.ID)).SetNotAfter(morning).Exec(tx.Context())
@@ -300,7 +300,7 @@ func TestExpireGoesOn(t *testing.T) {
 }
 
 func TestReplanTouchesOnlyWhatItNames(t *testing.T) {
-	each(t, func(t *testing.T, h *house) {
+	each(t, func(t *testing.T, h *testProperty) {
 		a := h.checkIn("A", "r1", "r1", "g1")
 		b := h.checkIn("B", "r2", "r2", "g1")
 		for _, r := range []string{"r1", "r2"} {

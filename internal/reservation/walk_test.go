@@ -17,7 +17,7 @@ import (
 
 // walker does at random what PMSs, bridges, staff and time do.
 type walker struct {
-	*house
+	*testProperty
 	r     *rand.Rand
 	stays []string
 	past  []string // what was done, for a failure to be read
@@ -70,7 +70,7 @@ func (w *walker) step() {
 	default:
 		door, a := pick(w.r, locked), pick(w.r, answers)
 		w.past = append(w.past, fmt.Sprint(door, " says ", a))
-		w.says(door, a.evidence, a.result)
+		w.reportSlots(door, a.evidence, a.result)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestWalk(t *testing.T) {
 	for engine, walks := range map[string]uint64{"sqlite": 10, "postgres": 2} {
 		t.Run(engine, func(t *testing.T) {
 			for seed := range walks {
-				w := &walker{house: open(t, engine), r: rand.New(rand.NewPCG(seed, 7)), stays: []string{"A", "B", "C"}}
+				w := &walker{testProperty: open(t, engine), r: rand.New(rand.NewPCG(seed, 7)), stays: []string{"A", "B", "C"}}
 				for _, d := range locked {
 					w.capable(d, func(c *slot.Capabilities) { c.Slots = 6 })
 				}

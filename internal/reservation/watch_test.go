@@ -19,20 +19,20 @@ import (
 )
 
 // plan is the access of a reservation as a reader sees it.
-func (h *house) plan(id string) access.Plan {
+func (h *testProperty) plan(id string) access.Plan {
 	h.t.Helper()
 	tx := h.db.View(h.ctx())
 	row, err := reservation.Find(tx, h.scope, nil, id)
 	h.must(err)
 	home, err := tx.Property.Get(h.ctx(), h.id)
 	h.must(err)
-	p, err := h.keeper().Plan(tx, row, home)
+	p, err := h.service().Plan(tx, row, home)
 	h.must(err)
 	return p
 }
 
 // pins opens the codes of a stay.
-func (h *house) pins(rsv string) access.StayPINs {
+func (h *testProperty) pins(rsv string) access.StayPINs {
 	h.t.Helper()
 	shown, err := access.RevealPINs(access.Reconciler{Tx: h.db.View(h.ctx()), Keys: h.keys}, h.id, rsv)
 	h.must(err)
@@ -40,7 +40,7 @@ func (h *house) pins(rsv string) access.StayPINs {
 }
 
 // wanted opens the code that a slot shall hold.
-func (h *house) wanted(s *ent.Slot) string {
+func (h *testProperty) wanted(s *ent.Slot) string {
 	h.t.Helper()
 	p, err := lock.DecryptPIN(h.ctx(), h.keys, s)
 	h.must(err)
@@ -48,7 +48,7 @@ func (h *house) wanted(s *ent.Slot) string {
 }
 
 // events lists the kinds of what happened to a subject.
-func (h *house) events(subject string) []string {
+func (h *testProperty) events(subject string) []string {
 	h.t.Helper()
 	rows, err := h.db.Read().Event.Query().Where(entevent.PropertyID(h.id), entevent.Subject(subject)).Order(entevent.BySubjectSequence()).All(h.ctx())
 	h.must(err)
@@ -63,7 +63,7 @@ func (h *house) events(subject string) []string {
 }
 
 // notices lists the kinds of what staff were told of a subject.
-func (h *house) notices(subject string) []string {
+func (h *testProperty) notices(subject string) []string {
 	h.t.Helper()
 	rows, err := h.db.Read().Notice.Query().Where(entnotice.PropertyID(h.id), entnotice.Subject(subject)).Order(entnotice.ByID()).All(h.ctx())
 	h.must(err)
@@ -106,7 +106,7 @@ func refuse(t *testing.T, err error, reason fault.Reason) {
 func number(n int) string { return strconv.Itoa(n) }
 
 // slotsAt lists the slots of the lock of that name.
-func (h *house) slotsAt(name string) []*ent.Slot {
+func (h *testProperty) slotsAt(name string) []*ent.Slot {
 	h.t.Helper()
 	rows, err := h.db.Read().Slot.Query().Where(entslot.LockID(h.at("lck-" + name))).Order(entslot.ByNumber()).All(h.ctx())
 	h.must(err)
@@ -114,7 +114,7 @@ func (h *house) slotsAt(name string) []*ent.Slot {
 }
 
 // sweep does what time brings and counts the windows that ended.
-func (h *house) sweep() (n int) {
+func (h *testProperty) sweep() (n int) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
 		n, err = access.Expire(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
@@ -124,7 +124,7 @@ func (h *house) sweep() (n int) {
 }
 
 // capable changes what a lock can do.
-func (h *house) capable(name string, f func(*slot.Capabilities)) {
+func (h *testProperty) capable(name string, f func(*slot.Capabilities)) {
 	h.t.Helper()
 	c := h.caps
 	f(&c)
@@ -134,22 +134,22 @@ func (h *house) capable(name string, f func(*slot.Capabilities)) {
 }
 
 // online has the bridge come, or be heard again, or go.
-func (h *house) online(yes bool) {
+func (h *testProperty) online(yes bool) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		return tx.Bridge.UpdateOneID(h.at("brg")).SetOnline(yes).SetLastSeenAt(tx.Now()).Exec(tx.Context())
 	})
 }
 
-func (h *house) settings(f func(tx *db.Tx) error) { h.t.Helper(); h.write(f) }
+func (h *testProperty) settings(f func(tx *db.Tx) error) { h.t.Helper(); h.write(f) }
 
-func (h *house) replan(what space.Touched) {
+func (h *testProperty) replan(what space.Touched) {
 	h.t.Helper()
-	h.write(func(tx *db.Tx) error { return h.keeper().Replan(tx, h.id, what) })
+	h.write(func(tx *db.Tx) error { return h.service().Replan(tx, h.id, what) })
 }
 
 // listed has the partner list a space.
-func (h *house) listed(short string) {
+func (h *testProperty) listed(short string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		return tx.PartnerSpace.Create().SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetExternalID(theirs(short)).
@@ -158,7 +158,7 @@ func (h *house) listed(short string) {
 }
 
 // livePINs counts the digits that are reserved.
-func (h *house) livePINs() int {
+func (h *testProperty) livePINs() int {
 	h.t.Helper()
 	n, err := h.db.Read().Pin.Query().Where(entpin.PropertyID(h.id)).Count(h.ctx())
 	h.must(err)

@@ -48,7 +48,7 @@ import (
 type parts struct {
 	node       *bridgelink.Node
 	authority  *lock.Authority
-	keeper     reservation.Keeper
+	keeper     reservation.Service
 	registry   *partner.Registry
 	pms        *pms.Client
 	spaces     *worker.Spaces
@@ -74,7 +74,7 @@ type parts struct {
 
 // wire makes the parts and ties them together.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{keeper: reservation.Keeper{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
+	p := &parts{keeper: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if p.authority, err = lock.LoadOrCreateAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err

@@ -17,7 +17,7 @@ import (
 // Arrivals checks upcoming arrivals and notifies staff of problems to fix before them.
 type Arrivals struct {
 	DB     *db.DB
-	Keeper reservation.Keeper
+	Keeper reservation.Service
 	Every  time.Duration // interval between sweeps; 0 means 3 s
 }
 
@@ -48,7 +48,7 @@ func (a Arrivals) Sweep() Sweep {
 func (a Arrivals) enqueueDue(ctx context.Context, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = a.DB.Write(ctx, func(tx *db.Tx) error {
-			n, until, err = reservation.Expect(tx, seen, sweepBatch)
+			n, until, err = reservation.EnqueueDueArrivals(tx, seen, sweepBatch)
 			return err
 		})
 	}
@@ -59,7 +59,7 @@ func (a Arrivals) checkDue(ctx context.Context) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. Changes in
 		// between are seen by the next check.
-		checks, err := readiness.Due(a.DB.View(ctx), a.Keeper, arrivalBatch)
+		checks, err := readiness.CheckDue(a.DB.View(ctx), a.Keeper, arrivalBatch)
 		if err != nil || len(checks) == 0 {
 			return err
 		}
@@ -104,7 +104,7 @@ func (a Arrivals) Subscriber() Subscriber {
 			return nil
 		}
 		return a.DB.Write(ctx, func(tx *db.Tx) error {
-			return readiness.Hint(tx, slices.Sorted(maps.Keys(houses)), slices.Sorted(maps.Keys(stays)))
+			return readiness.RecheckSoon(tx, slices.Sorted(maps.Keys(houses)), slices.Sorted(maps.Keys(stays)))
 		})
 	}}
 }

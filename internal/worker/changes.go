@@ -56,7 +56,7 @@ func (c Changes) deleteSuperseded(ctx context.Context, after, last int64) error 
 	for after < last {
 		old, until, err := reservation.Superseded(c.DB.View(ctx), after, last, sweepBatch)
 		if err == nil && len(old) > 0 {
-			err = c.DB.Write(ctx, func(tx *db.Tx) error { return reservation.ForgetChanges(tx, old) })
+			err = c.DB.Write(ctx, func(tx *db.Tx) error { return reservation.DeleteChanges(tx, old) })
 		}
 		if err != nil {
 			return fmt.Errorf("sweep changes of reservations: %w", err)

@@ -15,7 +15,7 @@ import (
 // or time zone of their property has changed.
 type Days struct {
 	DB     *db.DB
-	Keeper reservation.Keeper
+	Keeper reservation.Service
 	Jobs   *jobs.Queue
 }
 
@@ -42,7 +42,7 @@ const daysBatch = 100
 
 func (d Days) completeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
-		ids, err := reservation.ByDays(d.DB.View(ctx), propertyID, after, daysBatch)
+		ids, err := reservation.ListByDays(d.DB.View(ctx), propertyID, after, daysBatch)
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -12,7 +12,7 @@ import (
 // Plans computes the access of reservations that a large change of their property deferred.
 type Plans struct {
 	DB     *db.DB
-	Keeper reservation.Keeper
+	Keeper reservation.Service
 	Log    *slog.Logger
 	Every  time.Duration // interval between sweeps; 0 means 3 s
 }
@@ -59,7 +59,7 @@ func (p Plans) planSingly(ctx context.Context, due reservation.Due) error {
 			return failed
 		}
 		p.Log.Error("the access of a stay could not be planned; it is tried again", "reservation", id, "error", failed)
-		if err := p.DB.Write(ctx, func(tx *db.Tx) error { return reservation.PutOffPlan(tx, due.PropertyID, id) }); err != nil {
+		if err := p.DB.Write(ctx, func(tx *db.Tx) error { return reservation.PostponePlan(tx, due.PropertyID, id) }); err != nil {
 			return err
 		}
 	}

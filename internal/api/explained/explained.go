@@ -15,7 +15,7 @@ func Message(e explain.Explanation) *partnerv1.Explanation {
 	}
 	for _, d := range e.Doors {
 		out.Doors = append(out.Doors, &partnerv1.ExplainedDoor{
-			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Word), OpensAt: optional.Time(d.At),
+			DoorId: d.DoorID, Name: d.Name, Kind: string(d.Kind), Verdict: string(d.Outcome), OpensAt: optional.Time(d.At),
 			Evidence: string(d.Evidence), Reason: d.Reason, Sentence: d.Sentence, Advice: d.Advice,
 		})
 	}

@@ -46,14 +46,14 @@ func reservationMessage(r *ent.Reservation, b reservation.Booker, property *ent.
 
 // storedMessage converts the result of a change.
 func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
-	out, err := reservationMessage(s.Row, s.Booker, s.House)
+	out, err := reservationMessage(s.Row, s.Booker, s.Property)
 	if err != nil {
 		return nil, err
 	}
 	if s.Stale {
 		out.Stale = &s.Stale
 	}
-	out.Access, err = planMessage(s.Plan, s.Row, s.House)
+	out.Access, err = planMessage(s.Plan, s.Row, s.Property)
 	return out, err
 }
 

@@ -21,7 +21,7 @@ type reservations struct {
 	Deps
 }
 
-func (s *reservations) keeper() reservation.Keeper { return reservation.Keeper{Keys: s.Keys} }
+func (s *reservations) keeper() reservation.Service { return reservation.Service{Keys: s.Keys} }
 
 func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.ExplainReservationRequest) (*propertyv1.ExplainReservationResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -81,7 +81,7 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 		return nil, err
 	}
 	list := &propertyv1.ArrivalList{NextPageToken: next}
-	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Word.Rank() - a.Word.Rank() })
+	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Status.Rank() - a.Status.Rank() })
 	for _, a := range arrivals {
 		booker, err := s.keeper().Booker(ctx, a.Row)
 		if err != nil {
@@ -101,7 +101,7 @@ func deref(s *string) string {
 
 func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arrival {
 	out := &propertyv1.Arrival{
-		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Word),
+		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
 	out.GuestName = strings.TrimSpace(deref(b.FirstName) + " " + b.LastName)
 	out.SpaceName = optional.Text(cmp.Or(a.Space, a.Row.SpaceKey))
@@ -113,8 +113,8 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker) *propertyv1.Arriv
 			Reason: f.Reason, Severity: string(f.Severity), DoorId: optional.Text(f.DoorID), DoorName: optional.Text(f.Door), Text: f.Text,
 		})
 	}
-	if a.LookedAt > 0 {
-		minutes := int32(a.LookedAt) // 1440, 120 or 15
+	if a.CheckedAt > 0 {
+		minutes := int32(a.CheckedAt) // 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
 	}
 	return out

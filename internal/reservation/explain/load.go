@@ -29,26 +29,26 @@ import (
 
 // Bounds of what is loaded.
 const (
-	mostEvents = MostSteps // of the stay, and of its codes, each
-	mostGrants = 20
-	mostLocks  = 12 // whose own events are looked at
-	mostPhones = 100
-	mostOfLock = 100       // losses of each, and returns, while the stay had a code on it
-	mostOthers = MostSteps // of what others do at each, while the stay had a code on it
-	mostPauses = 50        // of the keypad of each
+	maxEvents       = MaxSteps // of the stay, and of its codes, each
+	maxGrants       = 20
+	maxLocks        = 12 // whose own events are looked at
+	maxPhones       = 100
+	maxLossesOfLock = 100      // losses of each, and returns, while the stay had a code on it
+	maxVisitors     = MaxSteps // of what others do at each, while the stay had a code on it
+	mostPauses      = 50       // of the keypad of each
 )
 
 // Of explains a reservation.
-func Of(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID string) (Explanation, error) {
+func Of(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID string) (Explanation, error) {
 	f, err := Load(tx, k, s, reservationID)
 	if err != nil {
 		return Explanation{}, err
 	}
-	return Tell(f), nil
+	return Explain(f), nil
 }
 
 // Load gathers what an explanation is made of.
-func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID string) (Facts, error) {
+func Load(tx *db.Tx, k reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
 	row, err := reservation.Get(tx, s, reservationID)
 	if err != nil {
 		return Facts{}, err
@@ -63,14 +63,14 @@ func Load(tx *db.Tx, k reservation.Keeper, s reservation.Scope, reservationID st
 	if l.f.Plan, err = k.Plan(tx, row, house); err != nil {
 		return Facts{}, err
 	}
-	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.kept, l.names, l.locks} {
+	for _, step := range []func() error{l.grants, l.phones, l.doors, l.stay, l.codes, l.findForgotten, l.loadDoorNames, l.locks} {
 		if err := step(); err != nil {
 			return Facts{}, fmt.Errorf("explain a reservation: %w", err)
 		}
 	}
 	slices.SortFunc(l.rows, func(a, b *ent.Event) int { return cmp.Compare(a.ID, b.ID) })
 	for _, e := range slices.CompactFunc(l.rows, func(a, b *ent.Event) bool { return a.ID == b.ID }) {
-		l.f.Happenings = append(l.f.Happenings, l.read(e))
+		l.f.Events = append(l.f.Events, l.toEvent(e))
 	}
 	return l.f, nil
 }
@@ -88,9 +88,9 @@ type loader struct {
 
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
-		Order(entgrant.ByID(sql.OrderDesc())).Limit(mostGrants + 1).All(l.tx.Context())
-	if len(l.grant) > mostGrants {
-		l.grant, l.f.More = l.grant[:mostGrants], true
+		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants + 1).All(l.tx.Context())
+	if len(l.grant) > maxGrants {
+		l.grant, l.f.More = l.grant[:maxGrants], true
 	}
 	l.f.Granted = map[string]time.Time{}
 	for _, g := range l.grant {
@@ -100,7 +100,7 @@ func (l *loader) grants() (err error) {
 }
 
 // earlier says whether the access with an id was not the stay's latest any more at a time.
-func (l *loader) earlier(grantID string, at time.Time) bool {
+func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	for _, g := range l.grant {
 		if !g.CreatedAt.After(at) {
 			return g.ID != grantID
@@ -112,7 +112,7 @@ func (l *loader) earlier(grantID string, at time.Time) bool {
 // phones finds who of the stay may have opened a door with a SmartKey.
 func (l *loader) phones() error {
 	ids, err := l.tx.Phone.Query().Where(entphone.PropertyID(l.row.PropertyID), entphone.ReservationID(l.row.ID)).
-		Limit(mostPhones).IDs(l.tx.Context())
+		Limit(maxPhones).IDs(l.tx.Context())
 	for _, id := range ids {
 		l.phone = append(l.phone, lock.PhoneActorPrefix+id)
 	}
@@ -151,7 +151,7 @@ func (l *loader) doors() error {
 // stay loads what happened to the stay itself.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
-		err := l.latest(mostEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
+		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
 		if err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil
 	}
-	return l.latest(mostEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grantIDs()...))
+	return l.loadLatest(maxEvents, entevent.ByID(sql.OrderDesc()), entevent.GrantIDIn(l.grantIDs()...))
 }
 
 func (l *loader) grantIDs() []string {
@@ -177,10 +177,10 @@ func (l *loader) grantIDs() []string {
 
 // kept finds out whether older events of the stay were swept away: they are numbered from 1, and the last of a subject
 // stays however old it is. What is known is whole from the first event on that did not stay for that reason alone.
-func (l *loader) kept() error {
+func (l *loader) findForgotten() error {
 	swept := false
 	for _, subject := range []string{l.row.ID, event.Inside(l.row.ID)} {
-		first, err := l.number(subject, entevent.BySubjectSequence())
+		first, err := l.sequenceOfFirst(subject, entevent.BySubjectSequence())
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (l *loader) kept() error {
 		end, known := last[e.Subject]
 		if !known {
 			var err error
-			if end, err = l.number(e.Subject, entevent.BySubjectSequence(sql.OrderDesc())); err != nil {
+			if end, err = l.sequenceOfFirst(e.Subject, entevent.BySubjectSequence(sql.OrderDesc())); err != nil {
 				return err
 			}
 			last[e.Subject] = end
@@ -208,7 +208,7 @@ func (l *loader) kept() error {
 }
 
 // number is that of the first event of a subject in an order; 0: it has none.
-func (l *loader) number(subject string, order entevent.OrderOption) (int64, error) {
+func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (int64, error) {
 	e, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID), entevent.Subject(subject)).Order(order).First(l.tx.Context())
 	if ent.IsNotFound(err) {
 		return 0, nil
@@ -232,7 +232,7 @@ func plannedDoors(e *ent.Event) (ids []string) {
 }
 
 // latest loads the last events of some, and notes whether there are more.
-func (l *loader) latest(most int, order entevent.OrderOption, where ...predicate.Event) error {
+func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predicate.Event) error {
 	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
 	if err != nil {
 		return fmt.Errorf("load events: %w", err)
@@ -245,13 +245,13 @@ func (l *loader) latest(most int, order entevent.OrderOption, where ...predicate
 }
 
 // names finds what doors are called that the stay had before, and which doors one party has for itself.
-func (l *loader) names() error {
+func (l *loader) loadDoorNames() error {
 	ids := map[string]bool{}
 	for doorID := range l.f.Doors {
 		ids[doorID] = true
 	}
 	for _, e := range l.rows {
-		if doorID := text(e, "doorId"); doorID != "" && l.own(e) {
+		if doorID := bodyText(e, "doorId"); doorID != "" && l.isOfStay(e) {
 			ids[doorID] = true
 		}
 		for _, doorID := range plannedDoors(e) {
@@ -287,35 +287,35 @@ func (l *loader) names() error {
 	return err
 }
 
-func (l *loader) own(e *ent.Event) bool {
+func (l *loader) isOfStay(e *ent.Event) bool {
 	granted := e.GrantID != nil && slices.ContainsFunc(l.grant, func(g *ent.Grant) bool { return g.ID == *e.GrantID })
-	return granted || slices.Contains(l.phone, text(e, "actor"))
+	return granted || slices.Contains(l.phone, bodyText(e, "actor"))
 }
 
 // keyed says whether what happened at a door came of a SmartKey.
-func keyed(e *ent.Event) bool {
-	reason := text(e, "reason")
-	return strings.HasPrefix(text(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
+func isOfSmartKey(e *ent.Event) bool {
+	reason := bodyText(e, "reason")
+	return strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix) || reason == lock.OpenedBySmartKey || strings.HasPrefix(reason, lock.RefusedKeyPrefix)
 }
 
 // read is an event as a happening.
-func (l *loader) read(e *ent.Event) Happening {
-	h := Happening{
-		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: text(e, "doorId"), LockID: text(e, "lockId"),
-		Ours: l.own(e), Key: keyed(e),
-		State: access.State(text(e, "state")), StateBefore: access.State(text(e, "stateBefore")),
-		Evidence: slot.Evidence(text(e, "to")), Reason: text(e, "reason"), Pause: pauseOf(e),
+func (l *loader) toEvent(e *ent.Event) Event {
+	h := Event{
+		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: bodyText(e, "doorId"), LockID: bodyText(e, "lockId"),
+		OfStay: l.isOfStay(e), SmartKey: isOfSmartKey(e),
+		State: access.State(bodyText(e, "state")), StateBefore: access.State(bodyText(e, "stateBefore")),
+		Evidence: slot.Evidence(bodyText(e, "to")), Reason: bodyText(e, "reason"), Pause: pauseOf(e),
 	}
 	h.FormerLock, _ = e.Body["formerLock"].(bool)
-	if e.GrantID != nil && h.Ours {
+	if e.GrantID != nil && h.OfStay {
 		h.GrantID = *e.GrantID
-		h.FormerCode = h.Kind == event.CredentialChanged && l.earlier(h.GrantID, e.CreatedAt)
+		h.FormerCode = h.Kind == event.CredentialChanged && l.wasReplaced(h.GrantID, e.CreatedAt)
 	}
-	if result := text(e, "result"); result != "" {
+	if result := bodyText(e, "result"); result != "" {
 		h.Reason = result
 	}
-	h.Staff = text(e, "actId") != "" && !h.Key
-	h.Other = !h.Ours && (e.GrantID != nil || strings.HasPrefix(text(e, "actor"), lock.PhoneActorPrefix))
+	h.Staff = bodyText(e, "actId") != "" && !h.SmartKey
+	h.OfOtherStay = !h.OfStay && (e.GrantID != nil || strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix))
 	changed, _ := e.Body["changed"].([]any)
 	for _, c := range changed {
 		if s, ok := c.(string); ok {
@@ -327,14 +327,14 @@ func (l *loader) read(e *ent.Event) Happening {
 		door, _ := d.(map[string]any)
 		doorID, _ := door["doorId"].(string)
 		if door["reason"] == string(fault.LockOffline) {
-			h.Waiting = append(h.Waiting, doorID)
+			h.Unreachable = append(h.Unreachable, doorID)
 		}
 		switch slot.Evidence(fmt.Sprint(door["pin"])) {
 		case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Used, slot.Unconfirmed:
-			h.Coming = append(h.Coming, doorID)
+			h.Expected = append(h.Expected, doorID)
 		}
 		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != string(fault.MovingOut) {
-			h.Has = append(h.Has, doorID)
+			h.Accessible = append(h.Accessible, doorID)
 		}
 	}
 	if reasons, _ := e.Body["reasons"].([]any); len(reasons) > 0 {
@@ -343,7 +343,7 @@ func (l *loader) read(e *ent.Event) Happening {
 	return h
 }
 
-func text(e *ent.Event, key string) string {
+func bodyText(e *ent.Event, key string) string {
 	s, _ := e.Body[key].(string)
 	return s
 }

@@ -22,8 +22,8 @@ func (l *loader) locks() error {
 	if err != nil {
 		return err
 	}
-	l.f.More = l.f.More || len(ids) > mostLocks
-	first, last := l.span()
+	l.f.More = l.f.More || len(ids) > maxLocks
+	first, last := l.eventRange()
 	if first == nil {
 		return nil
 	}
@@ -31,20 +31,20 @@ func (l *loader) locks() error {
 	if last != nil {
 		during = entevent.And(during, entevent.IDLTE(last.ID))
 	}
-	for _, lockID := range ids[:min(len(ids), mostLocks)] {
+	for _, lockID := range ids[:min(len(ids), maxLocks)] {
 		for _, q := range []struct {
 			subject string
 			most    int
 			kind    event.Kind
 			where   predicate.Event
 		}{
-			{lockID, mostOfLock, event.LockOffline, entevent.And(during, entevent.GrantIDIsNil())},
-			{event.Inside(lockID), mostOfLock, event.LockOnline, entevent.And(during, entevent.GrantIDIsNil())},
+			{lockID, maxLossesOfLock, event.LockOffline, entevent.And(during, entevent.GrantIDIsNil())},
+			{event.Inside(lockID), maxLossesOfLock, event.LockOnline, entevent.And(during, entevent.GrantIDIsNil())},
 			{event.Inside(lockID), mostPauses, event.KeypadPaused, pausedBetween(first, last)},
-			{lockID, mostOthers, event.DoorDenied, entevent.And(during, l.byOthers())},
-			{lockID, mostOthers, event.DoorOpened, entevent.And(during, l.byOthers(), byStaff)},
+			{lockID, maxVisitors, event.DoorDenied, entevent.And(during, l.byOthers())},
+			{lockID, maxVisitors, event.DoorOpened, entevent.And(during, l.byOthers(), byStaff)},
 		} {
-			err := l.latest(q.most, entevent.BySubjectSequence(sql.OrderDesc()),
+			err := l.loadLatest(q.most, entevent.BySubjectSequence(sql.OrderDesc()),
 				entevent.Subject(q.subject), entevent.Kind(string(q.kind)), q.where)
 			if err != nil {
 				return err
@@ -75,9 +75,9 @@ func (l *loader) byOthers() predicate.Event {
 func byStaff(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) }
 
 // span returns the first event of the stay, nil if it has none, and the last if its access has ended since, else nil.
-func (l *loader) span() (first, last *ent.Event) {
+func (l *loader) eventRange() (first, last *ent.Event) {
 	for _, e := range l.rows {
-		if !l.own(e) && e.Subject != l.row.ID {
+		if !l.isOfStay(e) && e.Subject != l.row.ID {
 			continue
 		}
 		if first == nil || e.ID < first.ID {
@@ -109,8 +109,8 @@ func (l *loader) lockIDs() (ids []string, err error) {
 		add(s.LockID)
 	}
 	for _, e := range l.rows {
-		if l.own(e) {
-			add(text(e, "lockId"))
+		if l.isOfStay(e) {
+			add(bodyText(e, "lockId"))
 		}
 	}
 	return ids, nil

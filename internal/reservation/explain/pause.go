@@ -22,7 +22,7 @@ func pausedBetween(first, last *ent.Event) predicate.Event {
 
 // pauseOf returns how long a lock.keypadPaused event says that the keypad was paused; 0 for other events.
 func pauseOf(e *ent.Event) time.Duration {
-	until, err := time.Parse(time.RFC3339, text(e, "until"))
+	until, err := time.Parse(time.RFC3339, bodyText(e, "until"))
 	if err != nil {
 		return 0
 	}
@@ -31,7 +31,7 @@ func pauseOf(e *ent.Event) time.Duration {
 
 // pauseSteps returns the steps of the pauses that have none yet and overlap the time of a code of the stay at the door. A pause
 // may be stored before the code that it concerns.
-func (t *teller) pauseSteps() (steps []Step) {
+func (t *stepBuilder) pauseSteps() (steps []Step) {
 	waiting := t.pauses[:0]
 	for _, h := range t.pauses {
 		if !t.spans.overlap(h, h.At.Add(h.Pause)) {

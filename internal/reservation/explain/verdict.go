@@ -10,14 +10,14 @@ import (
 )
 
 // Word is what a door does now.
-type Word string
+type Outcome string
 
 // The words.
 const (
-	Opens       Word = "opens"
-	OpensAt     Word = "opensAt"     // the code is where it must be, and its time comes
-	Uncertain   Word = "uncertain"   // nobody can vouch for it
-	DoesNotOpen Word = "doesNotOpen" // not with the code of this stay
+	Opens       Outcome = "opens"
+	OpensAt     Outcome = "opensAt"     // the code is where it must be, and its time comes
+	Uncertain   Outcome = "uncertain"   // nobody can vouch for it
+	DoesNotOpen Outcome = "doesNotOpen" // not with the code of this stay
 )
 
 // Reasons of a verdict that are no reasons of a plan.
@@ -32,7 +32,7 @@ const (
 type Verdict struct {
 	DoorID, Name string
 	Kind         access.Kind
-	Word         Word
+	Outcome      Outcome
 	At           time.Time // of OpensAt
 	Evidence     slot.Evidence
 	Reason       string
@@ -43,26 +43,26 @@ type Verdict struct {
 // judge says what a door does now.
 func (f Facts) judge(d access.PlannedDoor) Verdict {
 	v := Verdict{DoorID: d.ID, Name: d.Name, Kind: d.Kind, Evidence: d.PIN}
-	v.Word, v.Reason = f.word(d)
-	if v.Word == OpensAt {
+	v.Outcome, v.Reason = f.outcome(d)
+	if v.Outcome == OpensAt {
 		v.At = f.Plan.Window.From
 	}
-	w := words[v.Reason]
+	w := reasonTexts[v.Reason]
 	v.Advice = w.staff
-	switch v.Word {
+	switch v.Outcome {
 	case Opens:
 		v.Sentence = about("% opens with your code.", d.Name)
 	case OpensAt:
 		v.Sentence = about("% will open with your code when your stay begins.", d.Name)
 	case Uncertain:
-		v.Sentence = about("% may not open with your code.", d.Name) + after(w.guest)
+		v.Sentence = about("% may not open with your code.", d.Name) + withSpace(w.guest)
 	case DoesNotOpen:
-		v.Sentence = about("% does not open with your code.", d.Name) + after(w.guest)
+		v.Sentence = about("% does not open with your code.", d.Name) + withSpace(w.guest)
 	}
 	return v
 }
 
-func after(sentence string) string {
+func withSpace(sentence string) string {
 	if sentence == "" {
 		return ""
 	}
@@ -70,16 +70,16 @@ func after(sentence string) string {
 }
 
 // word is the verdict and its reason.
-func (f Facts) word(d access.PlannedDoor) (Word, string) {
+func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
-		return f.leaving(d)
+		return f.withoutRight(d)
 	case d.Reason == fault.NoLock, d.Reason == fault.SpaceInactive:
 		return DoesNotOpen, string(d.Reason)
 	case !f.Plan.Window.To.After(f.Now):
 		return DoesNotOpen, string(fault.WindowPast)
 	}
-	word, reason := f.coming(d)
+	word, reason := f.byEvidence(d)
 	if word != DoesNotOpen && f.Doors[d.ID].Jammed {
 		return Uncertain, LockJammed
 	}
@@ -90,8 +90,8 @@ func (f Facts) word(d access.PlannedDoor) (Word, string) {
 }
 
 // leaving is the verdict on a door that the stay has no right to. A code that is not known to be gone may still open it.
-func (f Facts) leaving(d access.PlannedDoor) (Word, string) {
-	reason := cmp.Or(d.Reason, f.first())
+func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
+	reason := cmp.Or(d.Reason, f.firstReason())
 	if f.Plan.Window != nil {
 		reason = cmp.Or(d.Reason, fault.MovingOut)
 	}
@@ -102,7 +102,7 @@ func (f Facts) leaving(d access.PlannedDoor) (Word, string) {
 	return Uncertain, string(reason)
 }
 
-func (f Facts) first() fault.Reason {
+func (f Facts) firstReason() fault.Reason {
 	if len(f.Plan.Reasons) == 0 {
 		return ""
 	}
@@ -110,14 +110,14 @@ func (f Facts) first() fault.Reason {
 }
 
 // coming is the verdict on a door that the stay has a right to, by the evidence for its code alone.
-func (f Facts) coming(d access.PlannedDoor) (Word, string) {
+func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	door := f.Doors[d.ID]
 	switch d.PIN {
 	case slot.Verified, slot.Used:
-		return settled(d)
+		return installed(d)
 	case slot.Accepted:
 		if !door.ReadBack {
-			return settled(d)
+			return installed(d)
 		}
 		return Uncertain, NotReadBack
 	case slot.Unconfirmed:
@@ -143,7 +143,7 @@ func (f Facts) coming(d access.PlannedDoor) (Word, string) {
 }
 
 // settled is the verdict on a code that is known to be on its lock.
-func settled(d access.PlannedDoor) (Word, string) {
+func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
 	case fault.ClockUntrusted, fault.SlotsFull: // on the lock that the door had before
 		return Uncertain, string(d.Reason)

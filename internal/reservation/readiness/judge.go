@@ -15,17 +15,17 @@ import (
 )
 
 // Word sums an arrival up.
-type Word string
+type Status string
 
 // The words.
 const (
-	Ready    Word = "ready"
-	AtRisk   Word = "atRisk"   // it may go wrong
-	NotReady Word = "notReady" // it will, unless something is done
+	Ready    Status = "ready"
+	AtRisk   Status = "atRisk"   // it may go wrong
+	NotReady Status = "notReady" // it will, unless something is done
 )
 
 // Rank orders words: the higher, the worse.
-func (w Word) Rank() int { return slices.Index([]Word{Ready, AtRisk, NotReady}, w) }
+func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
 // Severity is how much something stands in the way.
 type Severity string
@@ -54,14 +54,14 @@ const (
 
 // Facts are what an arrival is judged by.
 type Facts struct {
-	Now, From   time.Time // From: when the stay begins
-	State       access.State
-	Plan        access.Plan
-	Locks       map[string]Lock // by door
-	Conflict    bool            // the mapping of its space is in conflict
-	Failing     []string        // actions of the PMS's endpoints that fail
-	Reservation string
-	Named       string // the PMS's space that counts, by its id; empty: none
+	Now, From       time.Time // From: when the stay begins
+	State           access.State
+	Plan            access.Plan
+	Locks           map[string]Lock // by door
+	Conflict        bool            // the mapping of its space is in conflict
+	Failing         []string        // actions of the PMS's endpoints that fail
+	ReservationID   string
+	ExternalSpaceID string // the PMS's space that counts, by its id; empty: none
 }
 
 // Lock is how the lock of a door does.
@@ -90,12 +90,12 @@ type Fix struct {
 
 // Verdict is what came out.
 type Verdict struct {
-	Word  Word
-	Fixes []Fix // the worst first
+	Status Status
+	Fixes  []Fix // the worst first
 }
 
 // From when on what may still heal by itself stands in the way.
-const soon = 2 * time.Hour
+const blockingAhead = 2 * time.Hour
 
 // Bounds of what a lock may show without comment.
 const (
@@ -106,10 +106,10 @@ const (
 
 // Judge says whether the doors of an arrival will open.
 func Judge(f Facts) Verdict {
-	j := &judge{Facts: f, late: f.From.Sub(f.Now) <= soon}
-	j.place()
+	j := &judgement{Facts: f, beginsSoon: f.From.Sub(f.Now) <= blockingAhead}
+	j.checkSpace()
 	for _, d := range f.Plan.Doors {
-		j.door(d)
+		j.checkDoor(d)
 	}
 	for _, action := range f.Failing {
 		j.add(Fix{Reason: EndpointFailing, Severity: Risks, subject: action})
@@ -117,51 +117,51 @@ func Judge(f Facts) Verdict {
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
 	})
-	return Verdict{Word: wordOf(j.fixes), Fixes: j.fixes}
+	return Verdict{Status: statusOf(j.fixes), Fixes: j.fixes}
 }
 
 // wordOf sums fixes up that are sorted, the worst first.
-func wordOf(fixes []Fix) Word {
+func statusOf(fixes []Fix) Status {
 	if len(fixes) == 0 {
 		return Ready
 	}
-	return map[Severity]Word{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
+	return map[Severity]Status{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
 }
 
 // own is the verdict without what concerns every arrival of the PMS alike: staff get one notice of that, not one for each
 // arrival.
-func (v Verdict) own() Verdict {
+func (v Verdict) withoutEndpoints() Verdict {
 	fixes := slices.DeleteFunc(slices.Clone(v.Fixes), func(f Fix) bool { return f.Reason == EndpointFailing })
-	return Verdict{Word: wordOf(fixes), Fixes: fixes}
+	return Verdict{Status: statusOf(fixes), Fixes: fixes}
 }
 
-type judge struct {
+type judgement struct {
 	Facts
-	late  bool // it begins soon
-	fixes []Fix
+	beginsSoon bool // it begins soon
+	fixes      []Fix
 }
 
-func (j *judge) add(f Fix) {
-	f.Text = text(f)
+func (j *judgement) add(f Fix) {
+	f.Text = fixText(f)
 	j.fixes = append(j.fixes, f)
 }
 
 // healing is for what may heal by itself until the guest comes.
-func (j *judge) healing() Severity {
-	if j.late {
+func (j *judgement) recoverable() Severity {
+	if j.beginsSoon {
 		return Blocks
 	}
 	return Risks
 }
 
 // place looks at where the stay is.
-func (j *judge) place() {
+func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
 		case fault.RoomNotAssigned:
-			j.add(Fix{Reason: string(r), Severity: j.healing()})
+			j.add(Fix{Reason: string(r), Severity: j.recoverable()})
 		case fault.SpaceUnknown, fault.SpaceNotMapped:
-			j.add(Fix{Reason: string(r), Severity: Blocks, subject: j.Named})
+			j.add(Fix{Reason: string(r), Severity: Blocks, subject: j.ExternalSpaceID})
 		case fault.SpaceInactive:
 			if len(j.Plan.Doors) == 0 {
 				j.add(Fix{Reason: string(r), Severity: Blocks})
@@ -178,7 +178,7 @@ func (j *judge) place() {
 }
 
 // door looks at one door of the stay.
-func (j *judge) door(d access.PlannedDoor) {
+func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
 	}
@@ -198,16 +198,16 @@ func (j *judge) door(d access.PlannedDoor) {
 	if l.Jammed {
 		add(LockJammed, Blocks)
 	}
-	j.link(d, l, there, add)
-	if !there && d.PIN != slot.Failed && !held(d.PIN) && l.Free == 0 {
+	j.checkLink(d, l, there, add)
+	if !there && d.PIN != slot.Failed && !hasSlot(d.PIN) && l.Free == 0 {
 		add(string(fault.SlotsFull), Blocks)
 	}
-	j.code(d, l, there, add)
-	j.condition(l, add)
+	j.checkCode(d, l, there, add)
+	j.checkLock(l, add)
 }
 
 // held says whether the stay has a slot of the lock by that evidence.
-func held(e slot.Evidence) bool {
+func hasSlot(e slot.Evidence) bool {
 	switch e {
 	case access.None, slot.Planned, "":
 		return false
@@ -216,8 +216,8 @@ func held(e slot.Evidence) bool {
 }
 
 // link looks at the way to a lock. Where the code is there already, it opens without.
-func (j *judge) link(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
-	severity := j.healing()
+func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+	severity := j.recoverable()
 	if there {
 		severity = Note
 	}
@@ -235,7 +235,7 @@ func (j *judge) link(d access.PlannedDoor, l Lock, there bool, add func(string, 
 }
 
 // code looks at the code of a stay that has one.
-func (j *judge) code(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == fault.ClockUntrusted:
 		add(string(d.Reason), Risks)
@@ -244,13 +244,13 @@ func (j *judge) code(d access.PlannedDoor, l Lock, there bool, add func(string, 
 		add(cmp.Or(string(d.Reason), string(fault.LockRefused)), Blocks)
 	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
 		// A bridge that keeps the schedule of a lock puts the code there when its time comes.
-	case l.Online && l.BridgeOnline && held(d.PIN):
+	case l.Online && l.BridgeOnline && hasSlot(d.PIN):
 		add(CodeNotVerified, Risks)
 	}
 }
 
 // condition looks at what a lock shows of itself.
-func (j *judge) condition(l Lock, add func(string, Severity)) {
+func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
 	if l.Guessable { // a property of the lock, on each of its arrivals: it does not keep this door from opening
 		add(Guessable, Note)
 	}

@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		facts Facts
-		word  Word
+		word  Status
 		fixes string // severity and reason of each
 	}{
 		{"all is well", expected(day), Ready, ""},
@@ -116,8 +116,8 @@ func TestJudge(t *testing.T) {
 					t.Errorf("%s has the text %q", f.Reason, f.Text)
 				}
 			}
-			if v.Word != tt.word || strings.Join(fixes, ", ") != tt.fixes {
-				t.Errorf("%s: %v, want %s: %s", v.Word, fixes, tt.word, tt.fixes)
+			if v.Status != tt.word || strings.Join(fixes, ", ") != tt.fixes {
+				t.Errorf("%s: %v, want %s: %s", v.Status, fixes, tt.word, tt.fixes)
 			}
 		})
 	}
@@ -127,7 +127,7 @@ func TestMoments(t *testing.T) {
 	for left, want := range map[time.Duration]int{
 		25 * time.Hour: 0, 24 * time.Hour: 1440, 3 * time.Hour: 1440, 2 * time.Hour: 120, 16 * time.Minute: 120, 15 * time.Minute: 15, 0: 15, -time.Hour: 15,
 	} {
-		if got, ok := moment(noon, noon.Add(left)); got != want || ok != (want > 0) {
+		if got, ok := lastCheckpoint(noon, noon.Add(left)); got != want || ok != (want > 0) {
 			t.Errorf("%v before: %d, %v; want %d", left, got, ok, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestMoments(t *testing.T) {
 func TestWhenToLookAgain(t *testing.T) {
 	for _, tt := range []struct {
 		left   time.Duration
-		word   Word
+		word   Status
 		before time.Duration
 		chance time.Duration
 		want   time.Duration
@@ -152,19 +152,19 @@ func TestWhenToLookAgain(t *testing.T) {
 		{20 * time.Hour, AtRisk, 50 * time.Second, 0, time.Minute},
 		{-time.Hour, NotReady, time.Minute, 0, time.Minute},
 	} {
-		if got := next(noon, noon.Add(tt.left), tt.word, tt.before, tt.chance).Sub(noon); got != tt.want {
+		if got := nextCheck(noon, noon.Add(tt.left), tt.word, tt.before, tt.chance).Sub(noon); got != tt.want {
 			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.word, tt.before, got, tt.want)
 		}
 	}
 	for _, tt := range []struct {
 		left time.Duration
-		word Word
+		word Status
 		want bool
 	}{
 		{25 * time.Hour, NotReady, false}, {24 * time.Hour, Ready, true}, {time.Second, Ready, true}, {0, Ready, false},
 		{-time.Hour, NotReady, true}, {-time.Hour, AtRisk, true}, {-13 * time.Hour, NotReady, false},
 	} {
-		if got := watched(noon, noon.Add(tt.left), tt.word); got != tt.want {
+		if got := needsChecks(noon, noon.Add(tt.left), tt.word); got != tt.want {
 			t.Errorf("%v before, %s: watched %v", tt.left, tt.word, got)
 		}
 	}
@@ -176,15 +176,15 @@ func TestNotice(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Judge(expected(time.Hour, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }))
-	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: " + texts["lockOffline"]
-	if diff := cmp.Diff(want, notice("N-1", noon.Add(time.Hour), zone, v)); diff != "" {
+	want := "Stay N-1, which begins 2026-11-21 13:00, is not ready for its guest. Room 1: " + fixTexts["lockOffline"]
+	if diff := cmp.Diff(want, noticeText("N-1", noon.Add(time.Hour), zone, v)); diff != "" {
 		t.Error(diff)
 	}
 	var many Verdict
 	for i := range 10 {
 		many.Fixes = append(many.Fixes, Fix{Severity: Risks, Door: fmt.Sprint("Room ", i), Text: "It is so."})
 	}
-	if text := notice("N-1", noon, zone, many); !strings.HasSuffix(text, "Room 3: It is so. There is more: see the arrivals.") {
+	if text := noticeText("N-1", noon, zone, many); !strings.HasSuffix(text, "Room 3: It is so. There is more: see the arrivals.") {
 		t.Error(text)
 	}
 }
@@ -192,7 +192,7 @@ func TestNotice(t *testing.T) {
 // The id that leads nowhere is repeated: it is often a typing error.
 func TestAnUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
-	f.Plan, f.Named = access.Plan{Reasons: []fault.Reason{fault.SpaceUnknown}}, "r201"
+	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []fault.Reason{fault.SpaceUnknown}}, "r201"
 	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(v.Fixes[0].Text, `"r201"`) {
 		t.Errorf("%+v", v.Fixes)
 	}

@@ -17,8 +17,8 @@ type Arrival struct {
 	Row *ent.Reservation
 	Facts
 	Verdict
-	Space    string // the name of the space of the stay; empty: it has none of the property's
-	LookedAt int    // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
+	Space     string // the name of the space of the stay; empty: it has none of the property's
+	CheckedAt int    // the last of the moments that was looked at by itself, in minutes before the beginning; 0: none
 }
 
 // Query names a day, YYYY-MM-DD in the property's time zone, empty for today, and a page of it.
@@ -29,12 +29,12 @@ type Query struct {
 }
 
 // List pages through who arrives on a day, by the beginning of the stay, and gives the token of the next page.
-func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []Arrival, next string, err error) {
+func List(tx *db.Tx, k reservation.Service, propertyID string, q Query) (list []Arrival, next string, err error) {
 	house, err := tx.Property.Get(tx.Context(), propertyID)
 	if err != nil {
 		return nil, "", fmt.Errorf("load the property: %w", err)
 	}
-	rows, err := onDay(tx, house, q)
+	rows, err := arrivalsOnDay(tx, house, q)
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,7 +67,7 @@ func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []A
 	for _, l := range looked {
 		for i := range list {
 			if list[i].Row.ID == l.ID && list[i].Row.FromAt.Equal(l.FromAt) {
-				list[i].LookedAt = l.Minutes
+				list[i].CheckedAt = l.Minutes
 			}
 		}
 	}
@@ -75,7 +75,7 @@ func List(tx *db.Tx, k reservation.Keeper, propertyID string, q Query) (list []A
 }
 
 // onDay is a page of the reservations that begin on a day, and one more where there is another page.
-func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
+func arrivalsOnDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) {
 	begins, ends, err := reservation.Day(house, q.Day, tx.Now())
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func onDay(tx *db.Tx, house *ent.Property, q Query) ([]*ent.Reservation, error) 
 	query := tx.Reservation.Query().Where(entreservation.PropertyID(house.ID), entreservation.StateIn(reservation.Arriving...),
 		entreservation.FromAtGTE(begins), entreservation.FromAtLT(ends))
 	if q.Token != "" {
-		at, after, err := reservation.OpenPageToken(q.Token)
+		at, after, err := reservation.ParsePageToken(q.Token)
 		if err != nil {
 			return nil, err
 		}

@@ -18,10 +18,10 @@ import (
 )
 
 // failures is from how many calls in a row on an endpoint counts as failing: one is weather.
-const failures = 3
+const failingAfter = 3
 
 // Load gathers what the arrivals of one property are judged by, in the order given: what they share is read once.
-func Load(tx *db.Tx, k reservation.Keeper, house *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
+func Load(tx *db.Tx, k reservation.Service, house *ent.Property, rows []*ent.Reservation) ([]Facts, error) {
 	l := loader{tx: tx, house: house}
 	out := make([]Facts, len(rows))
 	var doors []string
@@ -30,15 +30,15 @@ func Load(tx *db.Tx, k reservation.Keeper, house *ent.Property, rows []*ent.Rese
 		if err != nil {
 			return nil, fmt.Errorf("plan an arrival: %w", err)
 		}
-		out[i] = Facts{Now: tx.Now(), From: row.FromAt, State: access.State(row.State), Plan: p, Reservation: row.ID, Named: row.SpaceKey}
+		out[i] = Facts{Now: tx.Now(), From: row.FromAt, State: access.State(row.State), Plan: p, ReservationID: row.ID, ExternalSpaceID: row.SpaceKey}
 		for _, d := range p.Doors {
 			doors = append(doors, d.ID)
 		}
 	}
 	slices.Sort(doors)
 	for _, step := range []func() error{
-		func() error { return l.locks(slices.Compact(doors)) },
-		func() error { return l.partners(rows) },
+		func() error { return l.loadLocks(slices.Compact(doors)) },
+		func() error { return l.loadPartners(rows) },
 	} {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("look at arrivals: %w", err)
@@ -48,29 +48,29 @@ func Load(tx *db.Tx, k reservation.Keeper, house *ent.Property, rows []*ent.Rese
 		f := &out[i]
 		f.Failing, f.Locks = l.failing[row.IntegrationID], map[string]Lock{}
 		for _, d := range f.Plan.Doors {
-			if at, ok := l.at[d.ID]; ok {
+			if at, ok := l.lockAtDoor[d.ID]; ok {
 				f.Locks[d.ID] = at
 			}
 		}
-		f.Conflict = l.conflict[place{row.IntegrationID, row.SpaceKey}] || row.PmsParentSpaceID != nil && l.conflict[place{row.IntegrationID, *row.PmsParentSpaceID}]
+		f.Conflict = l.conflict[externalSpace{row.IntegrationID, row.SpaceKey}] || row.PmsParentSpaceID != nil && l.conflict[externalSpace{row.IntegrationID, *row.PmsParentSpaceID}]
 	}
 	return out, nil
 }
 
 // place is a space of a partner.
-type place struct{ integrationID, externalID string }
+type externalSpace struct{ integrationID, externalID string }
 
 type loader struct {
-	tx       *db.Tx
-	house    *ent.Property
-	at       map[string]Lock     // by door
-	failing  map[string][]string // by integration
-	conflict map[place]bool
+	tx         *db.Tx
+	house      *ent.Property
+	lockAtDoor map[string]Lock     // by door
+	failing    map[string][]string // by integration
+	conflict   map[externalSpace]bool
 }
 
 // locks loads the locks of doors and how they do.
-func (l *loader) locks(doors []string) error {
-	l.at = make(map[string]Lock, len(doors))
+func (l *loader) loadLocks(doors []string) error {
+	l.lockAtDoor = make(map[string]Lock, len(doors))
 	at, err := lock.AtDoors(l.tx, l.house.ID, doors)
 	if err != nil {
 		return err
@@ -96,12 +96,12 @@ func (l *loader) locks(doors []string) error {
 		bridges[br.ID] = br
 	}
 	for door, lk := range at {
-		l.at[door] = lockOf(lk, bridges[lk.BridgeID], states[lk.ID], l.tx.Now())
+		l.lockAtDoor[door] = toLock(lk, bridges[lk.BridgeID], states[lk.ID], l.tx.Now())
 	}
 	return nil
 }
 
-func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
+func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
 		Online: st.Online, Free: st.FreeSlots, Battery: lk.Status.BatteryPercent, Jammed: lock.IsJammed(lk), OfflineCause: lk.Status.OfflineCause,
 		Guessable: lock.Guessable(lk.Capabilities, lk.Status),
@@ -117,7 +117,7 @@ func lockOf(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 }
 
 // partners loads which endpoints of the arrivals' PMSs fail, and which of their spaces are in conflict.
-func (l *loader) partners(rows []*ent.Reservation) error {
+func (l *loader) loadPartners(rows []*ent.Reservation) error {
 	var ids, spaces []string
 	for _, row := range rows {
 		ids = append(ids, row.IntegrationID)
@@ -130,7 +130,7 @@ func (l *loader) partners(rows []*ent.Reservation) error {
 	slices.Sort(spaces)
 	ids, spaces = slices.Compact(ids), slices.Compact(spaces)
 	down, err := l.tx.Endpoint.Query().
-		Where(entendpoint.PropertyID(l.house.ID), entendpoint.IntegrationIDIn(ids...), entendpoint.FailuresGTE(failures)).All(l.tx.Context())
+		Where(entendpoint.PropertyID(l.house.ID), entendpoint.IntegrationIDIn(ids...), entendpoint.FailuresGTE(failingAfter)).All(l.tx.Context())
 	if err != nil {
 		return err
 	}
@@ -144,9 +144,9 @@ func (l *loader) partners(rows []*ent.Reservation) error {
 	if err != nil {
 		return err
 	}
-	l.conflict = map[place]bool{}
+	l.conflict = map[externalSpace]bool{}
 	for _, c := range open {
-		l.conflict[place{c.IntegrationID, c.ExternalID}] = c.ExternalID != ""
+		l.conflict[externalSpace{c.IntegrationID, c.ExternalID}] = c.ExternalID != ""
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (h *house) push(p reservation.Patch) (id string) {
 		all[k] = v
 	}
 	h.write(func(tx *db.Tx) error {
-		s, err := reservation.Keeper{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: "prp_1", IntegrationID: "int_1"}, all, nil)
+		s, err := reservation.Service{Keys: h.keys}.Upsert(tx, reservation.Scope{PropertyID: "prp_1", IntegrationID: "int_1"}, all, nil)
 		if err == nil {
 			id = s.Row.ID
 		}
@@ -109,7 +109,7 @@ func (h *house) at(left time.Duration) int {
 func (h *house) look() int {
 	h.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		_, h.seen, err = reservation.Expect(tx, h.seen, 10)
+		_, h.seen, err = reservation.EnqueueDueArrivals(tx, h.seen, 10)
 		return err
 	})
 	looks := h.due()
@@ -117,16 +117,16 @@ func (h *house) look() int {
 	return len(looks)
 }
 
-func (h *house) due() []*readiness.Look {
+func (h *house) due() []*readiness.Check {
 	h.Helper()
-	looks, err := readiness.Due(h.db.View(h.Context()), reservation.Keeper{}, 10)
+	looks, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10)
 	if err != nil {
 		h.Fatal(err)
 	}
 	return looks
 }
 
-func (h *house) store(looks []*readiness.Look) {
+func (h *house) store(looks []*readiness.Check) {
 	h.Helper()
 	h.write(func(tx *db.Tx) error {
 		for _, l := range looks {
@@ -206,7 +206,7 @@ func TestStaffAreToldWhenItTurnsBad(t *testing.T) {
 		h.at(20 * time.Hour)
 		h.is(1440, "ready", "", 0)
 		h.setOnline(false)
-		h.write(func(tx *db.Tx) error { return readiness.Hint(tx, []string{"prp_1"}, nil) })
+		h.write(func(tx *db.Tx) error { return readiness.RecheckSoon(tx, []string{"prp_1"}, nil) })
 		if n := h.look(); n != 0 {
 			h.Error("a burst is not waited for")
 		}
@@ -330,7 +330,7 @@ func TestWhoIsExpected(t *testing.T) {
 		h.clock.Advance(3 * time.Hour)
 		for _, want := range []int{10, 13, 13} {
 			h.write(func(tx *db.Tx) error {
-				_, _, err := reservation.Expect(tx, h.seen, 10)
+				_, _, err := reservation.EnqueueDueArrivals(tx, h.seen, 10)
 				return err
 			})
 			if n := expected(); n != want {
@@ -346,13 +346,13 @@ func TestListOfADay(t *testing.T) {
 			day  string
 			want int
 		}{{"2026-11-22", 1}, {"2026-11-21", 0}, {"", 0}} {
-			list, next, err := readiness.List(h.db.View(h.Context()), reservation.Keeper{}, "prp_1", readiness.Query{Day: tt.day, Size: 5})
+			list, next, err := readiness.List(h.db.View(h.Context()), reservation.Service{}, "prp_1", readiness.Query{Day: tt.day, Size: 5})
 			if err != nil || len(list) != tt.want || next != "" {
 				h.Errorf("%q: %v %q %v", tt.day, list, next, err)
 			}
 		}
 		for _, q := range []readiness.Query{{Day: "22.11.2026", Size: 5}, {Day: "2026-11-22", Size: 5, Token: "nonsense"}} {
-			if _, _, err := readiness.List(h.db.View(h.Context()), reservation.Keeper{}, "prp_1", q); err == nil {
+			if _, _, err := readiness.List(h.db.View(h.Context()), reservation.Service{}, "prp_1", q); err == nil {
 				h.Errorf("%+v is taken", q)
 			}
 		}

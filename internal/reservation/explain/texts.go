@@ -30,7 +30,7 @@ type word struct {
 var desk = "Please ask at the reception."
 
 // words are the reasons of plans and verdicts in words.
-var words = map[string]word{
+var reasonTexts = map[string]word{
 	string(fault.NoLock):              {guest: "It has no electronic lock. " + desk, staff: "Hand out a key, or put a lock on this door."},
 	string(fault.SpaceInactive):       {guest: desk, staff: "Switch the space on, or have the PMS assign another room.", whole: true},
 	string(fault.SpacesDisagree):      {staff: "The PMS named a bed, and a room that is not the bed's: correct the reservation in the PMS."},
@@ -61,7 +61,7 @@ var words = map[string]word{
 }
 
 // states are the steps of a new state: kind and sentence.
-var states = map[access.State][2]string{
+var stateSteps = map[access.State][2]string{
 	access.Started:   {"checkedIn", "You were checked in."},
 	access.Confirmed: {"confirmed", "Your booking was confirmed."},
 	access.Processed: {"checkedOut", "You were checked out."},
@@ -69,7 +69,7 @@ var states = map[access.State][2]string{
 }
 
 // plans are the steps of an access plan: kind and sentence.
-var plans = map[event.Kind][2]string{
+var planSteps = map[event.Kind][2]string{
 	event.AccessIssued:  {"accessIssued", "Your code was sent on its way to your doors."},
 	event.AccessUpdated: {"accessUpdated", "Your access was changed, and your doors are told."},
 	event.AccessRemoved: {"accessRemoved", "Your code is gone from all doors."},
@@ -77,14 +77,14 @@ var plans = map[event.Kind][2]string{
 }
 
 // rung is the step of new evidence.
-type rung struct {
+type evidenceStep struct {
 	actor    Actor
 	kind     string
 	sentence string
 }
 
 // ladder are the steps of the evidence for a code on a lock. That it was used is told by the opening itself.
-var ladder = map[slot.Evidence]rung{
+var evidenceSteps = map[slot.Evidence]evidenceStep{
 	slot.Sent:        {Bridge, "codeSent", "The hotel's bridge has your code for the lock of %."},
 	slot.Accepted:    {Lock, "codeAccepted", "The lock of % took your code."},
 	slot.Verified:    {Lock, "codeVerified", "Your code was seen in the lock of %."},
@@ -96,7 +96,7 @@ var ladder = map[slot.Evidence]rung{
 
 // former is the step where the lock is not the one of the door any more, or the code is of an access that another took the
 // place of. Its kind is another one: it says nothing about what the door does.
-func (r rung) former(lock, code bool) rung {
+func (r evidenceStep) former(lock, code bool) evidenceStep {
 	r.kind = "former" + strings.ToUpper(r.kind[:1]) + r.kind[1:]
 	if code {
 		r.sentence = strings.NewReplacer("Your code", "Your earlier code", "your code", "your earlier code").Replace(r.sentence)

@@ -18,7 +18,7 @@ import (
 )
 
 // MostSteps bounds a timeline: the latest are told.
-const MostSteps = 200
+const MaxSteps = 200
 
 // Facts are what an explanation is made of.
 type Facts struct {
@@ -29,7 +29,7 @@ type Facts struct {
 	ByDays           bool      // as the PMS gave it: the property's hours change it too
 	Plan             access.Plan
 	Doors            map[string]Door      // what is known of doors beside the plan, by id
-	Happenings       []Happening          // in the order they were stored
+	Events           []Event              // in the order they were stored
 	Granted          map[string]time.Time // when each access of the stay was made, by id
 	More             bool                 // there are older happenings, which were not loaded
 	Since            time.Time            // there were older happenings than of then, which were swept away; zero: all are kept
@@ -46,16 +46,16 @@ type Door struct {
 }
 
 // Happening is one event about the stay, or about a lock of its doors.
-type Happening struct {
-	At     time.Time // by the clock of who noticed it
-	Stored time.Time // by the server's clock; zero: not known
-	Kind   event.Kind
-	DoorID string // of then
-	LockID string
-	Ours   bool // it is about this stay's own code, or a phone of the stay
-	Other  bool // it is about the code, or a phone, of another stay
-	Staff  bool // staff did it
-	Key    bool // of a door: it is about a SmartKey, and no code
+type Event struct {
+	At          time.Time // by the clock of who noticed it
+	Stored      time.Time // by the server's clock; zero: not known
+	Kind        event.Kind
+	DoorID      string // of then
+	LockID      string
+	OfStay      bool // it is about this stay's own code, or a phone of the stay
+	OfOtherStay bool // it is about the code, or a phone, of another stay
+	Staff       bool // staff did it
+	SmartKey    bool // of a door: it is about a SmartKey, and no code
 	// Of a change by the PMS.
 	Changed            []string
 	State, StateBefore access.State
@@ -65,9 +65,9 @@ type Happening struct {
 	// Of evidence: the lock had left the door, or the stay had another access by then. It says nothing about the door.
 	FormerLock, FormerCode bool
 	Reason                 string
-	Coming                 []string      // of a plan: the doors whose lock has a code of the stay, or shall get one
-	Has                    []string      // of a plan: the doors that the stay has a right to, and is not leaving
-	Waiting                []string      // of a plan: the doors whose lock could not be reached then
+	Expected               []string      // of a plan: the doors whose lock has a code of the stay, or shall get one
+	Accessible             []string      // of a plan: the doors that the stay has a right to, and is not leaving
+	Unreachable            []string      // of a plan: the doors whose lock could not be reached then
 	Pause                  time.Duration // of event.KeypadPaused
 
 	proves bool // of an opening: it is the first proof that the lock has the code
@@ -100,29 +100,29 @@ const (
 
 // Step is one thing that happened.
 type Step struct {
-	At       time.Time
-	Actor    Actor
-	Kind     string
-	DoorID   string
-	DoorName string
-	Evidence slot.Evidence
-	Reason   string
-	Sentence string
-	opening  bool // a door was opened, or somebody tried to
+	At        time.Time
+	Actor     Actor
+	Kind      string
+	DoorID    string
+	DoorName  string
+	Evidence  slot.Evidence
+	Reason    string
+	Sentence  string
+	isOpening bool // a door was opened, or somebody tried to
 }
 
 // Tell explains.
-func Tell(f Facts) Explanation {
+func Explain(f Facts) Explanation {
 	e := Explanation{ReservationID: f.ReservationID, State: f.State, AsOf: f.Now, Truncated: f.More, Forgotten: !f.Since.IsZero()}
 	for _, d := range f.Plan.Doors {
 		e.Doors = append(e.Doors, f.judge(d))
 	}
 	e.Steps = f.steps()
-	if n := len(e.Steps) - MostSteps; n > 0 {
+	if n := len(e.Steps) - MaxSteps; n > 0 {
 		e.Steps, e.Truncated = e.Steps[n:], true
 	}
 	for _, r := range f.Plan.Reasons {
-		if w := words[string(r)]; w.whole {
+		if w := reasonTexts[string(r)]; w.whole {
 			e.Sentence, e.Advice = w.guest, w.staff
 			break
 		}
@@ -136,8 +136,8 @@ func (f Facts) steps() []Step {
 	if !f.Since.IsZero() {
 		out = append(out, Step{At: f.Since, Actor: Latchkey, Kind: "earlierForgotten", Sentence: "What happened before this is no longer kept."})
 	}
-	changed, t := f.Created, newTeller(f)
-	for _, h := range f.Happenings {
+	changed, t := f.Created, newStepBuilder(f)
+	for _, h := range f.Events {
 		if h.Kind == event.ReservationChanged && h.At.After(changed) {
 			changed = h.At
 		}
@@ -155,26 +155,26 @@ func (f Facts) steps() []Step {
 }
 
 // whole says that no older happening is missing.
-func (f Facts) whole() bool { return !f.More && f.Since.IsZero() }
+func (f Facts) isComplete() bool { return !f.More && f.Since.IsZero() }
 
 // teller turns happenings into steps, one after the other in stored order. The steps of a happening depend only on what was
 // stored before it. So whatever is stored later adds steps, and neither changes nor withdraws any.
-type teller struct {
-	f      Facts
-	clocks clocks
-	codes  knownCodes
-	spans  spans
-	lost   map[string]bool // doors whose lock is said to be out of reach
-	pauses []Happening     // pauses of keypads that have no step yet
-	mine   []string        // the doors that the stay has, by its last plan, and is not leaving
+type stepBuilder struct {
+	f                Facts
+	clocks           clocks
+	proven           provenCodes
+	spans            periods
+	unreachableDoors map[string]bool // doors whose lock is said to be out of reach
+	pauses           []Event         // pauses of keypads that have no step yet
+	accessible       []string        // the doors that the stay has, by its last plan, and is not leaving
 }
 
-func newTeller(f Facts) *teller {
-	return &teller{f: f, clocks: newClocks(f.Granted), codes: knownCodes{}, spans: spans{}, lost: map[string]bool{}}
+func newStepBuilder(f Facts) *stepBuilder {
+	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
 // next returns the steps that the next happening adds.
-func (t *teller) next(h Happening) []Step {
+func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
 	if h.Kind == event.KeypadPaused {
@@ -184,29 +184,29 @@ func (t *teller) next(h Happening) []Step {
 }
 
 // stepsOf returns the steps of one happening by itself.
-func (t *teller) stepsOf(h Happening) []Step {
-	h.proves = t.codes.learnedByUse(h) && t.f.whole()
-	if t.spans.learn(h) && h.Kind == event.CredentialChanged {
-		t.lost[h.DoorID] = t.lost[h.DoorID] && h.Evidence != slot.Accepted && h.Evidence != slot.Verified
+func (t *stepBuilder) stepsOf(h Event) []Step {
+	h.proves = t.proven.firstProvenByUse(h) && t.f.isComplete()
+	if t.spans.add(h) && h.Kind == event.CredentialChanged {
+		t.unreachableDoors[h.DoorID] = t.unreachableDoors[h.DoorID] && h.Evidence != slot.Accepted && h.Evidence != slot.Verified
 	}
 	switch h.Kind {
 	case event.ReservationChanged:
 		if h.endsStay() {
-			t.mine = nil
+			t.accessible = nil
 		}
 		return changes(h)
 	case event.PINGenerated:
 		return []Step{{At: h.At, Actor: Latchkey, Kind: "codeMade", Sentence: "A code was made for your stay."}}
 	case event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed:
-		t.mine = h.Has
-		return append([]Step{planned(h)}, t.waiting(h)...)
+		t.accessible = h.Accessible
+		return append([]Step{planned(h)}, t.unreachable(h)...)
 	case event.CredentialChanged:
 		return t.f.evidence(h)
 	case event.LockOffline, event.LockOnline:
 		return t.link(h)
 	case event.DoorOpened, event.DoorDenied:
 		if s, ok := t.atDoor(h); ok {
-			s.opening = true
+			s.isOpening = true
 			return []Step{s}
 		}
 	}
@@ -214,13 +214,13 @@ func (t *teller) stepsOf(h Happening) []Step {
 }
 
 // changes are the steps of one change by the PMS: one for each thing that access depends on.
-func changes(h Happening) []Step {
+func changes(h Event) []Step {
 	var out []Step
 	add := func(kind, sentence string) {
 		out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Sentence: sentence})
 	}
 	if slices.Contains(h.Changed, reservation.ChangedState) {
-		w := states[h.State]
+		w := stateSteps[h.State]
 		if h.State == access.Confirmed && h.StateBefore == access.Started {
 			w = [2]string{"checkInTakenBack", "Your check-in was taken back."}
 		}
@@ -239,33 +239,33 @@ func changes(h Happening) []Step {
 }
 
 // planned is the step of an access plan.
-func planned(h Happening) Step {
-	w := plans[h.Kind]
+func planned(h Event) Step {
+	w := planSteps[h.Kind]
 	s := Step{At: h.At, Actor: Latchkey, Kind: w[0], Evidence: h.Evidence, Reason: h.Reason, Sentence: w[1]}
-	if more := words[h.Reason].guest; h.Kind == event.AccessFailed && more != "" {
+	if more := reasonTexts[h.Reason].guest; h.Kind == event.AccessFailed && more != "" {
 		s.Sentence = more
 	}
 	return s
 }
 
 // waiting are the steps of doors whose lock could not be reached when a plan was made.
-func (t *teller) waiting(h Happening) []Step {
+func (t *stepBuilder) unreachable(h Event) []Step {
 	var out []Step
-	for _, doorID := range h.Waiting {
-		if t.lost[doorID] {
+	for _, doorID := range h.Unreachable {
+		if t.unreachableDoors[doorID] {
 			continue
 		}
-		t.lost[doorID] = true
-		at := Happening{At: h.At, DoorID: doorID, Reason: string(fault.LockOffline)}
+		t.unreachableDoors[doorID] = true
+		at := Event{At: h.At, DoorID: doorID, Reason: string(fault.LockOffline)}
 		out = append(out, t.f.at(at, Latchkey, "lockOffline", "The lock of % could not be reached."))
 	}
 	return out
 }
 
 // evidence is the step of what became known of a code on a lock.
-func (f Facts) evidence(h Happening) []Step {
-	w, ok := ladder[h.Evidence]
-	if !ok || !h.Ours {
+func (f Facts) evidence(h Event) []Step {
+	w, ok := evidenceSteps[h.Evidence]
+	if !ok || !h.OfStay {
 		return nil
 	}
 	if h.FormerLock || h.FormerCode {
@@ -276,19 +276,19 @@ func (f Facts) evidence(h Happening) []Step {
 }
 
 // at is a step at a door; the sentence speaks of it as "%".
-func (f Facts) at(h Happening, who Actor, kind, sentence string) Step {
+func (f Facts) at(h Event, who Actor, kind, sentence string) Step {
 	name := f.Doors[h.DoorID].Name
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: name, Evidence: h.Evidence, Reason: h.Reason, Sentence: about(sentence, name)}
 }
 
 // link is the step of a lock that was lost or is back, while the stay had a code on it: each once, and a return only after a
 // loss.
-func (t *teller) link(h Happening) []Step {
+func (t *stepBuilder) link(h Event) []Step {
 	lost := h.Kind == event.LockOffline
-	if !t.spans.has(h) || t.lost[h.DoorID] == lost {
+	if !t.spans.include(h) || t.unreachableDoors[h.DoorID] == lost {
 		return nil
 	}
-	t.lost[h.DoorID] = lost
+	t.unreachableDoors[h.DoorID] = lost
 	if lost {
 		return []Step{t.f.at(h, linkActor(h.Reason), "lockOffline", "The lock of % could not be reached.")}
 	}
@@ -297,19 +297,19 @@ func (t *teller) link(h Happening) []Step {
 
 // atDoor is the step of what happened at a door. Of what has nothing to do with the stay's code or phones only that is told
 // which happened at a door that the stay has for itself, and while it had it.
-func (t *teller) atDoor(h Happening) (Step, bool) {
+func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	f := t.f
-	near := t.spans.has(h) && slices.Contains(t.mine, h.DoorID) && f.Doors[h.DoorID].Private
+	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private
 	switch {
-	case h.Kind == event.DoorOpened && h.Ours && h.Key:
+	case h.Kind == event.DoorOpened && h.OfStay && h.SmartKey:
 		return f.at(h, Guest, "doorOpenedByPhone", "% was opened with a phone of your stay."), true
-	case h.Kind == event.DoorDenied && h.Ours && h.Key:
+	case h.Kind == event.DoorDenied && h.OfStay && h.SmartKey:
 		return f.at(h, Bridge, "phoneDenied", "% did not open to a phone of your stay."), true
-	case h.Kind == event.DoorDenied && !h.Other && near && h.Key:
+	case h.Kind == event.DoorDenied && !h.OfOtherStay && near && h.SmartKey:
 		return f.at(h, Bridge, "otherPhoneDenied", "A phone that is not of your stay was shown at %, and refused."), true
-	case h.Key:
+	case h.SmartKey:
 		return Step{}, false
-	case h.Kind == event.DoorOpened && h.Ours:
+	case h.Kind == event.DoorOpened && h.OfStay:
 		sentence := "% was opened with your code."
 		if h.proves {
 			sentence += " This is how it became known that the lock has it."
@@ -318,9 +318,9 @@ func (t *teller) atDoor(h Happening) (Step, bool) {
 		return f.at(h, Guest, "doorOpened", sentence), true
 	case h.Kind == event.DoorOpened && h.Staff && near:
 		return f.at(h, Staff, "doorOpenedByStaff", "Staff opened % from afar."), true
-	case h.Kind == event.DoorDenied && h.Ours:
+	case h.Kind == event.DoorDenied && h.OfStay:
 		return f.at(h, Lock, "doorDenied", "The lock of % did not open with your code."), true
-	case h.Kind == event.DoorDenied && !h.Other && near:
+	case h.Kind == event.DoorDenied && !h.OfOtherStay && near:
 		return f.at(h, Lock, "otherCodeDenied", "A code that is not yours was typed at %, and refused."), true
 	}
 	return Step{}, false

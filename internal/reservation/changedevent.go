@@ -9,11 +9,11 @@ import (
 
 // note writes down a change by the PMS that touches access, for whoever asks later why a door opened or did not. A stay
 // that never had access and gets none writes nothing.
-func note(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
+func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
 	if !granted && merged.State != access.Started {
 		return nil
 	}
-	changed := touching(held, merged)
+	changed := changedParts(held, merged)
 	if len(changed) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ const (
 )
 
 // touching names what changed of that; all of it where nothing was held.
-func touching(held *Record, merged Record) []string {
+func changedParts(held *Record, merged Record) []string {
 	if held == nil {
 		return []string{ChangedState, ChangedDates, ChangedSpace}
 	}
@@ -45,7 +45,7 @@ func touching(held *Record, merged Record) []string {
 	if !held.From.Equal(merged.From) || !held.To.Equal(merged.To) {
 		out = append(out, ChangedDates)
 	}
-	if held.SpaceKey() != merged.SpaceKey() || deref(held.OwnSpaceID) != deref(merged.OwnSpaceID) {
+	if held.SpaceKey() != merged.SpaceKey() || valueOrZero(held.OwnSpaceID) != valueOrZero(merged.OwnSpaceID) {
 		out = append(out, ChangedSpace)
 	}
 	return out

@@ -27,7 +27,7 @@ const (
 )
 
 // stay is a stay that is checked in, with a room and a gate, two hours after it was.
-func stay(happenings ...Happening) Facts {
+func stay(happenings ...Event) Facts {
 	return Facts{
 		Now: at(120), ReservationID: "rsv_1", State: access.Started, Created: at(0), Updated: at(0),
 		Plan: access.Plan{
@@ -41,18 +41,18 @@ func stay(happenings ...Happening) Facts {
 			room: {Name: "Room 1", Private: true, Locked: true, Online: true, ReadBack: true},
 			gate: {Name: "Front", Locked: true, Online: true, ReadBack: true},
 		},
-		Granted:    map[string]time.Time{grant: at(1)},
-		Happenings: happenings,
+		Granted: map[string]time.Time{grant: at(1)},
+		Events:  happenings,
 	}
 }
 
-func evidence(minute int, door string, e slot.Evidence) Happening {
-	return Happening{At: at(minute), Kind: event.CredentialChanged, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, Ours: true, Evidence: e}
+func evidence(minute int, door string, e slot.Evidence) Event {
+	return Event{At: at(minute), Kind: event.CredentialChanged, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, OfStay: true, Evidence: e}
 }
 
 // opened is an opening with the stay's code.
-func opened(minute int, door string) Happening {
-	return Happening{At: at(minute), Kind: event.DoorOpened, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, Ours: true}
+func opened(minute int, door string) Event {
+	return Event{At: at(minute), Kind: event.DoorOpened, DoorID: door, LockID: "lck_of_" + door, GrantID: grant, OfStay: true}
 }
 
 // kinds are the steps in short: minute, actor, kind and door.
@@ -65,8 +65,8 @@ func kinds(e Explanation) []string {
 }
 
 func TestSteps(t *testing.T) {
-	checkIn := Happening{At: at(1), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Started, StateBefore: access.Confirmed}
-	issued := Happening{At: at(1), Kind: event.AccessIssued, Has: []string{room, gate}}
+	checkIn := Event{At: at(1), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Started, StateBefore: access.Confirmed}
+	issued := Event{At: at(1), Kind: event.AccessIssued, Accessible: []string{room, gate}}
 	for _, tt := range []struct {
 		name  string
 		facts Facts
@@ -75,7 +75,7 @@ func TestSteps(t *testing.T) {
 		{"nothing but the booking", stay(), []string{"0 pms bookingReceived"}},
 		{
 			"from the check-in to the keypad",
-			stay(checkIn, Happening{At: at(1), Kind: event.PINGenerated}, issued, evidence(2, room, slot.Sent), evidence(3, room, slot.Accepted), evidence(4, room, slot.Verified),
+			stay(checkIn, Event{At: at(1), Kind: event.PINGenerated}, issued, evidence(2, room, slot.Sent), evidence(3, room, slot.Accepted), evidence(4, room, slot.Verified),
 				opened(9, room)),
 			[]string{"0 pms bookingReceived", "1 pms checkedIn", "1 latchkey codeMade", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 lock codeAccepted Room 1", "4 lock codeVerified Room 1", "9 guest doorOpened Room 1"},
 		},
@@ -92,60 +92,60 @@ func TestSteps(t *testing.T) {
 		{
 			"a lock that is lost and found, each told once",
 			stay(issued, evidence(2, room, slot.Verified),
-				Happening{At: at(5), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}, Happening{At: at(6), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"},
-				Happening{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, Happening{At: at(9), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}),
+				Event{At: at(5), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}, Event{At: at(6), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"},
+				Event{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, Event{At: at(9), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 latchkey lockOffline Room 1", "8 bridge lockOnline Room 1"},
 		},
 		{
 			"a lock that was away when the code was made",
-			stay(Happening{At: at(1), Kind: event.AccessIssued, Waiting: []string{room}, Coming: []string{room}}, Happening{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, evidence(9, room, slot.Verified)),
+			stay(Event{At: at(1), Kind: event.AccessIssued, Unreachable: []string{room}, Expected: []string{room}}, Event{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, evidence(9, room, slot.Verified)),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 latchkey lockOffline Room 1", "8 bridge lockOnline Room 1", "9 lock codeVerified Room 1"},
 		},
 		{
 			"what was before the stay had a code there, and after, is none of its business",
-			stay(Happening{At: at(1), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room}, issued, evidence(2, room, slot.Verified), evidence(3, room, slot.Removed),
-				Happening{At: at(5), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room}),
+			stay(Event{At: at(1), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room}, issued, evidence(2, room, slot.Verified), evidence(3, room, slot.Removed),
+				Event{At: at(5), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 lock codeRemoved Room 1"},
 		},
 		{
 			"others' doings at a private door are not told, a stranger's code and staff are",
 			stay(issued, evidence(2, room, slot.Verified), evidence(2, gate, slot.Verified),
-				Happening{At: at(5), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Other: true}, Happening{At: at(6), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, Other: true},
-				Happening{At: at(7), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}, Happening{At: at(8), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Staff: true},
-				Happening{At: at(9), Kind: event.DoorDenied, DoorID: gate, LockID: "lck_of_" + gate}, Happening{At: at(10), Kind: event.DoorOpened, DoorID: gate, LockID: "lck_of_" + gate, Staff: true},
-				Happening{At: at(11), Kind: event.CredentialChanged, DoorID: room, LockID: "lck_of_" + room, Other: true, Evidence: slot.Failed}),
+				Event{At: at(5), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true}, Event{At: at(6), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true},
+				Event{At: at(7), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}, Event{At: at(8), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Staff: true},
+				Event{At: at(9), Kind: event.DoorDenied, DoorID: gate, LockID: "lck_of_" + gate}, Event{At: at(10), Kind: event.DoorOpened, DoorID: gate, LockID: "lck_of_" + gate, Staff: true},
+				Event{At: at(11), Kind: event.CredentialChanged, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true, Evidence: slot.Failed}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "2 lock codeVerified Front", "7 lock otherCodeDenied Room 1", "8 staff doorOpenedByStaff Room 1"},
 		},
 		{
 			"the stay's phones, and others'",
 			stay(issued, evidence(2, room, slot.Verified),
-				Happening{At: at(3), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Ours: true, Key: true},
-				Happening{At: at(4), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, Ours: true, Key: true, Reason: "smartkey:expired"},
-				Happening{At: at(5), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, Key: true, Reason: "smartkey:badSignature"},
-				Happening{At: at(6), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Other: true, Key: true},
-				Happening{At: at(7), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, Other: true, Key: true},
-				Happening{At: at(8), Kind: event.DoorDenied, DoorID: gate, LockID: "lck_of_" + gate, Key: true}),
+				Event{At: at(3), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, OfStay: true, SmartKey: true},
+				Event{At: at(4), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, OfStay: true, SmartKey: true, Reason: "smartkey:expired"},
+				Event{At: at(5), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, SmartKey: true, Reason: "smartkey:badSignature"},
+				Event{At: at(6), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true, SmartKey: true},
+				Event{At: at(7), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true, SmartKey: true},
+				Event{At: at(8), Kind: event.DoorDenied, DoorID: gate, LockID: "lck_of_" + gate, SmartKey: true}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 guest doorOpenedByPhone Room 1", "4 bridge phoneDenied Room 1", "5 bridge otherPhoneDenied Room 1"},
 		},
 		{
 			"a phone before any code was there",
-			stay(Happening{At: at(1), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Ours: true, Key: true}, evidence(2, room, slot.Verified)),
+			stay(Event{At: at(1), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, OfStay: true, SmartKey: true}, evidence(2, room, slot.Verified)),
 			[]string{"0 pms bookingReceived", "1 guest doorOpenedByPhone Room 1", "2 lock codeVerified Room 1"},
 		},
 		{
 			"a room move with new dates",
-			stay(issued, Happening{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedDates, reservation.ChangedSpace}, State: access.Started, StateBefore: access.Started},
-				Happening{At: at(5), Kind: event.AccessUpdated}),
+			stay(issued, Event{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedDates, reservation.ChangedSpace}, State: access.Started, StateBefore: access.Started},
+				Event{At: at(5), Kind: event.AccessUpdated}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "5 pms datesChanged", "5 pms roomChanged", "5 latchkey accessUpdated"},
 		},
 		{
 			"a check-in taken back",
-			stay(Happening{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Confirmed, StateBefore: access.Started}),
+			stay(Event{At: at(5), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Confirmed, StateBefore: access.Started}),
 			[]string{"0 pms bookingReceived", "5 pms checkInTakenBack"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, kinds(Tell(tt.facts))); diff != "" {
+			if diff := cmp.Diff(tt.want, kinds(Explain(tt.facts))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -157,7 +157,7 @@ func TestWhoLastChangedTheBooking(t *testing.T) {
 	for byDays, want := range map[bool]string{false: "7 pms bookingChanged", true: "7 latchkey bookingChanged"} {
 		f := stay()
 		f.Updated, f.ByDays = at(7), byDays
-		if diff := cmp.Diff([]string{"0 pms bookingReceived", want}, kinds(Tell(f))); diff != "" {
+		if diff := cmp.Diff([]string{"0 pms bookingReceived", want}, kinds(Explain(f))); diff != "" {
 			t.Errorf("by days %v (-want +got):\n%s", byDays, diff)
 		}
 	}
@@ -165,19 +165,19 @@ func TestWhoLastChangedTheBooking(t *testing.T) {
 
 // The latest steps are told, and that there were more.
 func TestAtMost200(t *testing.T) {
-	var all []Happening
-	for i := range 2 * MostSteps {
+	var all []Event
+	for i := range 2 * MaxSteps {
 		all = append(all, evidence(i, room, []slot.Evidence{slot.Accepted, slot.Verified}[i%2]))
 	}
-	e := Tell(stay(all...))
-	if len(e.Steps) != MostSteps || !e.Truncated || !e.Steps[MostSteps-1].At.Equal(at(2*MostSteps-1)) {
+	e := Explain(stay(all...))
+	if len(e.Steps) != MaxSteps || !e.Truncated || !e.Steps[MaxSteps-1].At.Equal(at(2*MaxSteps-1)) {
 		t.Errorf("%d steps, truncated %v, the last at %v", len(e.Steps), e.Truncated, e.Steps[len(e.Steps)-1].At)
 	}
-	if few := Tell(stay(all[:3]...)); few.Truncated {
+	if few := Explain(stay(all[:3]...)); few.Truncated {
 		t.Error("three steps are truncated")
 	}
 	more := stay(all[:3]...)
-	if more.More = true; !Tell(more).Truncated {
+	if more.More = true; !Explain(more).Truncated {
 		t.Error("what was not loaded is not told")
 	}
 }
@@ -193,7 +193,7 @@ func TestVerdicts(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		facts Facts
-		word  Word
+		word  Outcome
 		why   string
 	}{
 		{"verified", stay(), Opens, ""},
@@ -231,9 +231,9 @@ func TestVerdicts(t *testing.T) {
 		{"the door that a moving guest leaves", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = fault.MovingOut }), Opens, "movingOut"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			v := Tell(tt.facts).Doors[0]
-			if v.Word != tt.word || v.Reason != tt.why || v.Sentence == "" {
-				t.Errorf("%s because of %q (%q), want %s because of %q", v.Word, v.Reason, v.Sentence, tt.word, tt.why)
+			v := Explain(tt.facts).Doors[0]
+			if v.Outcome != tt.word || v.Reason != tt.why || v.Sentence == "" {
+				t.Errorf("%s because of %q (%q), want %s because of %q", v.Outcome, v.Reason, v.Sentence, tt.word, tt.why)
 			}
 			if strings.Contains(v.Sentence, "%") {
 				t.Errorf("%q speaks of no door", v.Sentence)
@@ -246,10 +246,10 @@ func TestVerdicts(t *testing.T) {
 func TestWhole(t *testing.T) {
 	f := stay()
 	f.Plan = access.Plan{Reasons: []fault.Reason{fault.SpaceNotMapped}}
-	if e := Tell(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
+	if e := Explain(f); e.Sentence == "" || e.Advice == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
-	if e := Tell(stay()); e.Sentence != "" || e.Advice != "" {
+	if e := Explain(stay()); e.Sentence != "" || e.Advice != "" {
 		t.Errorf("nothing stands in the way, and %+v", e)
 	}
 }
@@ -261,17 +261,17 @@ func TestWordsForReasons(t *testing.T) {
 		fault.CheckedOut, fault.ReservationCanceled, fault.WindowPast, fault.WindowInFuture, fault.LockOffline, fault.NoBridge, fault.BridgeRevoked,
 		fault.SlotsFull, fault.PINNotPossible, fault.DuplicateOnLock, fault.LockRefused, fault.ClockUntrusted, fault.MovingOut,
 	} {
-		if w := words[string(r)]; w.guest == "" || w.staff == "" {
+		if w := reasonTexts[string(r)]; w.guest == "" || w.staff == "" {
 			t.Errorf("%s: %+v", r, w)
 		}
 	}
 	for _, r := range []fault.Reason{fault.SpaceShared, fault.SpacesDisagree, fault.BedNotAssigned} { // these keep nobody out
-		if w := words[string(r)]; w.staff == "" {
+		if w := reasonTexts[string(r)]; w.staff == "" {
 			t.Errorf("%s: %+v", r, w)
 		}
 	}
 	var kinds []string
-	for _, s := range Tell(stay(evidence(1, room, slot.Removing), evidence(2, room, slot.Failed), evidence(3, room, slot.Unconfirmed))).Steps {
+	for _, s := range Explain(stay(evidence(1, room, slot.Removing), evidence(2, room, slot.Failed), evidence(3, room, slot.Unconfirmed))).Steps {
 		kinds = append(kinds, s.Kind)
 	}
 	if !slices.Equal(kinds, []string{"bookingReceived", "codeRemoving", "codeRefused", "codeUnconfirmed"}) {

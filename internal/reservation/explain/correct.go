@@ -10,15 +10,15 @@ import (
 )
 
 // place is where a code of the stay is: a lock, and the access that put it there.
-type place struct{ grantID, lockID, doorID string }
+type codeLocation struct{ grantID, lockID, doorID string }
 
-func placeOf(h Happening) place { return place{h.GrantID, h.LockID, h.DoorID} }
+func locationOf(h Event) codeLocation { return codeLocation{h.GrantID, h.LockID, h.DoorID} }
 
 // typed says that a code of the stay was typed at a door.
-func (h Happening) typed() bool { return h.Ours && !h.Key && h.opening() }
+func (h Event) isTyped() bool { return h.OfStay && !h.SmartKey && h.isOpening() }
 
 // opening says that somebody opened a door, or tried to.
-func (h Happening) opening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
+func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind == event.DoorDenied }
 
 // clocks corrects the times that cannot be right, whatever the clocks on site show, and no others:
 //   - nothing happened after the server stored it;
@@ -28,28 +28,28 @@ func (h Happening) opening() bool { return h.Kind == event.DoorOpened || h.Kind 
 //
 // An opening that is reported late keeps its own time: what became known after it, by it or since, moves it nowhere.
 type clocks struct {
-	granted     map[string]time.Time // when each access was made, by id
-	first, last map[place]time.Time  // what was known of each code
+	granted     map[string]time.Time       // when each access was made, by id
+	first, last map[codeLocation]time.Time // what was known of each code
 }
 
 func newClocks(granted map[string]time.Time) clocks {
-	return clocks{granted, map[place]time.Time{}, map[place]time.Time{}}
+	return clocks{granted, map[codeLocation]time.Time{}, map[codeLocation]time.Time{}}
 }
 
 // correct is the time of the next happening in stored order.
-func (c clocks) correct(h Happening) time.Time {
+func (c clocks) correct(h Event) time.Time {
 	if !h.Stored.IsZero() && h.At.After(h.Stored) {
 		h.At = h.Stored
 	}
-	made, at := c.granted[h.GrantID], placeOf(h)
+	made, at := c.granted[h.GrantID], locationOf(h)
 	switch {
-	case h.Ours && h.Kind == event.CredentialChanged:
+	case h.OfStay && h.Kind == event.CredentialChanged:
 		h.At = latest(h.At, c.last[at])
 		c.last[at] = h.At
 		if c.first[at].IsZero() {
 			c.first[at] = h.At
 		}
-	case h.Ours && h.opening() && h.At.Before(made):
+	case h.OfStay && h.isOpening() && h.At.Before(made):
 		h.At = latest(made, c.first[at])
 	}
 	return h.At
@@ -63,20 +63,20 @@ func latest(a, b time.Time) time.Time {
 }
 
 // knownCodes are the codes that are known to be on their lock, as happenings pass in stored order.
-type knownCodes map[place]bool
+type provenCodes map[codeLocation]bool
 
 // learnedByUse says whether the use of a code is the first proof that its lock has it.
-func (k knownCodes) learnedByUse(h Happening) bool {
-	at := placeOf(h)
+func (k provenCodes) firstProvenByUse(h Event) bool {
+	at := locationOf(h)
 	switch {
-	case h.Ours && h.Kind == event.CredentialChanged:
+	case h.OfStay && h.Kind == event.CredentialChanged:
 		switch h.Evidence {
 		case slot.Accepted, slot.Verified, slot.Used:
 			k[at] = true
 		case slot.Removed:
 			delete(k, at)
 		}
-	case h.typed() && h.Kind == event.DoorOpened && !k[at]:
+	case h.isTyped() && h.Kind == event.DoorOpened && !k[at]:
 		k[at] = true
 		return true
 	}
@@ -93,7 +93,7 @@ func withoutRepeats(steps []Step) []Step {
 	out := steps[:0]
 	for _, s := range steps {
 		w := words{s.At.UTC().Round(0), s.DoorID, s.Sentence}
-		if seen[w] && !s.opening {
+		if seen[w] && !s.isOpening {
 			continue
 		}
 		seen[w] = true
@@ -103,54 +103,54 @@ func withoutRepeats(steps []Step) []Step {
 }
 
 // span is from when to when a code of the stay was at a door.
-type span struct {
+type period struct {
 	from, to time.Time
 	open     bool // it is there still
 }
 
-func (s span) has(at time.Time) bool {
+func (s period) includes(at time.Time) bool {
 	return !s.from.IsZero() && !at.Before(s.from) && (s.open || !at.After(s.to))
 }
 
 // overlaps reports whether a span has an instant in common with the time [from, end).
-func (s span) overlaps(from, end time.Time) bool {
+func (s period) overlaps(from, end time.Time) bool {
 	return !s.from.IsZero() && s.from.Before(end) && (s.open || !from.After(s.to))
 }
 
 // spans are from when to when a code of the stay was on a lock at a door, as far as it is known from the happenings so far. A plan
 // names no lock: until something is known of the code that it plans, any lock at the door counts.
-type spans map[spot]span
+type periods map[lockAtDoor]period
 
 // spot is a lock at a door.
-type spot struct{ lockID, doorID string }
+type lockAtDoor struct{ lockID, doorID string }
 
 // has reports whether a code of the stay was where something happened, when it happened.
-func (all spans) has(h Happening) bool {
-	return all[spot{h.LockID, h.DoorID}].has(h.At) || all[spot{"", h.DoorID}].has(h.At)
+func (all periods) include(h Event) bool {
+	return all[lockAtDoor{h.LockID, h.DoorID}].includes(h.At) || all[lockAtDoor{"", h.DoorID}].includes(h.At)
 }
 
 // overlap reports whether a code of the stay was where something happened, at some time from its beginning until an end.
-func (all spans) overlap(h Happening, end time.Time) bool {
-	return all[spot{h.LockID, h.DoorID}].overlaps(h.At, end) || all[spot{"", h.DoorID}].overlaps(h.At, end)
+func (all periods) overlap(h Event, end time.Time) bool {
+	return all[lockAtDoor{h.LockID, h.DoorID}].overlaps(h.At, end) || all[lockAtDoor{"", h.DoorID}].overlaps(h.At, end)
 }
 
 // learn takes in the next happening in stored order. It reports whether a code of the stay is new at a door.
-func (all spans) learn(h Happening) (begins bool) {
+func (all periods) add(h Event) (begins bool) {
 	for at, s := range all {
-		over := h.endsStay() || h.ofPlan() && !slices.Contains(h.Coming, at.doorID) || h.ofCode() && !h.FormerLock && h.DoorID == at.doorID
+		over := h.endsStay() || h.isPlan() && !slices.Contains(h.Expected, at.doorID) || h.isOfCode() && !h.FormerLock && h.DoorID == at.doorID
 		if at.lockID == "" && s.open && over {
-			all[at] = span{from: s.from, to: h.At}
+			all[at] = period{from: s.from, to: h.At}
 		}
 	}
-	for _, doorID := range h.Coming {
+	for _, doorID := range h.Expected {
 		if !all.open(doorID) {
-			all[spot{"", doorID}] = span{from: h.At, to: h.At, open: true}
+			all[lockAtDoor{"", doorID}] = period{from: h.At, to: h.At, open: true}
 		}
 	}
-	if !h.ofCode() {
+	if !h.isOfCode() {
 		return false
 	}
-	at := spot{h.LockID, h.DoorID}
+	at := lockAtDoor{h.LockID, h.DoorID}
 	s, known := all[at]
 	begins = !h.FormerLock && (!known || !s.open && h.Kind == event.CredentialChanged && h.Evidence != slot.Removed)
 	if !known || h.At.Before(s.from) {
@@ -167,7 +167,7 @@ func (all spans) learn(h Happening) (begins bool) {
 }
 
 // open reports whether a code of the stay is at a door, or comes to it.
-func (all spans) open(doorID string) bool {
+func (all periods) open(doorID string) bool {
 	for at, s := range all {
 		if at.doorID == doorID && s.open {
 			return true
@@ -177,16 +177,16 @@ func (all spans) open(doorID string) bool {
 }
 
 // ofPlan reports whether a happening is an access plan.
-func (h Happening) ofPlan() bool {
+func (h Event) isPlan() bool {
 	return slices.Contains([]event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed}, h.Kind)
 }
 
 // endsStay reports whether a happening takes the right to all doors.
-func (h Happening) endsStay() bool {
+func (h Event) endsStay() bool {
 	return h.Kind == event.ReservationChanged && h.State != access.Started
 }
 
 // ofCode reports whether a happening says something of the stay's present code for a door, on any lock.
-func (h Happening) ofCode() bool {
-	return h.Ours && !h.Key && h.DoorID != "" && !h.FormerCode
+func (h Event) isOfCode() bool {
+	return h.OfStay && !h.SmartKey && h.DoorID != "" && !h.FormerCode
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // texts are what is wrong and what to do, for staff.
-var texts = map[string]string{
+var fixTexts = map[string]string{
 	string(fault.RoomNotAssigned): "The PMS has not assigned a room. Assign one there.",
 	string(fault.SpaceUnknown):    "The PMS named the room %s, which its listing does not have. Read getSpaces again, or correct the room in the PMS.",
 	string(fault.SpaceNotMapped):  "The PMS's room %s is mapped to none of yours. Map it.",
@@ -41,8 +41,8 @@ var texts = map[string]string{
 	MappingConflict:               "The mapping of this room is in conflict with the PMS's listing. Resolve the conflict.",
 }
 
-func text(f Fix) string {
-	t := texts[f.Reason]
+func fixText(f Fix) string {
+	t := fixTexts[f.Reason]
 	switch f.Reason {
 	case EndpointFailing:
 		return fmt.Sprintf(t, f.subject)
@@ -53,13 +53,13 @@ func text(f Fix) string {
 }
 
 // mostTold bounds what a notice lists.
-const mostTold = 4
+const maxFixesInNotice = 4
 
 // notice is what staff are told of an arrival that turned bad; number is what people call the reservation.
-func notice(number string, from time.Time, zone *time.Location, v Verdict) string {
+func noticeText(number string, from time.Time, zone *time.Location, v Verdict) string {
 	var b strings.Builder
 	what := "may not open to its guest"
-	if v.Word == NotReady {
+	if v.Status == NotReady {
 		what = "is not ready for its guest"
 	}
 	fmt.Fprintf(&b, "Stay %.64s, which begins %s, %s.", number, from.In(zone).Format("2006-01-02 15:04"), what)
@@ -68,7 +68,7 @@ func notice(number string, from time.Time, zone *time.Location, v Verdict) strin
 		if f.Severity == Note {
 			continue
 		}
-		if told == mostTold {
+		if told == maxFixesInNotice {
 			b.WriteString(" There is more: see the arrivals.")
 			break
 		}

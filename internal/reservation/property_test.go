@@ -23,7 +23,7 @@ import (
 var morning = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
 // house is a property with rooms, a dorm of four beds, a gate, a lock on each door, and a bridge that the test plays.
-type house struct {
+type testProperty struct {
 	t     testing.TB
 	db    *db.DB
 	clock *clock.Fixed
@@ -36,14 +36,14 @@ type house struct {
 const epoch = 7
 
 // each runs f in a fresh house on every engine.
-func each(t *testing.T, f func(t *testing.T, h *house)) {
+func each(t *testing.T, f func(t *testing.T, h *testProperty)) {
 	t.Helper()
 	for _, engine := range dbtest.Engines {
 		t.Run(engine, func(t *testing.T) { f(t, open(t, engine)) })
 	}
 }
 
-func open(t testing.TB, engine string) *house {
+func open(t testing.TB, engine string) *testProperty {
 	t.Helper()
 	c := clock.At(morning)
 	d := dbtest.Open(t, engine, dbtest.Clock(c))
@@ -60,9 +60,9 @@ func open(t testing.TB, engine string) *house {
 
 // build makes a house in a database. Doors: rooms r1, r2 and r3, dorm d1 with beds b1 to b4, gate g1, each with a lock
 // of one bridge, and room bare without. The partner's spaces have the same names in capitals, and are mapped, but NEW.
-func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name string) *house {
+func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name string) *testProperty {
 	t.Helper()
-	h := &house{t: t, db: d, clock: c, keys: keys, id: "prp_" + name, scope: reservation.Scope{PropertyID: "prp_" + name, IntegrationID: "int_" + name}}
+	h := &testProperty{t: t, db: d, clock: c, keys: keys, id: "prp_" + name, scope: reservation.Scope{PropertyID: "prp_" + name, IntegrationID: "int_" + name}}
 	h.caps = slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 4, ReadBack: true, Readable: slot.ReadableMasked, Schedule: slot.ScheduleWindow}
 	h.must(keys.EnsureKey(t.Context(), h.id))
 	h.write(func(tx *db.Tx) error {
@@ -88,28 +88,28 @@ func build(t testing.TB, d *db.DB, c *clock.Fixed, keys *keyring.Ring, name stri
 }
 
 // at makes an id of this house of a short name.
-func (h *house) at(short string) string { return short + "_" + h.id[4:] }
+func (h *testProperty) at(short string) string { return short + "_" + h.id[4:] }
 
-func (h *house) ctx() context.Context { return h.t.Context() }
+func (h *testProperty) ctx() context.Context { return h.t.Context() }
 
-func (h *house) must(err error) {
+func (h *testProperty) must(err error) {
 	h.t.Helper()
 	if err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) write(f func(tx *db.Tx) error) {
+func (h *testProperty) write(f func(tx *db.Tx) error) {
 	h.t.Helper()
 	h.must(h.db.Write(h.ctx(), f))
 }
 
-func (h *house) space(short, kind, parent string, private bool) {
+func (h *testProperty) space(short, kind, parent string, private bool) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error { return h.addSpace(tx, short, kind, parent, private) })
 }
 
-func (h *house) addSpace(tx *db.Tx, short, kind, parent string, private bool) error {
+func (h *testProperty) addSpace(tx *db.Tx, short, kind, parent string, private bool) error {
 	c := tx.Space.Create().SetID(h.at(short)).SetPropertyID(h.id).SetName(short).SetType(kind).SetIsPrivate(private)
 	if parent != "" {
 		c.SetParentID(h.at(parent))
@@ -121,37 +121,37 @@ func (h *house) addSpace(tx *db.Tx, short, kind, parent string, private bool) er
 }
 
 // mapped ties the partner's space of the same name in capitals.
-func (h *house) mapped(tx *db.Tx, short string) error {
+func (h *testProperty) mapped(tx *db.Tx, short string) error {
 	return tx.Mapping.Create().SetPropertyID(h.id).SetIntegrationID(h.scope.IntegrationID).SetExternalID(theirs(short)).
 		SetSpaceID(h.at(short)).SetName(short).SetType("Room").Exec(tx.Context())
 }
 
 func theirs(short string) string { return "P-" + short }
 
-func (h *house) lock(door string) {
+func (h *testProperty) lock(door string) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error { return h.addLock(tx, door) })
 }
 
-func (h *house) addLock(tx *db.Tx, door string) error {
+func (h *testProperty) addLock(tx *db.Tx, door string) error {
 	return tx.Lock.Create().SetID(h.at("lck-" + door)).SetPropertyID(h.id).SetName(door).SetBridgeID(h.at("brg")).SetAddress(door).
 		SetDoorID(h.at(door)).SetCapabilities(h.caps).SetStatus(lock.Status{Online: true}).Exec(tx.Context())
 }
 
 // keeper is what the tests are about.
-func (h *house) keeper() reservation.Keeper { return reservation.Keeper{Keys: h.keys} }
+func (h *testProperty) service() reservation.Service { return reservation.Service{Keys: h.keys} }
 
 // try stores a patch.
-func (h *house) try(p reservation.Patch) (s reservation.Stored, err error) {
+func (h *testProperty) try(p reservation.Patch) (s reservation.Stored, err error) {
 	err = h.db.Write(h.ctx(), func(tx *db.Tx) error {
-		s, err = h.keeper().Upsert(tx, h.scope, p, nil)
+		s, err = h.service().Upsert(tx, h.scope, p, nil)
 		return err
 	})
 	return s, err
 }
 
 // put stores a patch that is in order.
-func (h *house) put(p reservation.Patch) reservation.Stored {
+func (h *testProperty) put(p reservation.Patch) reservation.Stored {
 	h.t.Helper()
 	s, err := h.try(p)
 	h.must(err)
@@ -188,7 +188,7 @@ func state(id, to string) reservation.Patch {
 }
 
 // slots lists what shall be, or was, on locks, by lock and number.
-func (h *house) slots() []*ent.Slot {
+func (h *testProperty) slots() []*ent.Slot {
 	h.t.Helper()
 	rows, err := h.db.Read().Slot.Query().Where(entslot.PropertyID(h.id)).Order(entslot.ByLockID(), entslot.ByNumber()).All(h.ctx())
 	h.must(err)
@@ -196,7 +196,7 @@ func (h *house) slots() []*ent.Slot {
 }
 
 // present lists the doors that a stay has a wanted code on.
-func (h *house) present(rsv string) []string {
+func (h *testProperty) present(rsv string) []string {
 	h.t.Helper()
 	var out []string
 	for _, s := range h.slots() {
@@ -207,7 +207,7 @@ func (h *house) present(rsv string) []string {
 	return out
 }
 
-func (h *house) grantOf(id string) *ent.Grant {
+func (h *testProperty) grantOf(id string) *ent.Grant {
 	h.t.Helper()
 	g, err := h.db.Read().Grant.Get(h.ctx(), id)
 	h.must(err)
@@ -215,13 +215,13 @@ func (h *house) grantOf(id string) *ent.Grant {
 }
 
 // says has the bridge report on every slot of a door's lock, as the desired generation now is.
-func (h *house) says(door string, e slot.Evidence, r slot.Result) {
+func (h *testProperty) reportSlots(door string, e slot.Evidence, r slot.Result) {
 	h.t.Helper()
-	h.reports(door, slot.Observed{Evidence: e, Result: r, Cleared: e == slot.Failed}) // what is refused takes off what was there
+	h.reportObserved(door, slot.Observed{Evidence: e, Result: r, Cleared: e == slot.Failed}) // what is refused takes off what was there
 }
 
 // reports is says with all that a bridge may say.
-func (h *house) reports(door string, o slot.Observed) {
+func (h *testProperty) reportObserved(door string, o slot.Observed) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) error {
 		rows, err := tx.Slot.Query().Where(entslot.LockID(h.at("lck-" + door))).All(tx.Context())
@@ -239,19 +239,19 @@ func (h *house) reports(door string, o slot.Observed) {
 			o.Generation, o.Present, o.At = uint64(s.Generation), s.Present && o.Evidence.Settled(), tx.Now()
 			seen = append(seen, lock.Observation{Number: s.Number, Observed: o})
 		}
-		return h.progress(tx, door, seen)
+		return h.reportEvidence(tx, door, seen)
 	})
 }
 
-func (h *house) progress(tx *db.Tx, door string, seen []lock.Observation) error {
+func (h *testProperty) reportEvidence(tx *db.Tx, door string, seen []lock.Observation) error {
 	learned, err := lock.ApplyObservations(tx, h.at("brg"), epoch, door, seen)
 	if err != nil {
 		return err
 	}
-	return h.learn(tx, learned)
+	return h.applyEvidence(tx, learned)
 }
 
-func (h *house) learn(tx *db.Tx, learned []lock.EvidenceChange) error {
+func (h *testProperty) applyEvidence(tx *db.Tx, learned []lock.EvidenceChange) error {
 	var changes []access.SlotChange
 	for _, l := range learned {
 		changes = append(changes, access.SlotChange{
@@ -263,9 +263,9 @@ func (h *house) learn(tx *db.Tx, learned []lock.EvidenceChange) error {
 }
 
 // verify has the bridge bring doors to what is wanted and read it back.
-func (h *house) verify(doors ...string) {
+func (h *testProperty) verify(doors ...string) {
 	h.t.Helper()
 	for _, d := range doors {
-		h.says(d, slot.Verified, slot.OK)
+		h.reportSlots(d, slot.Verified, slot.OK)
 	}
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // with changes a happening.
-func with(h Happening, change func(*Happening)) Happening {
+func with(h Event, change func(*Event)) Event {
 	change(&h)
 	return h
 }
 
 func TestTimesOfOpenings(t *testing.T) {
-	issued := Happening{At: at(1), Kind: event.AccessIssued}
-	out := Happening{At: at(40), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
-	checkedOut := func(happenings ...Happening) Facts {
+	issued := Event{At: at(1), Kind: event.AccessIssued}
+	out := Event{At: at(40), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
+	checkedOut := func(happenings ...Event) Facts {
 		f := stay(happenings...)
 		f.State, f.Updated = access.Processed, at(40)
 		return f
@@ -46,8 +46,8 @@ func TestTimesOfOpenings(t *testing.T) {
 		},
 		{
 			"a clock on site that is ahead: nothing happens after it was stored",
-			stay(issued, evidence(2, room, slot.Verified), with(opened(14, room), func(h *Happening) { h.Stored = at(10) }),
-				Happening{At: at(12), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}),
+			stay(issued, evidence(2, room, slot.Verified), with(opened(14, room), func(h *Event) { h.Stored = at(10) }),
+				Event{At: at(12), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "12 latchkey lockOffline Room 1"},
 		},
 		{
@@ -57,17 +57,17 @@ func TestTimesOfOpenings(t *testing.T) {
 		},
 		{
 			"the same of a phone",
-			stay(issued, with(opened(-30, room), func(h *Happening) { h.Key = true })),
+			stay(issued, with(opened(-30, room), func(h *Event) { h.SmartKey = true })),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "1 guest doorOpenedByPhone Room 1"},
 		},
 		{
 			"two locks of one door have two clocks: neither moves the other",
-			stay(issued, evidence(20, room, slot.Verified), with(evidence(5, room, slot.Sent), func(h *Happening) { h.LockID = "lck_next" })),
+			stay(issued, evidence(20, room, slot.Verified), with(evidence(5, room, slot.Sent), func(h *Event) { h.LockID = "lck_next" })),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "5 bridge codeSent Room 1", "20 lock codeVerified Room 1"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, kinds(Tell(tt.facts))); diff != "" {
+			if diff := cmp.Diff(tt.want, kinds(Explain(tt.facts))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -78,7 +78,7 @@ func TestTimesOfOpenings(t *testing.T) {
 func TestTheFirstProofOfACode(t *testing.T) {
 	const proof = "This is how it became known"
 	proofs := func(f Facts) (out []bool) {
-		for _, s := range Tell(f).Steps {
+		for _, s := range Explain(f).Steps {
 			if s.Kind == "doorOpened" {
 				out = append(out, strings.Contains(s.Sentence, proof))
 			}
@@ -107,127 +107,127 @@ func TestFormerLocksAndAccess(t *testing.T) {
 	gone := evidence(9, room, slot.Removed)
 	for _, tt := range []struct {
 		name           string
-		of             Happening
+		of             Event
 		kind, sentence string
 		evidence       slot.Evidence
 	}{
 		{"the lock of the door", gone, "codeRemoved", "Your code is gone from the lock of Room 1.", slot.Removed},
-		{"a former lock", with(gone, func(h *Happening) { h.FormerLock = true }), "formerCodeRemoved", "Your code is gone from the lock that Room 1 had before.", ""},
-		{"a former access", with(gone, func(h *Happening) { h.FormerCode = true }), "formerCodeRemoved", "Your earlier code is gone from the lock of Room 1.", ""},
+		{"a former lock", with(gone, func(h *Event) { h.FormerLock = true }), "formerCodeRemoved", "Your code is gone from the lock that Room 1 had before.", ""},
+		{"a former access", with(gone, func(h *Event) { h.FormerCode = true }), "formerCodeRemoved", "Your earlier code is gone from the lock of Room 1.", ""},
 		{
-			"both", with(evidence(9, room, slot.Unconfirmed), func(h *Happening) { h.FormerLock, h.FormerCode = true, true }),
+			"both", with(evidence(9, room, slot.Unconfirmed), func(h *Event) { h.FormerLock, h.FormerCode = true, true }),
 			"formerCodeUnconfirmed", "Whether the lock that Room 1 had before has your earlier code is not known.", "",
 		},
 	} {
-		steps := Tell(stay(evidence(2, room, slot.Verified), tt.of)).Steps
+		steps := Explain(stay(evidence(2, room, slot.Verified), tt.of)).Steps
 		s := steps[len(steps)-1]
 		if s.Kind != tt.kind || s.Sentence != tt.sentence || s.Evidence != tt.evidence {
 			t.Errorf("%s: %s %q %q", tt.name, s.Kind, s.Evidence, s.Sentence)
 		}
 	}
 	// What happens at the door is still told: the code of the present access is there.
-	x := stay(evidence(2, room, slot.Verified), with(gone, func(h *Happening) { h.FormerCode = true }),
-		Happening{At: at(20), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"})
-	if all := kinds(Tell(x)); all[len(all)-1] != "20 bridge lockOffline Room 1" {
+	x := stay(evidence(2, room, slot.Verified), with(gone, func(h *Event) { h.FormerCode = true }),
+		Event{At: at(20), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"})
+	if all := kinds(Explain(x)); all[len(all)-1] != "20 bridge lockOffline Room 1" {
 		t.Errorf("after an earlier code is gone: %v", all)
 	}
 }
 
 func TestNoStepIsToldTwice(t *testing.T) {
-	updated := Happening{At: at(5), Kind: event.AccessUpdated}
-	removed := with(evidence(6, room, slot.Removed), func(h *Happening) { h.FormerCode = true })
-	other := with(removed, func(h *Happening) { h.GrantID = "gra_0" })
+	updated := Event{At: at(5), Kind: event.AccessUpdated}
+	removed := with(evidence(6, room, slot.Removed), func(h *Event) { h.FormerCode = true })
+	other := with(removed, func(h *Event) { h.GrantID = "gra_0" })
 	f := stay(updated, updated, removed, other, evidence(7, room, slot.Verified), opened(9, room), opened(9, room))
 	want := []string{
 		"0 pms bookingReceived", "5 latchkey accessUpdated", "6 lock formerCodeRemoved Room 1", "7 lock codeVerified Room 1",
 		"9 guest doorOpened Room 1", "9 guest doorOpened Room 1",
 	}
-	if diff := cmp.Diff(want, kinds(Tell(f))); diff != "" {
+	if diff := cmp.Diff(want, kinds(Explain(f))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // What is stored later adds steps. It neither changes nor withdraws a step that was shown before.
 func TestHistoryIsNotRewritten(t *testing.T) {
-	link := func(minute int, kind event.Kind) Happening {
-		return Happening{At: at(minute), Kind: kind, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"}
+	link := func(minute int, kind event.Kind) Event {
+		return Event{At: at(minute), Kind: kind, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"}
 	}
-	plan := func(minute int, kind event.Kind, doors ...string) Happening {
-		return Happening{At: at(minute), Kind: kind, Coming: doors, Has: doors}
+	plan := func(minute int, kind event.Kind, doors ...string) Event {
+		return Event{At: at(minute), Kind: kind, Expected: doors, Accessible: doors}
 	}
-	stranger := func(minute int) Happening {
-		return Happening{At: at(minute), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}
+	stranger := func(minute int) Event {
+		return Event{At: at(minute), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}
 	}
-	out := Happening{At: at(30), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
+	out := Event{At: at(30), Kind: event.ReservationChanged, Changed: []string{reservation.ChangedState}, State: access.Processed, StateBefore: access.Started}
 	for name, tt := range map[string]struct {
-		stored []Happening
+		stored []Event
 		want   []string
 	}{
 		"a late report says that the code was gone before the lock was lost": {
-			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(10, event.LockOffline), link(12, event.LockOnline), evidence(9, room, slot.Removed)},
+			[]Event{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(10, event.LockOffline), link(12, event.LockOnline), evidence(9, room, slot.Removed)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "9 lock codeRemoved Room 1", "10 bridge lockOffline Room 1", "12 bridge lockOnline Room 1"},
 		},
 		"the lock is lost while the code is on its way": {
-			[]Happening{plan(1, event.AccessIssued, room), link(3, event.LockOffline), evidence(2, room, slot.Sent)},
+			[]Event{plan(1, event.AccessIssued, room), link(3, event.LockOffline), evidence(2, room, slot.Sent)},
 			[]string{"1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 bridge lockOffline Room 1"},
 		},
 		"a late report says that a code was there before the lock was lost": {
-			[]Happening{{At: at(1), Kind: event.AccessIssued}, link(3, event.LockOffline), link(5, event.LockOnline), evidence(2, room, slot.Verified), link(7, event.LockOffline)},
+			[]Event{{At: at(1), Kind: event.AccessIssued}, link(3, event.LockOffline), link(5, event.LockOnline), evidence(2, room, slot.Verified), link(7, event.LockOffline)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "7 bridge lockOffline Room 1"},
 		},
 		"the stay moves out of the room in which others were seen": {
-			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), plan(10, event.AccessUpdated, gate), stranger(11)},
+			[]Event{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), plan(10, event.AccessUpdated, gate), stranger(11)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock otherCodeDenied Room 1", "10 latchkey accessUpdated"},
 		},
 		"the stay is over, and others come": {
-			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), out, stranger(31)},
+			[]Event{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), stranger(5), out, stranger(31)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock otherCodeDenied Room 1", "30 pms checkedOut"},
 		},
 		"the code is gone from a lock that has left the door and is back": {
-			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), with(evidence(5, room, slot.Removed), func(h *Happening) { h.FormerLock = true }),
+			[]Event{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), with(evidence(5, room, slot.Removed), func(h *Event) { h.FormerLock = true }),
 				link(7, event.LockOffline)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "5 lock formerCodeRemoved Room 1"},
 		},
 		"a lock that came back while the stay had no code there is lost again": {
-			[]Happening{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(3, event.LockOffline), evidence(4, room, slot.Removed), link(5, event.LockOnline),
+			[]Event{plan(1, event.AccessIssued, room), evidence(2, room, slot.Verified), link(3, event.LockOffline), evidence(4, room, slot.Removed), link(5, event.LockOnline),
 				evidence(6, room, slot.Verified), link(7, event.LockOffline)},
 			[]string{"1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 bridge lockOffline Room 1", "4 lock codeRemoved Room 1", "6 lock codeVerified Room 1", "7 bridge lockOffline Room 1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := kinds(Tell(stay(tt.stored...)))
+			got := kinds(Explain(stay(tt.stored...)))
 			if diff := cmp.Diff(append([]string{"0 pms bookingReceived"}, tt.want...), got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	one := func(minute int) Happening {
+	one := func(minute int) Event {
 		door, late := []string{room, gate}[rng.IntN(2)], minute-rng.IntN(min(minute, 20))
 		switch rng.IntN(8) {
 		case 6:
 			return paused(late, door, time.Minute)
 		case 0:
-			return with(plan(minute, event.AccessUpdated, [][]string{{room}, {gate}, {room, gate}}[rng.IntN(3)]...), func(h *Happening) { h.Waiting = h.Has[:rng.IntN(2)] })
+			return with(plan(minute, event.AccessUpdated, [][]string{{room}, {gate}, {room, gate}}[rng.IntN(3)]...), func(h *Event) { h.Unreachable = h.Accessible[:rng.IntN(2)] })
 		case 1, 2:
-			return with(link(minute, []event.Kind{event.LockOffline, event.LockOnline}[rng.IntN(2)]), func(h *Happening) { h.DoorID, h.LockID = door, "lck_of_"+door })
+			return with(link(minute, []event.Kind{event.LockOffline, event.LockOnline}[rng.IntN(2)]), func(h *Event) { h.DoorID, h.LockID = door, "lck_of_"+door })
 		case 3:
-			return with(evidence(late, door, []slot.Evidence{slot.Sent, slot.Verified, slot.Removed}[rng.IntN(3)]), func(h *Happening) { h.FormerCode = rng.IntN(4) == 0 })
+			return with(evidence(late, door, []slot.Evidence{slot.Sent, slot.Verified, slot.Removed}[rng.IntN(3)]), func(h *Event) { h.FormerCode = rng.IntN(4) == 0 })
 		case 4:
 			return opened(late, door)
 		case 5:
 			return stranger(late)
 		}
-		return with(out, func(h *Happening) {
+		return with(out, func(h *Event) {
 			h.At, h.State = at(minute), []access.State{access.Started, access.Processed}[rng.IntN(2)]
 		})
 	}
 	for range 200 {
-		var stored []Happening
+		var stored []Event
 		var before []Step
 		for minute := 1; minute < 60; minute++ {
-			stored = append(stored, with(one(minute), func(h *Happening) { h.Stored = at(minute) }))
-			after := Tell(stay(stored...)).Steps
+			stored = append(stored, with(one(minute), func(h *Event) { h.Stored = at(minute) }))
+			after := Explain(stay(stored...)).Steps
 			for _, s := range before {
 				if !slices.Contains(after, s) {
 					t.Fatalf("%+v is gone after %+v", s, stored[len(stored)-1])
