@@ -46,35 +46,35 @@ import (
 
 // parts are the live parts of a server.
 type parts struct {
-	node       *bridgelink.Node
-	authority  *lock.Authority
-	keeper     reservation.Service
-	registry   *partner.Registry
-	pms        *pms.Client
-	spaces     *worker.Spaces
-	readings   worker.Readings
-	days       worker.Days
-	dispatcher *worker.Dispatcher
-	arrivals   worker.Arrivals
-	news       chan struct{} // there are new events
-	keys       *keyRounds
-	memory     *idem.Memory
-	chain      *chain.Chain
-	grpc       *grpc.Server
-	bridges    *grpc.Server
-	local      *inproc.Conn
-	connect    *connectrpc.Handler
-	rest       *rest.Handler
-	docs       *rest.Docs
-	http       []*http.Server
-	health     *health.Server
-	ready      atomic.Bool
-	background map[string]func(context.Context) error
+	node         *bridgelink.Node
+	authority    *lock.Authority
+	reservations reservation.Service
+	registry     *partner.Registry
+	pms          *pms.Client
+	spaces       *worker.Spaces
+	readings     worker.Readings
+	days         worker.Days
+	dispatcher   *worker.Dispatcher
+	arrivals     worker.Arrivals
+	news         chan struct{} // there are new events
+	keys         *keyRounds
+	memory       *idem.Memory
+	chain        *chain.Chain
+	grpc         *grpc.Server
+	bridges      *grpc.Server
+	local        *inproc.Conn
+	connect      *connectrpc.Handler
+	rest         *rest.Handler
+	docs         *rest.Docs
+	http         []*http.Server
+	health       *health.Server
+	ready        atomic.Bool
+	background   map[string]func(context.Context) error
 }
 
 // wire makes the parts and ties them together.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
-	p := &parts{keeper: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
+	p := &parts{reservations: reservation.Service{Keys: s.keys}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}, news: make(chan struct{}, 1), keys: newKeyRounds()}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if p.authority, err = lock.LoadOrCreateAuthority(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
@@ -134,7 +134,7 @@ func (s *Server) wirePartners(p *parts) error {
 	}
 	s.closers = append(s.closers, func() error { p.pms.Close(); return nil })
 	p.spaces = &worker.Spaces{
-		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.keeper.Replan, Log: s.log,
+		DB: s.db, Directory: p.registry, Mappings: space.Mappings{Affected: reservation.Affected}, Replan: p.reservations.Replan, Log: s.log,
 		Fetch: func(ctx context.Context, e partner.Endpoint, secrets []string, urgent bool) ([]space.Listed, error) {
 			ctx, end := s.span(ctx, "partner "+e.Action, attribute.String("latchkey.integration", e.IntegrationID))
 			t := target(e, secrets)
@@ -148,7 +148,7 @@ func (s *Server) wirePartners(p *parts) error {
 	}
 	s.closers = append(s.closers, func() error { p.spaces.Close(); return nil })
 	p.readings = worker.Readings{Spaces: p.spaces, Jobs: s.jobs}
-	p.days = worker.Days{DB: s.db, Keeper: p.keeper, Jobs: s.jobs}
+	p.days = worker.Days{DB: s.db, Reservations: p.reservations, Jobs: s.jobs}
 	return nil
 }
 
@@ -288,7 +288,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 }
 
 func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
-	stays := propertyapi.Stays{Replan: p.keeper.Replan, CompleteDays: p.days.Soon}
+	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, Authority: p.authority, Stays: stays,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {

@@ -33,7 +33,7 @@ func (s *Server) wireWork(p *parts) {
 	}
 	p.background["smartkeys"] = func(ctx context.Context) error { return s.followKeys(ctx, p) }
 
-	p.arrivals = worker.Arrivals{DB: s.db, Keeper: p.keeper, Every: s.sweep}
+	p.arrivals = worker.Arrivals{DB: s.db, Reservations: p.reservations, Every: s.sweep}
 	p.dispatcher = worker.NewDispatcher(s.db, s.log, worker.DispatcherOptions{}, s.countEvents(), p.arrivals.Subscriber())
 	p.background["events"] = func(ctx context.Context) error { return s.spreadNews(ctx, p) }
 	s.metrics.MustRegister(newInstallation(s, s.measures.holdsLease))
@@ -55,7 +55,7 @@ func (s *Server) sweeps(p *parts) []worker.Sweep {
 	return []worker.Sweep{
 		p.readings.Periodic(s.cfg.SpacesEvery),
 		p.arrivals.Sweep(),
-		worker.Plans{DB: s.db, Keeper: p.keeper, Log: s.log, Every: s.sweep}.Sweep(),
+		worker.Plans{DB: s.db, Reservations: p.reservations, Log: s.log, Every: s.sweep}.Sweep(),
 		{Name: "windows that end", Every: soon, Run: s.expire},
 		{Name: "links", Every: soon, Run: s.lookAtLinks},
 		{Name: "codes", Every: soon, Run: s.settleCodes},

@@ -16,9 +16,9 @@ import (
 
 // Arrivals checks upcoming arrivals and notifies staff of problems to fix before them.
 type Arrivals struct {
-	DB     *db.DB
-	Keeper reservation.Service
-	Every  time.Duration // interval between sweeps; 0 means 3 s
+	DB           *db.DB
+	Reservations reservation.Service
+	Every        time.Duration // interval between sweeps; 0 means 3 s
 }
 
 // Limits of one sweep; the next sweep continues.
@@ -59,7 +59,7 @@ func (a Arrivals) checkDue(ctx context.Context) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. Changes in
 		// between are seen by the next check.
-		checks, err := readiness.CheckDue(a.DB.View(ctx), a.Keeper, arrivalBatch)
+		checks, err := readiness.CheckDue(a.DB.View(ctx), a.Reservations, arrivalBatch)
 		if err != nil || len(checks) == 0 {
 			return err
 		}

@@ -14,9 +14,9 @@ import (
 // Days runs the jobs that recompute the times of reservations with dates only, after the check-in time, check-out time
 // or time zone of their property has changed.
 type Days struct {
-	DB     *db.DB
-	Keeper reservation.Service
-	Jobs   *jobs.Queue
+	DB           *db.DB
+	Reservations reservation.Service
+	Jobs         *jobs.Queue
 }
 
 // Soon enqueues the job for a property in the transaction.
@@ -47,7 +47,7 @@ func (d Days) completeAll(ctx context.Context, propertyID string) error {
 			return err
 		}
 		after = ids[len(ids)-1]
-		err = d.DB.Write(ctx, func(tx *db.Tx) error { return d.Keeper.CompleteDays(tx, propertyID, ids) })
+		err = d.DB.Write(ctx, func(tx *db.Tx) error { return d.Reservations.CompleteDays(tx, propertyID, ids) })
 		if err != nil {
 			return fmt.Errorf("recompute the dates of a property: %w", err)
 		}

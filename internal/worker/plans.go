@@ -11,10 +11,10 @@ import (
 
 // Plans computes the access of reservations that a large change of their property deferred.
 type Plans struct {
-	DB     *db.DB
-	Keeper reservation.Service
-	Log    *slog.Logger
-	Every  time.Duration // interval between sweeps; 0 means 3 s
+	DB           *db.DB
+	Reservations reservation.Service
+	Log          *slog.Logger
+	Every        time.Duration // interval between sweeps; 0 means 3 s
 }
 
 // Sweep plans the reservations that are due. Only one process of an installation may run it: see [Lease].
@@ -32,7 +32,7 @@ func (p Plans) planDue(ctx context.Context) error {
 	for {
 		var due reservation.Due
 		err := p.DB.Write(ctx, func(tx *db.Tx) (err error) {
-			due, err = p.Keeper.PlanDue(tx)
+			due, err = p.Reservations.PlanDue(tx)
 			return err
 		})
 		switch {
@@ -51,7 +51,7 @@ func (p Plans) planDue(ctx context.Context) error {
 
 func (p Plans) planSingly(ctx context.Context, due reservation.Due) error {
 	for _, id := range due.IDs {
-		failed := p.DB.Write(ctx, func(tx *db.Tx) error { return p.Keeper.PlanOne(tx, due.PropertyID, id) })
+		failed := p.DB.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })
 		if failed == nil {
 			continue
 		}

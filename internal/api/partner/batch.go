@@ -44,7 +44,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 			it := &items[i]
 			it.err = tx.Savepoint(func() (err error) {
 				if len(it.wrong) > 0 {
-					_, err = s.keeper().Upsert(tx, writeScope(a), it.patch, it.wrong)
+					_, err = s.reservations().Upsert(tx, writeScope(a), it.patch, it.wrong)
 					return err
 				}
 				it.out, err = s.upsert(tx, a, it.patch)

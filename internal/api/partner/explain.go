@@ -15,7 +15,7 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Of(s.DB.View(ctx), s.keeper(), readScope(a), req.GetId())
+	e, err := explain.Of(s.DB.View(ctx), s.reservations(), readScope(a), req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplan
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Of(tx, s.keeper(), scope, row.ID)
+	e, err := explain.Of(tx, s.reservations(), scope, row.ID)
 	if err != nil {
 		return nil, err
 	}

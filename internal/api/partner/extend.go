@@ -30,7 +30,7 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation
 	if err != nil {
 		return nil, fmt.Errorf("load the property: %w", err)
 	}
-	booker, err := s.keeper().Booker(tx.Context(), row)
+	booker, err := s.reservations().Booker(tx.Context(), row)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *ent.Reservation
 
 // accessOf returns the current access plan of a reservation.
 func (s *Service) accessOf(tx *db.Tx, row *ent.Reservation, property *ent.Property) (*partnerv1.AccessPlan, error) {
-	p, err := s.keeper().Plan(tx, row, property)
+	p, err := s.reservations().Plan(tx, row, property)
 	if err != nil {
 		return nil, err
 	}

@@ -66,12 +66,12 @@ func unknownFields(r *body.Report, at string) []fault.Field {
 // collectErrors returns all invalid fields, including those that only the stored reservation shows, without a
 // transaction.
 func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
-	_, err := s.keeper().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
+	_, err := s.reservations().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
 	return err
 }
 
 func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partnerv1.Reservation, error) {
-	out, err := s.keeper().Upsert(tx, writeScope(a), p, nil)
+	out, err := s.reservations().Upsert(tx, writeScope(a), p, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	}
 	out := &partnerv1.ReservationList{NextPageToken: next}
 	for _, row := range rows {
-		booker, err := s.keeper().Booker(ctx, row)
+		booker, err := s.reservations().Booker(ctx, row)
 		if err != nil {
 			return nil, err
 		}

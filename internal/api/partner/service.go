@@ -47,7 +47,7 @@ type Probed struct {
 	Message    string
 }
 
-func (s *Service) keeper() reservation.Service { return reservation.Service{Keys: s.Keys} }
+func (s *Service) reservations() reservation.Service { return reservation.Service{Keys: s.Keys} }
 
 // caller returns the calling integration. The chain admits no other callers.
 func caller(ctx context.Context) (actor.Actor, error) {

@@ -21,14 +21,14 @@ type reservations struct {
 	Deps
 }
 
-func (s *reservations) keeper() reservation.Service { return reservation.Service{Keys: s.Keys} }
+func (s *reservations) reservations() reservation.Service { return reservation.Service{Keys: s.Keys} }
 
 func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.ExplainReservationRequest) (*propertyv1.ExplainReservationResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	e, err := explain.Of(s.DB.View(ctx), s.keeper(), reservation.Scope{PropertyID: propertyID}, r.GetId())
+	e, err := explain.Of(s.DB.View(ctx), s.reservations(), reservation.Scope{PropertyID: propertyID}, r.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	if q.Size == 0 {
 		q.Size = defaultPage
 	}
-	found, next, err := s.keeper().Search(s.DB.View(ctx), propertyID, q)
+	found, next, err := s.reservations().Search(s.DB.View(ctx), propertyID, q)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,14 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 	if q.Size == 0 {
 		q.Size = defaultPage
 	}
-	arrivals, next, err := readiness.List(s.DB.View(ctx), s.keeper(), propertyID, q)
+	arrivals, next, err := readiness.List(s.DB.View(ctx), s.reservations(), propertyID, q)
 	if err != nil {
 		return nil, err
 	}
 	list := &propertyv1.ArrivalList{NextPageToken: next}
 	slices.SortStableFunc(arrivals, func(a, b readiness.Arrival) int { return b.Status.Rank() - a.Status.Rank() })
 	for _, a := range arrivals {
-		booker, err := s.keeper().Booker(ctx, a.Row)
+		booker, err := s.reservations().Booker(ctx, a.Row)
 		if err != nil {
 			return nil, err
 		}
