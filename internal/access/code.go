@@ -96,7 +96,7 @@ func clipWindows(all []Window, t CodeTerms) (out []Window) {
 		if !t.NotAfter.IsZero() && w.To.After(t.NotAfter) {
 			w.To = t.NotAfter
 		}
-		if w.From.Before(w.To) && len(out) <= slot.MostLater {
+		if w.From.Before(w.To) && len(out) <= slot.MaxLaterWindows {
 			out = append(out, w)
 		}
 	}
@@ -120,7 +120,7 @@ func statusForWindows(all []Window, now, again time.Time) CodeStatus {
 		for i, l := range all[1:] {
 			later[i] = slot.Window(l)
 		}
-		right := Right{Open: true, Window: all[0], Later: slot.Pack(later...), HeldBack: w.From.After(now)}
+		right := Right{Open: true, Window: all[0], Later: slot.PackWindows(later...), HeldBack: w.From.After(now)}
 		return CodeStatus{Right: right, Next: next}
 	}
 	return CodeStatus{End: EndPast} // the next hours lie behind its end

@@ -33,7 +33,7 @@ func TestStand(t *testing.T) {
 		for _, d := range days {
 			later = append(later, slot.Window(day(d)))
 		}
-		return CodeStatus{Right: Right{Open: true, Window: first, Later: slot.Pack(later...), HeldBack: back}, Next: next}
+		return CodeStatus{Right: Right{Open: true, Window: first, Later: slot.PackWindows(later...), HeldBack: back}, Next: next}
 	}
 	handedAnew := at("2026-11-21T00:00:00Z")
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestStand(t *testing.T) {
 		{"not begun", CodeTerms{Kind: StaffCode, NotBefore: now.Add(time.Hour)}, open(now.Add(time.Hour), time.Time{}, true)},
 		{"within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made}, weekly(false, day(0).To, day(-1), 0, 3, 4, 5, 6, 7)},
 		{"hours that end early", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: made, NotAfter: now.Add(time.Hour)}, CodeStatus{
-			Right: Right{Open: true, Window: day(-1), Later: slot.Pack(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
+			Right: Right{Open: true, Window: day(-1), Later: slot.PackWindows(slot.Window{From: day(0).From, To: now.Add(time.Hour)})}, Next: now.Add(time.Hour),
 		}},
 		{"begins within hours", CodeTerms{Kind: StaffCode, Hours: work, NotBefore: at("2026-11-23T09:00:00Z")}, weekly(true, handedAnew, Window{at("2026-11-23T09:00:00Z"), day(3).To}, 4, 5, 6, 7, 10, 11, 12, 13)},
 		{"between hours", CodeTerms{Kind: StaffCode, Hours: []Hours{{Days: []int{6}, From: "08:00", To: "16:00"}}, NotBefore: made}, weekly(true, handedAnew, day(1), 8)},

@@ -92,7 +92,7 @@ func (w Reconciler) reconcileSlotChange(c SlotChange, seen map[string]bool) erro
 	if err != nil {
 		return err
 	}
-	run.newlyFailed, run.newEvidence = failed, c.After.Settled() && !c.Before.Settled()
+	run.newlyFailed, run.newEvidence = failed, c.After.Confirmed() && !c.Before.Confirmed()
 	_, err = run.reconcileGrant()
 	return err
 }

@@ -36,7 +36,7 @@ func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{timeOrZero(s.NotBefore), timeOrZero(s.NotAfter)}
-	o.Later = slot.Pack(lock.LaterWindows(s)...)
+	o.Later = slot.PackWindows(lock.LaterWindows(s)...)
 	o.Changed, o.Rewritten = s.ChangedAt, s.Generation > s.Since
 	o.MayBeInstalled = (s.Claimant != "" || s.Inherited) && !isInstalled(o.Evidence)
 	o.Former = s.Present && s.Former && !isInstalled(o.Evidence)

@@ -124,7 +124,7 @@ func (r *actor) carryOut(ctx context.Context, a act) (outcome, result string) {
 	switch {
 	case answer.Result == slot.OK:
 		outcome = actDone
-	case answer.Result.MayLand() && !answer.Unsent:
+	case answer.Result.MayTakeEffect() && !answer.Unsent:
 		outcome = actUnknown
 	default:
 		outcome = actFailed

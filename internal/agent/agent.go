@@ -272,7 +272,7 @@ func (b *Bridge) alter(ctx context.Context, e driver.Event) {
 	case e.Slot == 0:
 		signal(o.altered)
 	default:
-		o.offer(ctx, []slot.Event{{Kind: slot.Altered, Slot: e.Slot}})
+		o.offer(ctx, []slot.Event{{Kind: slot.ChangedAtLock, Slot: e.Slot}})
 	}
 }
 

@@ -110,13 +110,13 @@ func (g *guard) call(ctx context.Context, turn time.Duration, do func(context.Co
 func (g *guard) setLockout(ctx context.Context) (again time.Duration, err error) {
 	var got slot.Lockout
 	a := g.call(ctx, lockoutWait, func(ctx context.Context) (a driver.Answer) {
-		got, a = g.owner.lock.SetLockout(ctx, slot.WantedLockout)
+		got, a = g.owner.lock.SetLockout(ctx, slot.DesiredLockout)
 		return a
 	})
 	log := g.owner.bridge.log.With("lock", g.owner.lock.Address())
 	again = lockoutCheckEvery
 	switch {
-	case a.Result == slot.OK && got == slot.WantedLockout:
+	case a.Result == slot.OK && got == slot.DesiredLockout:
 		g.failed = 0
 	case a.Result == slot.OK || a.Result == slot.Unsupported:
 		g.failed = 0
@@ -172,7 +172,7 @@ func (g *guard) pause(ctx context.Context, until time.Time) error {
 		case slot.Unsupported:
 			return nil
 		}
-		if a.Result.MayLand() && !a.Unsent && !g.rec.PausedUntil.Equal(until) {
+		if a.Result.MayTakeEffect() && !a.Unsent && !g.rec.PausedUntil.Equal(until) {
 			g.rec.PausedUntil = until
 			if err := g.keep(); err != nil {
 				return err

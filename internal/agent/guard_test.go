@@ -158,16 +158,16 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := guardedSite(t, profile)
 				shown := func() slot.Lockout { _, st := s.bridge.out.stateOf("front"); return st.guard.Lockout }
-				if got := s.house.Lockout("front"); got != slot.WantedLockout || shown() != got {
+				if got := s.house.Lockout("front"); got != slot.DesiredLockout || shown() != got {
 					t.Fatalf("the lock keeps %+v, the bridge says %+v", got, shown())
 				}
-				if read := s.guess(40); read != slot.WantedLockout.Attempts {
+				if read := s.guess(40); read != slot.DesiredLockout.Attempts {
 					t.Errorf("the keypad read %d of 40 wrong PINs", read)
 				}
 				if s.opens("front", rightPIN) {
 					t.Error("the right PIN opens during the lockout")
 				}
-				s.pass(slot.WantedLockout.Pause)
+				s.pass(slot.DesiredLockout.Pause)
 				if !s.opens("front", rightPIN) {
 					t.Error("the right PIN does not open after the lockout")
 				}
@@ -176,7 +176,7 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				s.pass(lockoutCheckEvery)
-				if got := s.house.Lockout("front"); got != slot.WantedLockout {
+				if got := s.house.Lockout("front"); got != slot.DesiredLockout {
 					t.Errorf("a lockout that was changed at the lock is not set again: %+v", got)
 				}
 
@@ -195,7 +195,7 @@ func TestTheLockoutOfALockIsSetAndReadBack(t *testing.T) {
 				s.house.SetOffline("front", true)
 				s.start()
 				s.pass(time.Hour)
-				if shown() != slot.WantedLockout {
+				if shown() != slot.DesiredLockout {
 					t.Error("a bridge that started while its lock was away has forgotten what it read")
 				}
 			})
@@ -213,7 +213,7 @@ func TestManyLocksOfOneRadioSetTheirLockouts(t *testing.T) {
 		s := newSite(t, specs...)
 		s.pass(2 * time.Hour)
 		for _, spec := range specs {
-			if got := s.house.Lockout(spec.Address); got != slot.WantedLockout {
+			if got := s.house.Lockout(spec.Address); got != slot.DesiredLockout {
 				t.Errorf("lock %s keeps %+v", spec.Address, got)
 			}
 		}

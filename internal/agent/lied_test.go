@@ -26,7 +26,7 @@ func TestAWriteThatSucceedsAndReportsFailureLeavesNothing(t *testing.T) {
 					}
 					s.want("front", 1, gone)
 					s.pass(10 * time.Minute)
-					if o := s.observed("front", 1); o.Present || !o.Evidence.Settled() || len(s.house.Slots("front")) != 0 {
+					if o := s.observed("front", 1); o.Present || !o.Evidence.Confirmed() || len(s.house.Slots("front")) != 0 {
 						t.Errorf("observed %+v, %d codes on the lock", o, len(s.house.Slots("front")))
 					}
 				})

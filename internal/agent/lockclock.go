@@ -63,7 +63,7 @@ func reclocked(l slot.Lock, by time.Duration) slot.Lock {
 	}
 	slots := make([]slot.Slot, len(l.Slots))
 	for i, s := range l.Slots {
-		shift(&s.Held.NotBefore, &s.Held.NotAfter)
+		shift(&s.Content.NotBefore, &s.Content.NotAfter)
 		slots[i] = s
 	}
 	l.Slots = slots

@@ -31,10 +31,10 @@ func (e entry) answer(before, after slot.Lock) {
 	}
 	was, _ := before.Slot(e.slot)
 	is, _ := after.Slot(e.slot)
-	if is.Spent == was.Spent {
-		is.Spent = ""
+	if is.UsedOneTimeID == was.UsedOneTimeID {
+		is.UsedOneTimeID = ""
 	}
-	e.done <- is.Spent
+	e.done <- is.UsedOneTimeID
 }
 
 // entered has a lock's owner journal an entry, in the write that ends the code if it was for one use: a power cut leaves
@@ -56,7 +56,7 @@ func (b *Bridge) entered(ctx context.Context, o *owner, e driver.Event) error {
 	}
 	for _, other := range b.owners {
 		if other != o {
-			other.offer(ctx, []slot.Event{{Kind: slot.Spent, Code: code}})
+			other.offer(ctx, []slot.Event{{Kind: slot.CodeUsedElsewhere, OneTimeID: code}})
 		}
 	}
 	return nil
@@ -73,8 +73,8 @@ func (b *Bridge) recall() error {
 		if o == nil || e.Kind != driver.Opened || e.Slot == 0 || e.Generation == 0 {
 			return
 		}
-		if row, ok := o.state.Slot(e.Slot); ok && row.Desired.Once != "" && row.Observed.Generation == e.Generation {
-			b.spent.add(row.Desired.Once)
+		if row, ok := o.state.Slot(e.Slot); ok && row.Desired.OneTimeID != "" && row.Observed.Generation == e.Generation {
+			b.spent.add(row.Desired.OneTimeID)
 		}
 	})
 	for address, o := range b.owners {
@@ -90,7 +90,7 @@ func (b *Bridge) recall() error {
 
 // recall stores, before anything is started, that codes in the lock's slots were used.
 func (o *owner) recall(used []string) error {
-	state := slot.Recall(o.state, used)
+	state := slot.EndUsedCodes(o.state, used)
 	changed := changedSlots(o.state, state)
 	if len(changed) == 0 {
 		return nil
@@ -124,8 +124,8 @@ func (s *spent) add(code string) {
 // learn takes in what a lock's record says, also of codes that it shall not hold any more: others still may.
 func (s *spent) learn(l slot.Lock) {
 	for _, row := range l.Slots {
-		if row.Spent != "" {
-			s.add(row.Spent)
+		if row.UsedOneTimeID != "" {
+			s.add(row.UsedOneTimeID)
 		}
 	}
 }
@@ -150,8 +150,8 @@ func (s *spent) mark(events []slot.Event) []slot.Event {
 	defer s.mu.Unlock()
 	events = slices.Clone(events)
 	for i, ev := range events {
-		if code := ev.Desired.Once; ev.Kind == slot.Wanted && code != "" && slices.Contains(s.codes, code) {
-			events[i].Code = code
+		if code := ev.Desired.OneTimeID; ev.Kind == slot.DesiredChanged && code != "" && slices.Contains(s.codes, code) {
+			events[i].OneTimeID = code
 		}
 	}
 	return events

@@ -16,7 +16,7 @@ import (
 )
 
 // plumber is a code for one use, on two locks of a bridge that has no service.
-var plumber = slot.Desired{Intent: slot.Present, PIN: "345671", Once: "cod_plumber"}
+var plumber = slot.Desired{Intent: slot.Present, PIN: "345671", OneTimeID: "cod_plumber"}
 
 func TestACodeForOneUseEndsWithoutTheService(t *testing.T) {
 	for _, tt := range []struct {
@@ -64,7 +64,7 @@ func TestACodeForOneUseEndsWithoutTheService(t *testing.T) {
 							t.Errorf("it opens %s again", at)
 						}
 						o := s.observed(at, 1)
-						if o.Present || !o.Used || !o.Evidence.Settled() {
+						if o.Present || !o.Used || !o.Evidence.Confirmed() {
 							t.Errorf("%s: %+v, want it used and gone", at, o)
 						}
 					}
@@ -93,7 +93,7 @@ func TestWhatASlotHoldsNextIsNotSpent(t *testing.T) {
 		s.pass(time.Minute)
 		s.opens("front", plumber.PIN)
 		s.pass(time.Minute)
-		next := slot.Desired{Intent: slot.Present, PIN: "456782", Once: "cod_painter"}
+		next := slot.Desired{Intent: slot.Present, PIN: "456782", OneTimeID: "cod_painter"}
 		for _, d := range []slot.Desired{next, {Intent: slot.Present, PIN: "567893"}} {
 			s.want("front", 1, slot.Desired{Intent: slot.Absent})
 			s.pass(time.Minute)
@@ -103,7 +103,7 @@ func TestWhatASlotHoldsNextIsNotSpent(t *testing.T) {
 				t.Errorf("the code after one that was used does not open")
 			}
 			s.pass(time.Minute)
-			if again := s.opens("front", d.PIN); again != (d.Once == "") {
+			if again := s.opens("front", d.PIN); again != (d.OneTimeID == "") {
 				t.Errorf("opens a second time: %v", again)
 			}
 		}
@@ -156,7 +156,7 @@ func (s *site) forget(address string, number uint32) {
 	}
 	for i := range l.Slots {
 		if row := &l.Slots[i]; row.Number == number {
-			row.Spent, row.Observed = "", slot.Observed{Generation: row.Desired.Generation, Evidence: slot.Sent}
+			row.UsedOneTimeID, row.Observed = "", slot.Observed{Generation: row.Desired.Generation, Evidence: slot.Sent}
 		}
 	}
 	if err := st.writeLock(address, l, l.Slots, offset); err != nil {
@@ -205,7 +205,7 @@ func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 			before: func(*site) {},
 			then: func(s *site) {
 				claimed := plumber
-				claimed.Claimed = true
+				claimed.MayHoldOurs = true
 				s.want("back", 1, claimed)
 			},
 		},
@@ -256,7 +256,7 @@ func TestAUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 					if s.opens("back", plumber.PIN) {
 						t.Error("opens the other lock")
 					}
-					if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Settled() {
+					if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Confirmed() {
 						t.Errorf("back: %+v, want it used and gone", o)
 					}
 				})
@@ -275,7 +275,7 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 	}
 	defer func() { _ = b.Close() }()
 	o := b.owners["front"]
-	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Held: slot.Held{Is: slot.Ours, PIN: plumber.PIN, Evidence: slot.Accepted}}}
+	o.state.Slots = []slot.Slot{{Number: 1, Desired: plumber, Content: slot.Content{Kind: slot.Ours, PIN: plumber.PIN, Evidence: slot.Accepted}}}
 	o.timer = time.NewTimer(never)
 	disk, err := b.store.db.Begin(true) // nothing can be stored meanwhile
 	if err != nil {
@@ -283,9 +283,9 @@ func TestAUseIsKnownBeforeItIsStored(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- o.advance(t.Context(), []slot.Event{{Kind: slot.Entered, Slot: 1}}, occurrence{Address: "front", Kind: driver.Opened, Slot: 1})
+		done <- o.advance(t.Context(), []slot.Event{{Kind: slot.CodeUsed, Slot: 1}}, occurrence{Address: "front", Kind: driver.Opened, Slot: 1})
 	}()
-	known := func() bool { return slices.Contains(b.spent.all(), plumber.Once) }
+	known := func() bool { return slices.Contains(b.spent.all(), plumber.OneTimeID) }
 	for late := time.Now().Add(5 * time.Second); !known() && time.Now().Before(late); {
 		runtime.Gosched()
 	}
@@ -326,7 +326,7 @@ func TestAUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 		if n := count.of("back"); n != 0 {
 			t.Errorf("set at the other lock %d times after its use", n)
 		}
-		if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Settled() {
+		if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Confirmed() {
 			t.Errorf("back: %+v, want it used and gone", o)
 		}
 	})

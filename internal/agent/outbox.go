@@ -16,7 +16,7 @@ import (
 type outbox struct {
 	mu     sync.Mutex
 	open   bool
-	rows   map[string][]slot.Row // what the bridge knows of each lock, for Hello
+	rows   map[string][]slot.DigestRow // what the bridge knows of each lock, for Hello
 	seen   map[string]map[uint32]slot.Observed
 	status map[string]driver.Status
 	guards map[string]guardRecord
@@ -56,7 +56,7 @@ func (t typed) at(at time.Time) uint64 {
 
 func newOutbox() *outbox {
 	return &outbox{
-		rows: map[string][]slot.Row{}, status: map[string]driver.Status{}, guards: map[string]guardRecord{},
+		rows: map[string][]slot.DigestRow{}, status: map[string]driver.Status{}, guards: map[string]guardRecord{},
 		seen: map[string]map[uint32]slot.Observed{}, stale: map[string]bool{}, acts: map[string]actRecord{},
 		others: map[string]map[uint32]bool{}, unsaid: map[string]map[uint32]bool{}, codes: map[string]map[uint32]typed{},
 		wake: make(chan struct{}, 1),
@@ -74,12 +74,12 @@ func signal(c chan struct{}) {
 func (o *outbox) learn(address string, state slot.Lock, tell map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.rows[address] = state.Rows()
+	o.rows[address] = state.DigestRows()
 	if o.codes[address] == nil {
 		o.codes[address] = map[uint32]typed{}
 	}
 	for _, s := range state.Slots {
-		o.codes[address][s.Number] = o.codes[address][s.Number].next(state.Typed(s.Number), now)
+		o.codes[address][s.Number] = o.codes[address][s.Number].next(state.TypedGeneration(s.Number), now)
 	}
 	for number := range o.others[address] {
 		if o.holds(address, number) { // what was there before says nothing of what will be there after it
@@ -144,7 +144,7 @@ func (o *outbox) ours(address string, number uint32) bool {
 func (o *outbox) holds(address string, number uint32) bool {
 	for _, r := range o.rows[address] {
 		if r.Slot == number {
-			return r.Observed.Generation != r.Generation || r.Observed.Present || !r.Observed.Evidence.Settled()
+			return r.Observed.Generation != r.Generation || r.Observed.Present || !r.Observed.Evidence.Confirmed()
 		}
 	}
 	return false
@@ -214,7 +214,7 @@ func (o *outbox) known(address string) (slot.Digest, driver.Status) {
 }
 
 // all is what is known of a lock.
-func (o *outbox) all(address string) ([]slot.Row, lockStatus) {
+func (o *outbox) all(address string) ([]slot.DigestRow, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.rows[address], lockStatus{o.status[address], o.guards[address]}

@@ -74,7 +74,7 @@ func newOwner(b *Bridge, l driver.Lock, r radio) (*owner, error) {
 		return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
 	}
 	if !known {
-		state = slot.New(caps, b.clock.Now())
+		state = slot.NewLock(caps, b.clock.Now())
 		if err := b.store.writeLock(l.Address(), state, nil, 0); err != nil {
 			return nil, fmt.Errorf("lock %s: %w", l.Address(), err)
 		}
@@ -96,7 +96,7 @@ func (o *owner) run(ctx context.Context) error {
 	}()
 	o.timer = time.NewTimer(never)
 	defer o.timer.Stop()
-	events := []slot.Event{{Kind: slot.Booted}}
+	events := []slot.Event{{Kind: slot.Restarted}}
 	var used entry
 	for {
 		before := o.state
@@ -110,7 +110,7 @@ func (o *owner) run(ctx context.Context) error {
 			return nil
 		case events = <-o.inbox:
 		case used = <-o.entries:
-			events = []slot.Event{{Kind: slot.Entered, Slot: used.slot}}
+			events = []slot.Event{{Kind: slot.CodeUsed, Slot: used.slot}}
 		case ev := <-o.answers:
 			events = []slot.Event{o.heard(o.state, ev)}
 		case <-o.met:
@@ -120,9 +120,9 @@ func (o *owner) run(ctx context.Context) error {
 		case <-o.altered:
 			events = o.alterations()
 		case <-o.clock.moved:
-			events = []slot.Event{{Kind: slot.Ticked}}
+			events = []slot.Event{{Kind: slot.TimePassed}}
 		case <-o.timer.C:
-			events = []slot.Event{{Kind: slot.Ticked}}
+			events = []slot.Event{{Kind: slot.TimePassed}}
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (o *owner) heard(of slot.Lock, ev slot.Event) slot.Event {
 		o.read[op.Slot] = o.bridge.clock.Now()
 	}
 	s, _ := of.Slot(op.Slot)
-	ev.RetryAfter = max(ev.RetryAfter, o.restraint.after(op, ev.Result, s.Held.Is == slot.Ours))
+	ev.RetryAfter = max(ev.RetryAfter, o.restraint.after(op, ev.Result, s.Content.Kind == slot.Ours))
 	return ev
 }
 
@@ -144,8 +144,8 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 	now := o.bridge.clock.Now()
 	for _, s := range o.state.Slots {
 		at, ok := o.read[s.Number]
-		if s.Held.Is == slot.Ours && (!ok || now.Sub(at) >= older) {
-			events = append(events, slot.Event{Kind: slot.Doubted, Slot: s.Number})
+		if s.Content.Kind == slot.Ours && (!ok || now.Sub(at) >= older) {
+			events = append(events, slot.Event{Kind: slot.ReadRequested, Slot: s.Number})
 		}
 	}
 	return events
@@ -154,8 +154,8 @@ func (o *owner) doubts(older time.Duration) (events []slot.Event) {
 // alterations says of each slot that holds a code, or is about to, that somebody changed it.
 func (o *owner) alterations() (events []slot.Event) {
 	for _, s := range o.state.Slots {
-		if s.Held.Is == slot.Ours || s.Number == o.state.Op.Slot && o.state.Op.Kind == slot.OpSet {
-			events = append(events, slot.Event{Kind: slot.Altered, Slot: s.Number})
+		if s.Content.Kind == slot.Ours || s.Number == o.state.Op.Slot && o.state.Op.Kind == slot.OpSet {
+			events = append(events, slot.Event{Kind: slot.ChangedAtLock, Slot: s.Number})
 		}
 	}
 	return events
@@ -189,7 +189,7 @@ func (o *owner) advance(ctx context.Context, events []slot.Event, happened ...oc
 	}
 	if p.start != nil {
 		row, _ := o.state.Slot(p.start.Slot)
-		o.begin(ctx, *p.start, row.Desired.Once)
+		o.begin(ctx, *p.start, row.Desired.OneTimeID)
 	}
 	o.timer.Reset(p.wake)
 	return nil
@@ -215,7 +215,7 @@ func (o *owner) save(before, after slot.Lock, happened []occurrence) error {
 // carryOut makes one call and answers, always. A code that was used elsewhere while it waited for the radio is not set. Offset
 // is the lock's clock minus ours.
 func (o *owner) carryOut(ctx context.Context, op slot.Op, once string, offset time.Duration) {
-	ctx, cancel := context.WithDeadline(ctx, op.Until)
+	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
 	defer cancel()
 	ev := slot.Event{Kind: slot.Answered, Seq: op.Seq}
 	a := driver.Answer{Result: slot.Busy}
@@ -242,7 +242,7 @@ func (o *owner) reached(ctx context.Context, r slot.Result) {
 
 // turn takes the radio, unless so late that the call could take effect after the fence.
 func (o *owner) turn(ctx context.Context, op slot.Op) bool {
-	latest, cancel := context.WithDeadline(ctx, op.Until.Add(-o.lifetime))
+	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-o.lifetime))
 	defer cancel()
 	return o.radio.acquire(latest)
 }
@@ -281,7 +281,7 @@ func (o *owner) doubtRefusal(ctx context.Context, op slot.Op, a driver.Answer) d
 		}
 		return a
 	}
-	if op.Until.Sub(o.bridge.clock.Now()) < o.lifetime || o.lock.Clear(ctx, op.Slot).Result != slot.OK {
+	if op.ExpiresAt.Sub(o.bridge.clock.Now()) < o.lifetime || o.lock.Clear(ctx, op.Slot).Result != slot.OK {
 		return unsure
 	}
 	return a

@@ -101,11 +101,11 @@ func TestAnOperationThatLandsLateBringsNothingBack(t *testing.T) {
 		s.want("front", 1, gone)
 		for range 60 {
 			s.pass(time.Second)
-			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Settled() && len(s.house.Slots("front")) != 0 {
+			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Confirmed() && len(s.house.Slots("front")) != 0 {
 				t.Fatal("reported as removed while it is there")
 			}
 		}
-		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Settled() || len(s.house.Slots("front")) != 0 {
+		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Confirmed() || len(s.house.Slots("front")) != 0 {
 			t.Errorf("after a minute: observed %+v, %d codes on the lock", o, len(s.house.Slots("front")))
 		}
 	})
@@ -156,7 +156,7 @@ func converge(t *testing.T, seed uint64) {
 		t.Errorf("slots wanted %d, on the lock %d, or other codes in them", len(want), len(got))
 	}
 	for n := range s.gen {
-		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.Settled() {
+		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.Confirmed() {
 			t.Errorf("slot %d generation %d: observed %+v", n, s.gen[n], o)
 		}
 	}
@@ -172,7 +172,7 @@ func (s *site) truthful(address string, want map[uint32]slot.PIN) {
 	}
 	for n, gen := range s.gen {
 		o := s.observed(address, n)
-		if o.Generation == gen && o.Evidence.Settled() && in[n] != want[n] {
+		if o.Generation == gen && o.Evidence.Confirmed() && in[n] != want[n] {
 			s.t.Fatalf("slot %d generation %d is reported as settled and is not", n, gen)
 		}
 	}
@@ -331,16 +331,16 @@ func TestAnAnswerThatWaitedCountsForMoreThanTheTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		advance(slot.Event{Kind: slot.Booted})
+		advance(slot.Event{Kind: slot.Restarted})
 		s.pass(time.Minute)
 		d := stay("345678", 0, time.Hour)
 		d.Generation = 1
-		advance(slot.Event{Kind: slot.Wanted, Slot: 1, Desired: d})
+		advance(slot.Event{Kind: slot.DesiredChanged, Slot: 1, Desired: d})
 		if o.state.Op.Kind != slot.OpSet {
 			t.Fatalf("under way: %+v", o.state.Op)
 		}
-		s.pass(time.Until(o.state.Op.Until) + time.Second) // the owner does not come to it
-		advance(slot.Event{Kind: slot.Ticked})
+		s.pass(time.Until(o.state.Op.ExpiresAt) + time.Second) // the owner does not come to it
+		advance(slot.Event{Kind: slot.TimePassed})
 		if row, _ := o.state.Slot(1); row.Observed.Evidence != slot.Accepted || !row.Observed.Present {
 			t.Errorf("the lock said yes in time; observed %+v", row.Observed)
 		}

@@ -24,7 +24,7 @@ type pass struct {
 func (o *owner) move(p *pass, events []slot.Event) {
 	now, clockError := o.bridge.clock.Now(), o.bridge.clockError()
 	if len(events) == 0 { // only a step says when to wake next
-		events = []slot.Event{{Kind: slot.Ticked}}
+		events = []slot.Event{{Kind: slot.TimePassed}}
 	}
 	for _, ev := range o.bridge.spent.mark(events) {
 		ev.At, ev.ClockError = now, clockError
@@ -33,11 +33,11 @@ func (o *owner) move(p *pass, events []slot.Event) {
 		p.wake = never
 		for _, a := range actions {
 			switch a.Kind {
-			case slot.Start:
+			case slot.StartOp:
 				p.start = &a.Op
-			case slot.Tell:
+			case slot.ReportObserved:
 				p.tell[a.Slot] = a.Observed
-			case slot.Drift:
+			case slot.ReportDrift:
 				p.happened = append(p.happened, o.bridge.occurred(driver.Event{
 					Address: o.lock.Address(), Kind: driver.Tampered, Slot: a.Slot, Reason: "slotChanged", At: now,
 				}))

@@ -30,12 +30,12 @@ type storedOp struct {
 }
 
 func storeOp(o slot.Op) storedOp {
-	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.Until}
+	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.ExpiresAt}
 }
 
 func (o storedOp) op() slot.Op {
 	return slot.Op{Kind: o.Kind, Seq: o.Seq, Slot: o.Slot, Generation: o.Generation, PIN: slot.PIN(o.PIN),
-		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, Until: o.Until}
+		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, ExpiresAt: o.Until}
 }
 
 type storedSlot struct {
@@ -70,22 +70,22 @@ type storedDesired struct {
 }
 
 type storedHeld struct {
-	Is        slot.Holding  `json:"is,omitempty"`
-	PIN       string        `json:"pin,omitempty"`
-	NotBefore time.Time     `json:"notBefore,omitzero"`
-	NotAfter  time.Time     `json:"notAfter,omitzero"`
-	Evidence  slot.Evidence `json:"evidence,omitempty"`
+	Is        slot.ContentKind `json:"is,omitempty"`
+	PIN       string           `json:"pin,omitempty"`
+	NotBefore time.Time        `json:"notBefore,omitzero"`
+	NotAfter  time.Time        `json:"notAfter,omitzero"`
+	Evidence  slot.Evidence    `json:"evidence,omitempty"`
 }
 
 func storeSlot(s slot.Slot) storedSlot {
-	d, h := s.Desired, s.Held
+	d, h := s.Desired, s.Content
 	return storedSlot{
 		Number:   s.Number,
-		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.Claimed, []byte(d.Later), d.Once},
-		Held:     storedHeld{h.Is, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
-		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
-		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
+		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.MayHoldOurs, []byte(d.LaterWindows), d.OneTimeID},
+		Held:     storedHeld{h.Kind, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
+		Observed: s.Observed, Refused: s.Refusal, Rule: s.RefusedRule, Code: s.LastResult, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, ReadAt: s.NextReadAt, Cured: s.ClearedOnce, Passed: s.TimesOvertaken, Looked: s.ReadSinceChange, Spent: s.UsedOneTimeID,
+		Altered: s.ChangedInFlight, Alters: s.ManualChanges, Oldest: s.OldestGeneration,
 	}
 }
 
@@ -94,10 +94,10 @@ func (s storedSlot) slot() slot.Slot {
 	return slot.Slot{
 		Number: s.Number,
 		Desired: slot.Desired{Generation: d.Generation, Intent: d.Intent, PIN: slot.PIN(d.PIN),
-			NotBefore: d.NotBefore, NotAfter: d.NotAfter, Claimed: d.Claimed, Later: slot.Windows(d.Later), Once: d.Once},
-		Held:     slot.Held{Is: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
-		Observed: s.Observed, Refused: s.Refused, Rule: s.Rule, Code: s.Code, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, ReadAt: s.ReadAt, Cured: s.Cured, Passed: s.Passed, Looked: s.Looked, Spent: s.Spent,
-		Altered: s.Altered, Alters: s.Alters, Oldest: s.Oldest,
+			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOurs: d.Claimed, LaterWindows: slot.Windows(d.Later), OneTimeID: d.Once},
+		Content:  slot.Content{Kind: h.Is, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
+		Observed: s.Observed, Refusal: s.Refused, RefusedRule: s.Rule, LastResult: s.Code, Attempts: s.Attempts,
+		RetryAt: s.RetryAt, NextReadAt: s.ReadAt, ClearedOnce: s.Cured, TimesOvertaken: s.Passed, ReadSinceChange: s.Looked, UsedOneTimeID: s.Spent,
+		ChangedInFlight: s.Altered, ManualChanges: s.Alters, OldestGeneration: s.Oldest,
 	}
 }

@@ -277,7 +277,7 @@ func (s *session) wanted(ctx context.Context, address string, desired []*lockv1.
 		if err != nil {
 			b.log.Error("a PIN does not open with this bridge's key", "lock", address, "slot", d.GetSlot(), "generation", d.GetGeneration(), "error", err)
 		}
-		events = append(events, slot.Event{Kind: slot.Wanted, Slot: d.GetSlot(), Desired: want})
+		events = append(events, slot.Event{Kind: slot.DesiredChanged, Slot: d.GetSlot(), Desired: want})
 	}
 	if len(events) > 0 {
 		o.offer(ctx, events)

@@ -41,7 +41,7 @@ func TestASessionFromHelloToVerified(t *testing.T) {
 	}
 	k.end <- nil
 	again := r.service.next()
-	rows := []slot.Row{{Slot: 1, Generation: 1, Observed: slot.Observed{Generation: 1, Present: true, Evidence: slot.Verified}}}
+	rows := []slot.DigestRow{{Slot: 1, Generation: 1, Observed: slot.Observed{Generation: 1, Present: true, Evidence: slot.Verified}}}
 	if want := slot.LockDigest(rows); string(again.hello.GetLocks()[0].GetDigest()) != string(want[:]) {
 		t.Error("the digest is not that of what was reported")
 	}

@@ -80,7 +80,7 @@ func (s *site) kill() {
 func (s *site) want(address string, number uint32, d slot.Desired) {
 	s.gen[number]++
 	d.Generation = s.gen[number]
-	s.bridge.owners[address].offer(s.t.Context(), []slot.Event{{Kind: slot.Wanted, Slot: number, Desired: d}})
+	s.bridge.owners[address].offer(s.t.Context(), []slot.Event{{Kind: slot.DesiredChanged, Slot: number, Desired: d}})
 }
 
 func (s *site) pass(d time.Duration) {

@@ -32,15 +32,15 @@ func TestStoreKeepsALockAcrossRuns(t *testing.T) {
 	caps := slot.Capabilities{Slots: 4}
 	want := slot.Lock{
 		Caps: caps, Seq: 9, Fence: noon.Add(time.Minute),
-		Op: slot.Op{Kind: slot.OpSet, Seq: 9, Slot: 2, Generation: 7, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), Replace: true, Until: noon.Add(time.Second)},
+		Op: slot.Op{Kind: slot.OpSet, Seq: 9, Slot: 2, Generation: 7, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), Replace: true, ExpiresAt: noon.Add(time.Second)},
 		Slots: []slot.Slot{
 			{Number: 1, Desired: slot.Desired{Generation: 3, Intent: slot.Absent}},
 			{
 				Number:   2,
-				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), Claimed: true},
-				Held:     slot.Held{Is: slot.Ours, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
+				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), MayHoldOurs: true},
+				Content:  slot.Content{Kind: slot.Ours, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
 				Observed: slot.Observed{Generation: 6, Present: true, Evidence: slot.Verified, Result: slot.Busy, Rule: "x", At: noon},
-				Refused:  slot.Duplicate, Rule: "prefix", Code: slot.Timeout, Attempts: 3, RetryAt: noon, ReadAt: noon, Cured: true, Passed: 2,
+				Refusal:  slot.Duplicate, RefusedRule: "prefix", LastResult: slot.Timeout, Attempts: 3, RetryAt: noon, NextReadAt: noon, ClearedOnce: true, TimesOvertaken: 2,
 			},
 			{Number: 300, Desired: slot.Desired{Generation: 1, Intent: slot.Present, PIN: "0000"}},
 		},

@@ -43,7 +43,7 @@ func TestTypedAtItsTime(t *testing.T) {
 	state := func(generation uint64) slot.Lock {
 		l := slot.Lock{Slots: []slot.Slot{{Number: 1}}}
 		if generation > 0 {
-			l.Slots[0].Held, l.Slots[0].Oldest = slot.Held{Is: slot.Ours}, generation
+			l.Slots[0].Content, l.Slots[0].OldestGeneration = slot.Content{Kind: slot.Ours}, generation
 		}
 		return l
 	}

@@ -88,18 +88,18 @@ func othersOf(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 // it, and the service hears so.
 func desiredOf(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
-		Generation: d.GetGeneration(), Intent: slot.Absent, Claimed: d.GetClaimed(),
+		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOurs: d.GetClaimed(),
 		NotBefore: instant(d.GetNotBefore()), NotAfter: instant(d.GetNotAfter()),
 	}
 	if !d.GetPresent() {
 		return out, nil
 	}
-	out.Intent, out.Once = slot.Present, d.GetOnce()
+	out.Intent, out.OneTimeID = slot.Present, d.GetOnce()
 	var later []slot.Window
 	for _, w := range d.GetLater() {
 		later = append(later, slot.Window{From: instant(w.GetNotBefore()), To: instant(w.GetNotAfter())})
 	}
-	out.Later = slot.Pack(later...)
+	out.LaterWindows = slot.PackWindows(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
 	pin, err := pins.Open(at, d.GetSealedPin())
 	out.PIN = slot.PIN(pin)

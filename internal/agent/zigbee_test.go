@@ -91,7 +91,7 @@ func TestAZigbeeLock(t *testing.T) {
 		return slot.Observed{}
 	}
 	want := func(d slot.Desired) {
-		b.owners[front].offer(ctx, []slot.Event{{Kind: slot.Wanted, Slot: 4, Desired: d}})
+		b.owners[front].offer(ctx, []slot.Event{{Kind: slot.DesiredChanged, Slot: 4, Desired: d}})
 	}
 	d := stay("048151", -time.Hour, time.Hour)
 	d.Generation = 1

@@ -47,7 +47,7 @@ func TestCodeIsSentAndEvidenceIsStored(t *testing.T) {
 
 // afterReport is the digest of a lock with one verified slot.
 func afterReport(number uint32, generation uint64) []byte {
-	d := slot.LockDigest([]slot.Row{{Slot: number, Generation: generation, Observed: slot.Observed{
+	d := slot.LockDigest([]slot.DigestRow{{Slot: number, Generation: generation, Observed: slot.Observed{
 		Generation: generation, Present: true, Evidence: slot.Verified,
 	}}})
 	return d[:]

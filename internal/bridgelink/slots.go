@@ -129,13 +129,13 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 		s.log.Error("sealing a code for its bridge failed", "lock", w.LockID, "slot", w.Number, "error", err)
 		return nil
 	}
-	later := make([]*lockv1.SlotWindow, d.Later.Len())
-	for i, w := range d.Later.All() {
+	later := make([]*lockv1.SlotWindow, d.LaterWindows.Len())
+	for i, w := range d.LaterWindows.All() {
 		later[i] = &lockv1.SlotWindow{NotBefore: timestamp(w.From), NotAfter: timestamp(w.To)}
 	}
 	return &lockv1.DesiredSlot{
-		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed,
-		SealedPin: sealed, NotBefore: timestamp(d.NotBefore), NotAfter: timestamp(d.NotAfter), Later: later, Once: d.Once,
+		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOurs,
+		SealedPin: sealed, NotBefore: timestamp(d.NotBefore), NotAfter: timestamp(d.NotAfter), Later: later, Once: d.OneTimeID,
 	}
 }
 

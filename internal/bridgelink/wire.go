@@ -66,7 +66,7 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 		if evidence == "" || o.Slot > math.MaxInt32 || len(out) == maxBatch*4 {
 			continue
 		}
-		if o.Window > slot.MostLater {
+		if o.Window > slot.MaxLaterWindows {
 			continue
 		}
 		out = append(out, lock.Observation{Number: int(o.Slot), Observed: slot.Observed{

@@ -74,21 +74,21 @@ type Outcome struct {
 }
 
 func outcomeOf(a *ent.Act) Outcome {
-	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: value(a.FinishedAt)}
+	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: valueOrZero(a.FinishedAt)}
 }
 
 // StoreAct writes down an opening before anything is sent. It must be carried out until a moment of this machine's clock, at
 // most MaxDeadline from now; past it the act is refused.
 func StoreCommand(tx *db.Tx, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
-	return storeAct(tx, propertyID, lockID, actor, "", Unlock, until)
+	return storeCommand(tx, propertyID, lockID, actor, "", Unlock, until)
 }
 
-func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
+func storeCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	left := min(time.Until(until), MaxDeadline)
 	if left <= 0 {
 		return UnlockCommand{}, ErrTooLate
 	}
-	lk, br, err := target(tx, propertyID, lockID)
+	lk, br, err := commandTarget(tx, propertyID, lockID)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
@@ -96,24 +96,24 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, u
 		return UnlockCommand{}, fault.New(fault.Precondition, fault.RemoteUnlockUnsupported, "lock %s cannot be opened from afar", lockID)
 	}
 	online := IsBridgeOnline(br, tx.Now())
-	if !online && !moving(br, tx.Now()) {
+	if !online && !isMoving(br, tx.Now()) {
 		return UnlockCommand{}, ErrBridgeOffline
 	}
-	if online && !reaches(tx, br.Node) {
+	if online && !canReachNode(tx, br.Node) {
 		return UnlockCommand{}, ErrNodeUnreachable
 	}
 	state := CommandStored
-	if online && held(tx, br.Node) {
+	if online && isOwnNode(tx, br.Node) {
 		state = CommandClaimed
 	}
 	a := &ent.Act{
 		ID: id.New(id.Act), PropertyID: propertyID, LockID: lockID, Operation: operation,
 		Actor: actor, GrantID: grantID, State: state, Deadline: tx.Now().Add(left), CreatedAt: tx.Now(),
 	}
-	if err := beginAct(tx, a); err != nil {
+	if err := insertCommand(tx, a); err != nil {
 		return UnlockCommand{}, err
 	}
-	o := order(a, lk, br)
+	o := newUnlockCommand(a, lk, br)
 	if state == CommandClaimed {
 		o.Epoch = br.Epoch
 	}
@@ -123,7 +123,7 @@ func storeAct(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, u
 	return o, nil
 }
 
-func order(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
+func newUnlockCommand(a *ent.Act, lk *ent.Lock, br *ent.Bridge) UnlockCommand {
 	return UnlockCommand{
 		PropertyID: a.PropertyID, ActID: a.ID, BridgeID: br.ID, Node: br.Node,
 		Address: lk.Address, Operation: a.Operation, Deadline: a.Deadline,
@@ -146,11 +146,11 @@ func GetCommand(ctx context.Context, c *ent.Client, propertyID, actID string) (O
 // current session.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
-	br, err := current(tx, bridgeID, epoch)
+	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	a, lk, err := actAt(tx, br.ID, actID)
+	a, lk, err := commandOnBridge(tx, br.ID, actID)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
@@ -160,17 +160,17 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 		return UnlockCommand{}, err
 	}
 	if n == 0 {
-		return UnlockCommand{}, errActTaken
+		return UnlockCommand{}, errCommandTaken
 	}
-	return order(a, lk, br), nil
+	return newUnlockCommand(a, lk, br), nil
 }
 
-var errActTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
+var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the act was sent before, or its deadline is over")
 
 // FinishAct notes what became of a claimed act: done, failed, expired or unknown. Unknown gives way to a later report;
 // nothing else changes once it is said.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
-	a, lk, err := actAt(tx, bridgeID, actID)
+	a, lk, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -186,7 +186,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 		at = a.CreatedAt
 	}
 	result = cut(result, 32)
-	ended, err := endAct(tx, a, outcome, result, at)
+	ended, err := endCommand(tx, a, outcome, result, at)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -194,7 +194,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 		return GetCommand(tx.Brief(), tx.Client, a.PropertyID, actID)
 	}
 	if outcome == CommandDone && a.Operation != SmartKeyCheck {
-		err = appendOpening(tx, a, lk, at)
+		err = appendOpened(tx, a, lk, at)
 	}
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: outcome, Result: result, At: at}, err
 }

@@ -12,14 +12,14 @@ import (
 
 // Written by hand, because somebody waits at the door: by way of ent these take several times as long and as much memory.
 
-const targeted = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
+const commandTargetSQL = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
 	FROM locks l JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id WHERE l.id = $1 AND l.property_id = $2`
 
 // target is the lock that an act is for and its bridge, with what an act needs to know of them.
-func target(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error) {
+func commandTarget(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error) {
 	lk, br := &ent.Lock{ID: lockID, PropertyID: propertyID}, &ent.Bridge{PropertyID: propertyID}
 	var capabilities []byte
-	found, err := tx.ReadOne(targeted, []any{lockID, propertyID}, &lk.Address, &capabilities,
+	found, err := tx.ReadOne(commandTargetSQL, []any{lockID, propertyID}, &lk.Address, &capabilities,
 		&br.ID, &br.Node, &br.Epoch, &br.Online, &br.OfflineReason, &br.LastSeenAt, &br.LinkAt, &br.RevokedAt)
 	if err == nil && found {
 		err = json.Unmarshal(capabilities, &lk.Capabilities)
@@ -28,50 +28,50 @@ func target(tx *db.Tx, propertyID, lockID string) (*ent.Lock, *ent.Bridge, error
 		return nil, nil, fmt.Errorf("read lock %s: %w", lockID, err)
 	}
 	if !found {
-		return nil, nil, noLock(lockID)
+		return nil, nil, lockNotFound(lockID)
 	}
 	lk.BridgeID = br.ID
 	return lk, br, nil
 }
 
-const acting = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.grant_id, a.deadline, a.created_at, l.address, l.door_id, l.door_since
+const commandOnBridgeSQL = `SELECT a.property_id, a.lock_id, a.operation, a.actor, a.grant_id, a.deadline, a.created_at, l.address, l.door_id, l.door_since
 	FROM acts a JOIN locks l ON l.id = a.lock_id AND l.property_id = a.property_id
 	JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE a.id = $1 AND b.id = $2 AND b.revoked_at IS NULL`
 
 // errActUnknown concerns one message only: a bridge may report an act that is gone since the database was restored.
-var errActUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no act of that id")
+var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this bridge has no act of that id")
 
 // actAt finds an act on a lock of a bridge that was not revoked.
-func actAt(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
+func commandOnBridge(tx *db.Tx, bridgeID, actID string) (*ent.Act, *ent.Lock, error) {
 	a, lk := &ent.Act{ID: actID}, &ent.Lock{BridgeID: bridgeID}
-	found, err := tx.ReadOne(acting, []any{actID, bridgeID},
+	found, err := tx.ReadOne(commandOnBridgeSQL, []any{actID, bridgeID},
 		&a.PropertyID, &a.LockID, &a.Operation, &a.Actor, &a.GrantID, &a.Deadline, &a.CreatedAt, &lk.Address, &lk.DoorID, &lk.DoorSince)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read act %s: %w", actID, err)
 	}
 	if !found {
-		return nil, nil, errActUnknown
+		return nil, nil, errCommandUnknown
 	}
 	lk.ID, lk.PropertyID = a.LockID, a.PropertyID
 	return a, lk, nil
 }
 
-const begun = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+const insertCommandSQL = `INSERT INTO acts (id, property_id, lock_id, operation, actor, grant_id, state, deadline, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
 
-func beginAct(tx *db.Tx, a *ent.Act) error {
-	_, err := tx.ExecContext(tx.Brief(), begun, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
+func insertCommand(tx *db.Tx, a *ent.Act) error {
+	_, err := tx.ExecContext(tx.Brief(), insertCommandSQL, a.ID, a.PropertyID, a.LockID, a.Operation, a.Actor, a.GrantID, a.State, a.Deadline, a.CreatedAt)
 	if err != nil {
 		return fmt.Errorf("store an act: %w", err)
 	}
 	return nil
 }
 
-const ended = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE id = $4 AND property_id = $5 AND (state = $6 OR state = $7 AND state <> $1)`
+const endCommandSQL = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE id = $4 AND property_id = $5 AND (state = $6 OR state = $7 AND state <> $1)`
 
 // endAct ends an act that was claimed, or of which nothing was known and now is; false: it had ended before.
-func endAct(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
-	done, err := tx.ExecContext(tx.Brief(), ended, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
+func endCommand(tx *db.Tx, a *ent.Act, outcome, result string, at time.Time) (bool, error) {
+	done, err := tx.ExecContext(tx.Brief(), endCommandSQL, outcome, result, at, a.ID, a.PropertyID, CommandClaimed, CommandUnknown)
 	if err != nil {
 		return false, fmt.Errorf("end act %s: %w", a.ID, err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // tamperings say what a bridge's reason means, to people.
-var tamperings = map[string]string{
+var tamperTexts = map[string]string{
 	"slotChanged":         "a code was changed at the lock itself, or by another program; it was looked at and put right where it was one of ours",
 	"factoryReset":        "the lock was reset to factory; its codes are put back",
 	"master_code_changed": "the lock's master code was changed: whoever knows it can add codes of their own",
@@ -21,11 +21,11 @@ var tamperings = map[string]string{
 }
 
 // alarm tells staff what asks for a person to go and look: once a day for each lock and reason.
-func alarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
+func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	n := staff.Notice{PropertyID: lk.PropertyID, Subject: lk.ID}
 	switch kind {
 	case event.LockTampered:
-		what, ok := tamperings[h.Reason]
+		what, ok := tamperTexts[h.Reason]
 		if !ok {
 			what = "the lock says that somebody tampers with it"
 		}
@@ -35,17 +35,17 @@ func alarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) 
 	default:
 		return nil
 	}
-	n.Text += toldLate(at, tx.Now())
+	n.Text += lateNote(at, tx.Now())
 	n.OnceKey = fmt.Sprintf("%s/%s/%.32s/%s", lk.ID, n.Kind, h.Reason, at.UTC().Format(time.DateOnly))
 	return staff.Notify(tx, n)
 }
 
 // prompt is how soon a bridge tells of what happens, while it is connected.
-const prompt = 10 * time.Minute
+const lateAfter = 10 * time.Minute
 
 // toldLate adds to a notice of what was told long after it happened when that was: nobody stands there any more.
-func toldLate(at, now time.Time) string {
-	if now.Sub(at) < prompt {
+func lateNote(at, now time.Time) string {
+	if now.Sub(at) < lateAfter {
 		return ""
 	}
 	return fmt.Sprintf(" This was on %s UTC; the bridge could tell of it only now.", at.UTC().Format("2006-01-02 15:04"))

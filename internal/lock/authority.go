@@ -44,7 +44,7 @@ type Authority struct {
 }
 
 // sealedAuthority is what the secret holds.
-type sealedAuthority struct {
+type storedAuthority struct {
 	Key  []byte `json:"key"`  // PKCS #8
 	Cert []byte `json:"cert"` // X.509, DER
 }
@@ -80,7 +80,7 @@ func newAuthority(now time.Time) (*Authority, []byte, error) {
 		return nil, nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial(), Subject: pkix.Name{CommonName: "Latchkey bridges"},
+		SerialNumber: newSerial(), Subject: pkix.Name{CommonName: "Latchkey bridges"},
 		NotBefore: now.Add(-backdate), NotAfter: now.Add(authorityLife),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
 		KeyUsage: x509.KeyUsageCertSign,
@@ -93,7 +93,7 @@ func newAuthority(now time.Time) (*Authority, []byte, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	raw, err := json.Marshal(sealedAuthority{Key: private, Cert: der})
+	raw, err := json.Marshal(storedAuthority{Key: private, Cert: der})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,7 +102,7 @@ func newAuthority(now time.Time) (*Authority, []byte, error) {
 }
 
 func parseAuthority(raw []byte) (*Authority, error) {
-	var s sealedAuthority
+	var s storedAuthority
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, errors.New("the bridge CA's secret is not what was stored")
 	}
@@ -121,7 +121,7 @@ func parseAuthority(raw []byte) (*Authority, error) {
 	return &Authority{cert: cert, key: key}, nil
 }
 
-func serial() *big.Int {
+func newSerial() *big.Int {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
 	b[0] &= 0x7f
@@ -159,7 +159,7 @@ func (a *Authority) bridgeCertificate(propertyID, bridgeID string, public crypto
 }
 
 func (a *Authority) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
-	template.SerialNumber = serial()
+	template.SerialNumber = newSerial()
 	template.NotBefore, template.NotAfter = now.Add(-backdate), now.Add(certificateLife)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	template.BasicConstraintsValid = true

@@ -76,12 +76,12 @@ func RevokeBridge(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	if err != nil || br.RevokedAt != nil {
 		return br, err
 	}
-	return takeOff(tx, br, Revoked, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
+	return markOffline(tx, br, Revoked, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
 }
 
 // takeOff stores a change that shuts out what a bridge was, ends the session that it had, and has it be lost if it had one, or
 // was on its way from a node that stopped to another.
-func takeOff(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
+func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
 	}
@@ -89,11 +89,11 @@ func takeOff(tx *db.Tx, was *ent.Bridge, why OfflineReason, change *ent.BridgeUp
 	if err != nil {
 		return nil, err
 	}
-	wake(tx, was.ID, "")
+	notifyBridge(tx, was.ID, "")
 	if !was.Online && was.OfflineReason != string(ShuttingDown) {
 		return next, nil
 	}
-	return next, tellOffline(tx, was.ID, string(why))
+	return next, markLinksLost(tx, was.ID, string(why))
 }
 
 // Enrolment is what a bridge gets for its join code, or for its old certificate.
@@ -123,7 +123,7 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a EnrolmentRequest) (*
 	if err := checkHPKEKey(a.HPKEKey); err != nil {
 		return nil, err
 	}
-	secret, ok := cutJoinCode(a.JoinCode)
+	secret, ok := parseJoinCode(a.JoinCode)
 	if !ok {
 		return nil, errJoinCode
 	}
@@ -141,7 +141,7 @@ func Enroll(tx *db.Tx, keys *keyring.Ring, ca *Authority, a EnrolmentRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	next, err := takeOff(tx, br, Reenrolled, tx.Bridge.UpdateOne(br).
+	next, err := markOffline(tx, br, Reenrolled, tx.Bridge.UpdateOne(br).
 		ClearJoinMAC().ClearJoinExpiresAt().ClearRevokedAt().ClearPreviousKey().
 		SetEnrolledAt(tx.Now()).SetHpkeKey(a.HPKEKey).SetCertificateKey(keyHash(csr.RawSubjectPublicKeyInfo)).
 		SetCertificateExpiresAt(tx.Now().Add(certificateLife)).SetSoftware(a.Software).
@@ -178,18 +178,18 @@ func AuthenticateBridge(ctx context.Context, c *ent.Client, who Identity, shown 
 	br, err := c.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(ctx)
 	switch {
 	case ent.IsNotFound(err):
-		return nil, errNotAdmitted
+		return nil, errNotAuthenticated
 	case err != nil:
 		return nil, err
 	case br.RevokedAt != nil || br.EnrolledAt == nil:
-		return nil, errNotAdmitted
+		return nil, errNotAuthenticated
 	case bytes.Equal(shown, br.CertificateKey), len(br.PreviousKey) > 0 && bytes.Equal(shown, br.PreviousKey):
 		return br, nil
 	}
-	return nil, errNotAdmitted
+	return nil, errNotAuthenticated
 }
 
-var errNotAdmitted = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled anew with another key; enrol it with a new join code")
+var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled anew with another key; enrol it with a new join code")
 
 // renewalDue says whether a bridge should renew now: two thirds of its certificate's life are over.
 func renewalDue(br *ent.Bridge, now time.Time) bool {

@@ -17,12 +17,12 @@ import (
 
 // Wish is what one slot shall hold, on its way to the bridge.
 type DesiredSlot struct {
-	LockID     string
-	Number     uint32
-	Generation int64
-	NeedsMark  bool // Claim comes before it may be told
-	claimed    bool // as slot.Desired has it
-	row        *ent.Slot
+	LockID      string
+	Number      uint32
+	Generation  int64
+	NeedsMark   bool // Claim comes before it may be told
+	mayHoldOurs bool // as slot.Desired has it
+	row         *ent.Slot
 }
 
 // Wanted is what a session's bridge has to be told of some locks: every slot with a generation above the lock's mark,
@@ -39,8 +39,8 @@ func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[stri
 			return nil, err
 		}
 		for _, row := range rows {
-			if handed(row) {
-				wishes = append(wishes, s.wish(row))
+			if concernsBridge(row) {
+				wishes = append(wishes, s.desiredSlot(row))
 			}
 		}
 	}
@@ -56,24 +56,24 @@ func DesiredSlots(ctx context.Context, c *ent.Client, s *Session, marks map[stri
 	return wishes, nil
 }
 
-func (s *Session) wish(row *ent.Slot) DesiredSlot {
-	next, d := s.send(row)
+func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
+	next, d := s.markSent(row)
 	return DesiredSlot{
-		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, claimed: d.Claimed, row: row,
-		NeedsMark: next.Claimant != row.Claimant || next.Inherited != row.Inherited,
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, mayHoldOurs: d.MayHoldOurs, row: row,
+		NeedsMark: next.SentTo != row.Claimant || next.SentToOther != row.Inherited,
 	}
 }
 
-func (s *Session) send(row *ent.Slot) (slot.Server, slot.Desired) {
-	return slot.Send(slot.Server{
-		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), Claimant: row.Claimant, Inherited: row.Inherited,
-	}, s.enrolment)
+func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
+	return slot.MarkSent(slot.ServerSlot{
+		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,
+	}, s.enrolmentID)
 }
 
 // Claim marks slots as handed to the session's bridge, durably before they are told: from then on only the lock can say
 // that a code is gone. One that was changed meanwhile is left out; its change has its own wake-up.
 func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error) {
-	if _, err := current(tx, s.BridgeID, s.Epoch); err != nil {
+	if _, err := bridgeInSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
 	}
 	out := make([]DesiredSlot, 0, len(wishes))
@@ -82,15 +82,15 @@ func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error
 			out = append(out, w)
 			continue
 		}
-		next, _ := s.send(w.row)
-		n, err := tx.Slot.Update().Where(unchanged(w.row)...).SetClaimant(next.Claimant).SetInherited(next.Inherited).Save(tx.Context())
+		next, _ := s.markSent(w.row)
+		n, err := tx.Slot.Update().Where(ifUnchanged(w.row)...).SetClaimant(next.SentTo).SetInherited(next.SentToOther).Save(tx.Context())
 		if err != nil {
 			return nil, err
 		}
 		if n > 0 {
 			row := *w.row
-			row.Claimant, row.Inherited = next.Claimant, next.Inherited
-			out = append(out, s.wish(&row))
+			row.Claimant, row.Inherited = next.SentTo, next.SentToOther
+			out = append(out, s.desiredSlot(&row))
 		}
 	}
 	return out, nil
@@ -99,12 +99,12 @@ func MarkSent(tx *db.Tx, s *Session, wishes []DesiredSlot) ([]DesiredSlot, error
 // Desired is the wish as package slot has it, with its PIN.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), Claimed: w.claimed, NotBefore: value(w.row.NotBefore), NotAfter: value(w.row.NotAfter),
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOurs: w.mayHoldOurs, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {
 		return d, nil
 	}
-	d.Later, d.Once = laterIn(w.row), w.row.Once
+	d.LaterWindows, d.OneTimeID = packedLaterWindows(w.row), w.row.Once
 	pin, err := DecryptPIN(ctx, keys, w.row)
 	if err != nil {
 		return d, fmt.Errorf("open the code of lock %s slot %d: %w", w.LockID, w.Number, err)
@@ -144,7 +144,7 @@ func UnreportedLocks(ctx context.Context, c *ent.Client, s *Session, lockIDs []s
 	}
 	var out []string
 	for lockID, slots := range rows {
-		if slices.ContainsFunc(slots, func(row *ent.Slot) bool { return handed(row) && row.SeenGeneration != row.Generation }) {
+		if slices.ContainsFunc(slots, func(row *ent.Slot) bool { return concernsBridge(row) && row.SeenGeneration != row.Generation }) {
 			out = append(out, lockID)
 		}
 	}

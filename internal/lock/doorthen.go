@@ -12,7 +12,7 @@ import (
 
 // move puts a lock on another door, or takes it off for an empty one, and records it: what bridges report late happened at
 // the door of then.
-func move(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
+func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
 	body := map[string]any{"lockId": lk.ID}
 	if lk.DoorID != nil {
@@ -35,7 +35,7 @@ func move(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 // doorAt returns the door that a lock was on at a time; empty if it was on none, or if the door is not known any more.
 func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 	if lk.DoorSince == nil || !at.Before(*lk.DoorSince) {
-		return value(lk.DoorID), nil
+		return valueOrZero(lk.DoorID), nil
 	}
 	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.PropertyID), entevent.Subject(event.Inside(lk.ID)),
 		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())
@@ -51,7 +51,7 @@ func doorAt(tx *db.Tx, lk *ent.Lock, at time.Time) (string, error) {
 
 // setDoor names the door of an event that happened at a lock at a time. row is the slot whose code was typed; nil: none, or not
 // known.
-func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent, at time.Time) error {
+func setEventDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent, at time.Time) error {
 	hung, err := doorAt(tx, lk, at)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent
 		code = row.DoorID
 	}
 	delete(e.Body, "doorId")
-	if door := doorThen(hung, code, h.ClockQuality); door != "" {
+	if door := eventDoor(hung, code, h.ClockQuality); door != "" {
 		e.Body["doorId"] = door
 	}
 	return nil
@@ -70,7 +70,7 @@ func setDoor(tx *db.Tx, e *event.Event, lk *ent.Lock, row *ent.Slot, h LockEvent
 // doorThen is the door of an event, of two: the door that the lock was on at the event's time, and the door that the typed code
 // was for. A lock that was moved still opens to the codes on it, so the first counts; but only by a clock that was compared with
 // the server's. Empty: none, or not known.
-func doorThen(hung, code, clock string) string {
+func eventDoor(hung, code, clock string) string {
 	if compared := clock == "synchronized" || clock == "drifting"; code != "" && (!compared || hung == "") {
 		return code
 	}
@@ -78,9 +78,9 @@ func doorThen(hung, code, clock string) string {
 }
 
 // appendOpening records that an act opened a door, and of which access where it was a phone's.
-func appendOpening(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
+func appendOpened(tx *db.Tx, a *ent.Act, lk *ent.Lock, at time.Time) error {
 	e := newLockEvent(lk, event.DoorOpened, map[string]any{"actId": a.ID, "actor": a.Actor})
-	if err := setDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {
+	if err := setEventDoor(tx, &e, lk, nil, LockEvent{}, at); err != nil {
 		return err
 	}
 	if a.GrantID != "" {

@@ -14,13 +14,13 @@ import (
 // the session before the last comes back.
 
 // maxBoot is how much of a boot id is kept, in bytes.
-const maxBoot = 31
+const maxBootID = 31
 
 // boots moves the record of boot ids on by one session: the present one, a space, and the one before it that was
 // another. Back says that the one before came back.
-func boots(record, boot string) (next string, back bool) {
+func updateBootHistory(record, boot string) (next string, back bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")
-	boot = boot[:min(len(boot), maxBoot)]
+	boot = boot[:min(len(boot), maxBootID)]
 	present, before, _ := strings.Cut(record, " ")
 	if boot == present || boot == "" {
 		return record, false
@@ -30,7 +30,7 @@ func boots(record, boot string) (next string, back bool) {
 
 // watchDoubles tells staff of a bridge that runs twice. Back says that an earlier boot took over from a later one; the
 // bridge is as it was before.
-func watchDoubles(tx *db.Tx, before *ent.Bridge, record string, back bool) error {
+func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, back bool) error {
 	key := before.ID + "/bridgeDoubled"
 	switch {
 	case back && before.Online:

@@ -18,13 +18,13 @@ const wrongPIN = "wrongPin"
 
 // refusedKeys are the words of docs/smartkey.md, as reasons of a denial, that say: somebody tries. A SmartKey is not guessed,
 // and these do not come of one's own phone being late: a key that is over, for another door or not yet known is no alarm.
-var refusedKeys = map[string]bool{
+var suspiciousKeys = map[string]bool{
 	RefusedKeyPrefix + "malformed": true, RefusedKeyPrefix + "unsupportedAlgorithm": true, RefusedKeyPrefix + "unknownIssuer": true,
 	RefusedKeyPrefix + "badSignature": true, RefusedKeyPrefix + "cloned": true, RefusedKeyPrefix + "replayed": true, RefusedKeyPrefix + "revoked": true,
 }
 
 // tried says whether a denial counts against the budget: a PIN that no slot holds, or a SmartKey that nobody may use.
-func tried(reason string) bool { return reason == wrongPIN || refusedKeys[reason] }
+func countsAsGuess(reason string) bool { return reason == wrongPIN || suspiciousKeys[reason] }
 
 // Budget is how many wrong PINs are taken for slips of the finger within a span; more are an alarm.
 type GuessBudget struct {
@@ -62,11 +62,11 @@ func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 		g.Previous++
 		return g, false
 	}
-	if 2*g.within(at, b) <= b.Limit {
+	if 2*g.inPeriod(at, b) <= b.Limit {
 		g.AlarmedAt = time.Time{}
 	}
 	g.Count++
-	if !g.AlarmedAt.IsZero() || g.within(at, b) <= b.Limit {
+	if !g.AlarmedAt.IsZero() || g.inPeriod(at, b) <= b.Limit {
 		return g, false
 	}
 	g.AlarmedAt = at
@@ -74,26 +74,26 @@ func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 }
 
 // within is how many there were in the span before an instant, if those of the former span came evenly.
-func (g GuessCounter) within(at time.Time, b GuessBudget) int {
+func (g GuessCounter) inPeriod(at time.Time, b GuessBudget) int {
 	left := b.Period - at.Sub(g.BeganAt)
 	return g.Count + int(int64(g.Previous)*int64(max(left, 0))/int64(b.Period))
 }
 
 // guessed counts a try at a lock and at its property, and tells of each budget that it spends.
-func guessed(tx *db.Tx, lk *ent.Lock, at time.Time) error {
-	atLock, err := count(tx, lk.PropertyID, lk.ID, at, LockBudget)
+func recordFailedAttempt(tx *db.Tx, lk *ent.Lock, at time.Time) error {
+	atLock, err := countGuess(tx, lk.PropertyID, lk.ID, at, LockBudget)
 	if err != nil {
 		return err
 	}
 	if atLock {
-		e := inside(newLockEvent(lk, event.GuessesAtLock, map[string]any{"most": LockBudget.Limit, "minutes": int(LockBudget.Period.Minutes())}))
+		e := asInternal(newLockEvent(lk, event.GuessesAtLock, map[string]any{"most": LockBudget.Limit, "minutes": int(LockBudget.Period.Minutes())}))
 		e.OccurredAt = at
 		text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at lock %q within %d minutes. Look who stands there: somebody may be trying to get in.", LockBudget.Limit, lk.Name, int(LockBudget.Period.Minutes()))
-		if err := guessing(tx, e, lk.ID, text, at); err != nil {
+		if err := appendGuessing(tx, e, lk.ID, text, at); err != nil {
 			return err
 		}
 	}
-	atSite, err := count(tx, lk.PropertyID, lk.PropertyID, at, SiteBudget)
+	atSite, err := countGuess(tx, lk.PropertyID, lk.PropertyID, at, SiteBudget)
 	if err != nil || !atSite {
 		return err
 	}
@@ -102,27 +102,27 @@ func guessed(tx *db.Tx, lk *ent.Lock, at time.Time) error {
 		Body: map[string]any{"most": SiteBudget.Limit, "minutes": int(SiteBudget.Period.Minutes()), "lockId": lk.ID},
 	}
 	text := fmt.Sprintf("More than %d wrong PINs were typed, or SmartKeys shown that nobody may use, at the doors of this property within %d minutes, the last at lock %q. Somebody may go from door to door and try.", SiteBudget.Limit, int(SiteBudget.Period.Minutes()), lk.Name)
-	return guessing(tx, e, lk.PropertyID, text, at)
+	return appendGuessing(tx, e, lk.PropertyID, text, at)
 }
 
 // guessing tells of a budget that is spent; staff at most once an hour for each.
-func guessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) error {
+func appendGuessing(tx *db.Tx, e event.Event, subject, text string, at time.Time) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
 	return staff.Notify(tx, staff.Notice{
-		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + toldLate(at, tx.Now()),
-		OnceKey: guessingKey(subject, at),
+		PropertyID: e.PropertyID, Kind: "guessing", Subject: subject, Text: text + lateNote(at, tx.Now()),
+		OnceKey: guessingNoticeKey(subject, at),
 	})
 }
 
 // guessingKey names the notices about guessing at a lock or property within one hour.
-func guessingKey(subject string, at time.Time) string {
+func guessingNoticeKey(subject string, at time.Time) string {
 	return subject + "/guessing/" + at.UTC().Format("2006-01-02T15")
 }
 
 // count adds a guess to what is counted under an id, and says whether that spends the budget.
-func count(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
+func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
 	ctx := tx.Context()
 	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).
 		Values(subject, propertyID, at).OnConflict(sql.ConflictColumns(entguesses.FieldID), sql.DoNothing()))
@@ -133,13 +133,13 @@ func count(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (
 	if err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
-	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: value(row.AlarmedAt)}
-	if g.BeganAt.After(tx.Now().Add(ahead)) { // by a clock that was set back since: all that comes would count as told late
+	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: valueOrZero(row.AlarmedAt)}
+	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // by a clock that was set back since: all that comes would count as told late
 		g = GuessCounter{}
 	}
 	g, spent = g.Add(at, b)
 	u := tx.Guesses.UpdateOne(row).SetBeganAt(g.BeganAt).SetCount(g.Count).SetBefore(g.Previous)
-	put(g.AlarmedAt, u.SetAlarmedAt, u.ClearAlarmedAt)
+	setOrClear(g.AlarmedAt, u.SetAlarmedAt, u.ClearAlarmedAt)
 	if err := u.Exec(ctx); err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}

@@ -44,7 +44,7 @@ func Guessable(c slot.Capabilities, s Status) bool {
 
 // KeypadPausedUntil is the end of a pause of a lock's keypad; nil: it is not paused.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
-	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+ahead {
+	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+maxClockLead {
 		return nil
 	}
 	return s.KeypadPausedUntil
@@ -62,8 +62,8 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 		began = at
 	}
 	until := at.Add(min(max(h.Until.Sub(began), 0), MaxKeypadPause))
-	e := inside(newLockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
-	if err := setDoor(tx, &e, lk, nil, h, at); err != nil {
+	e := asInternal(newLockEvent(lk, event.KeypadPaused, map[string]any{"sequence": h.Sequence, "until": until.UTC().Format(time.RFC3339)}))
+	if err := setEventDoor(tx, &e, lk, nil, h, at); err != nil {
 		return err
 	}
 	e.OccurredAt = at
@@ -75,8 +75,8 @@ func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 		return err
 	}
 	return staff.Renew(tx, staff.Notice{
-		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: pauseText(lk.Name, until, zone, tx.Now().Sub(at) >= prompt),
-		OnceKey: guessingKey(lk.ID, at),
+		PropertyID: lk.PropertyID, Kind: "guessing", Subject: lk.ID, Text: pauseText(lk.Name, until, zone, tx.Now().Sub(at) >= lateAfter),
+		OnceKey: guessingNoticeKey(lk.ID, at),
 	})
 }
 

@@ -30,14 +30,14 @@ type LockEvent struct {
 
 // At is when it happened, as far as its bridge's clock is believed: now if that is wrong for sure.
 func (h LockEvent) TrustedTime(now time.Time) time.Time {
-	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(ahead)) {
+	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(maxClockLead)) {
 		return now
 	}
 	return h.OccurredAt
 }
 
 // ahead is how far a bridge's clock may be before ours until its times are no longer believed.
-const ahead = 5 * time.Minute
+const maxClockLead = 5 * time.Minute
 
 // lockEvents are the kinds that partners and staff hear of; others are counted and let go.
 var eventKinds = map[string]event.Kind{
@@ -48,7 +48,7 @@ var eventKinds = map[string]event.Kind{
 // Events stores what a bridge's journal says, each sequence once, in order. It returns up to which sequence everything is
 // stored now, and the slots whose codes were used.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, learned []EvidenceChange, err error) {
-	br, err := current(tx, bridgeID, epoch)
+	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -63,10 +63,10 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 		}
 		stored = h.Sequence
 		lk, kind := locks[h.Address], eventKinds[h.Kind]
-		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !newlyLow(lk, h.TrustedTime(tx.Now()))) {
+		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !isBatteryNewlyLow(lk, h.TrustedTime(tx.Now()))) {
 			continue
 		}
-		l, err := happen(tx, lk, kind, h)
+		l, err := storeEvent(tx, lk, kind, h)
 		if err != nil {
 			return 0, nil, err
 		}
@@ -85,9 +85,9 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 }
 
 // newlyLow says whether a lock's alarm about its battery is news: it was not told yet, and the battery was not seen well since.
-func newlyLow(lk *ent.Lock, at time.Time) bool {
+func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
-	well := s.BatteryPercent != nil && *s.BatteryPercent >= lowUntil && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
+	well := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
 	return lk.BatteryToldAt == nil && !well
 }
 
@@ -108,7 +108,7 @@ func locksByAddress(tx *db.Tx, br *ent.Bridge, batch []LockEvent) (map[string]*e
 	return by, nil
 }
 
-func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceChange, error) {
+func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceChange, error) {
 	if kind == event.KeypadPaused {
 		return nil, recordKeypadPause(tx, lk, h)
 	}
@@ -123,7 +123,7 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceCha
 		at = row.ChangedAt
 	}
 	e := newLockEvent(lk, kind, map[string]any{"sequence": h.Sequence})
-	if err := setDoor(tx, &e, lk, row, h, at); err != nil {
+	if err := setEventDoor(tx, &e, lk, row, h, at); err != nil {
 		return nil, err
 	}
 	e.OccurredAt = at
@@ -143,26 +143,26 @@ func happen(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*EvidenceCha
 		e.Body["grantId"], e.GrantID = h.GrantID, h.GrantID
 	}
 	if kind == event.LockBatteryLow {
-		return nil, batteryLow(tx, lk, e)
+		return nil, recordBatteryLow(tx, lk, e)
 	}
 	if err := event.Append(tx, e); err != nil {
 		return nil, err
 	}
-	if err := alarm(tx, lk, kind, h, at); err != nil {
+	if err := notifyAlarm(tx, lk, kind, h, at); err != nil {
 		return nil, err
 	}
-	if kind == event.DoorDenied && tried(h.Reason) {
-		return nil, guessed(tx, lk, at)
+	if kind == event.DoorDenied && countsAsGuess(h.Reason) {
+		return nil, recordFailedAttempt(tx, lk, at)
 	}
 	if row == nil || kind != event.DoorOpened {
 		return nil, nil
 	}
-	return opened(tx, row, h.Generation, at)
+	return recordUse(tx, row, h.Generation, at)
 }
 
 // opened records the first time that a code opened its door. An older generation says nothing about the code that is desired
 // now, but the code of its grant was used.
-func opened(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
+func recordUse(tx *db.Tx, row *ent.Slot, generation int64, at time.Time) (*EvidenceChange, error) {
 	if row.UsedAt != nil {
 		return nil, nil
 	}

@@ -28,11 +28,11 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 
 // Hysteresis: what comes and goes is told once, not each time.
 const (
-	calm      = 5 * time.Minute // after which a return counts as good
-	lasting   = time.Minute     // a change within a series of them is told when it has lasted so long
-	lowUntil  = 25              // percent: a battery that was low is well again
-	clockBad  = time.Minute     // a lock's clock that is further off keeps no windows
-	clockGood = 30 * time.Second
+	stableAfter      = 5 * time.Minute // after which a return counts as good
+	notifyAfter      = time.Minute     // a change within a series of them is told when it has lasted so long
+	batteryOKPercent = 25              // percent: a battery that was low is well again
+	maxClockOffset   = time.Minute     // a lock's clock that is further off keeps no windows
+	goodClockOffset  = 30 * time.Second
 )
 
 // Telling is what is to be told of something that is well or is not.
@@ -57,7 +57,7 @@ func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
 		return l, NoChange
 	}
-	quiet := l.LostAt.IsZero() || now.Sub(l.RestoredAt) >= calm
+	quiet := l.LostAt.IsZero() || now.Sub(l.RestoredAt) >= stableAfter
 	l.LostAt, l.RestoredAt = now, time.Time{}
 	if !quiet || !l.NotifiedAt.IsZero() {
 		return l, NoChange
@@ -85,13 +85,13 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
 	case l.LostAt.IsZero():
-	case lost && l.NotifiedAt.IsZero() && now.Sub(l.LostAt) >= lasting:
+	case lost && l.NotifiedAt.IsZero() && now.Sub(l.LostAt) >= notifyAfter:
 		l.NotifiedAt = now
 		return l, Down
-	case !lost && !l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= lasting:
+	case !lost && !l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= notifyAfter:
 		l.NotifiedAt = time.Time{}
 		return l, Up
-	case !lost && l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= calm:
+	case !lost && l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= stableAfter:
 		return LinkState{}, NoChange
 	}
 	return l, NoChange
@@ -100,9 +100,9 @@ func (l LinkState) Check(now time.Time) (LinkState, Notification) {
 // Battery says what to tell of a battery, of which told says whether it was told that it is low.
 func BatteryNotification(told bool, percent int) Notification {
 	switch {
-	case !told && percent <= lowBattery:
+	case !told && percent <= lowBatteryPercent:
 		return Down
-	case told && percent >= lowUntil:
+	case told && percent >= batteryOKPercent:
 		return Up
 	}
 	return NoChange
@@ -111,9 +111,9 @@ func BatteryNotification(told bool, percent int) Notification {
 // ClockTelling is Battery for a lock's clock, which is so far from the bridge's.
 func ClockNotification(told bool, off time.Duration) Notification {
 	switch off = off.Abs(); {
-	case !told && off > clockBad:
+	case !told && off > maxClockOffset:
 		return Down
-	case told && off <= clockGood:
+	case told && off <= goodClockOffset:
 		return Up
 	}
 	return NoChange

@@ -24,7 +24,7 @@ const (
 	maxSlots          = 1000
 	maxRules          = 32
 	maxRule           = 128
-	lowBattery        = 20 // percent
+	lowBatteryPercent = 20 // percent
 	maxSoftware       = 128
 	statusEpsilon     = time.Minute // a status that differs by less in time alone is not stored again
 )
@@ -45,16 +45,16 @@ type LockReport struct {
 // Hear stores what a bridge says of its locks and makes those that are new, under the bridge's property. It returns
 // every lock named.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, heard []LockReport) ([]LockRef, error) {
-	br, err := current(tx, bridgeID, epoch)
+	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, err
 	}
-	locks, _, err := hear(tx, br, heard)
-	return driven(locks), err
+	locks, _, err := applyReports(tx, br, heard)
+	return lockRefs(locks), err
 }
 
 // hear is Hear for a bridge that is current. It also returns the locks of the bridge that it did not name.
-func hear(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.Lock, err error) {
+func applyReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
 		return nil, nil, err
@@ -69,9 +69,9 @@ func hear(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.L
 			if len(known) >= MaxLocksPerBridge {
 				return nil, nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocksPerBridge)
 			}
-			lk, err = discover(tx, br, h)
+			lk, err = createLock(tx, br, h)
 		} else {
-			lk, err = relearn(tx, lk, h)
+			lk, err = updateLock(tx, lk, h)
 		}
 		if err != nil {
 			return nil, nil, err
@@ -84,15 +84,15 @@ func hear(tx *db.Tx, br *ent.Bridge, heard []LockReport) (named, others []*ent.L
 }
 
 // hearAll is hear for a bridge that named every lock it drives: it does not reach the others.
-func hearAll(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock, error) {
-	locks, others, err := hear(tx, br, heard)
+func applyAllReports(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock, error) {
+	locks, others, err := applyReports(tx, br, heard)
 	if err != nil {
 		return nil, err
 	}
 	for _, lk := range others {
 		gone := lk.Status
 		gone.Online, gone.OfflineCause = false, ""
-		if lk, err = relearn(tx, lk, LockReport{Status: &gone}); err != nil {
+		if lk, err = updateLock(tx, lk, LockReport{Status: &gone}); err != nil {
 			return nil, err
 		}
 		locks = append(locks, lk)
@@ -100,11 +100,11 @@ func hearAll(tx *db.Tx, br *ent.Bridge, heard []LockReport) ([]*ent.Lock, error)
 	return locks, nil
 }
 
-func discover(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
+func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	create := tx.Lock.Create().SetID(id.New(id.Lock)).SetPropertyID(br.PropertyID).SetBridgeID(br.ID).SetAddress(h.Address).
 		SetName(cmp.Or(h.Name, h.Address)).SetModel(h.Model).SetCapabilities(slot.Capabilities{}).SetStatus(Status{}).SetCreatedAt(tx.Now())
 	if h.Capabilities != nil {
-		create.SetCapabilities(bounded(*h.Capabilities))
+		create.SetCapabilities(limitCapabilities(*h.Capabilities))
 	}
 	if h.Status != nil {
 		create.SetStatus(withCauseSince(*h.Status, Status{}, tx.Now()))
@@ -117,11 +117,11 @@ func discover(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 }
 
 // relearn stores what changed about a lock. It records and notifies when the lock goes offline or its battery becomes low.
-func relearn(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
+func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
 	if h.Capabilities != nil {
-		if c := bounded(*h.Capabilities); !reflect.DeepEqual(c, lk.Capabilities) {
+		if c := limitCapabilities(*h.Capabilities); !reflect.DeepEqual(c, lk.Capabilities) {
 			update.SetCapabilities(c)
 			changed = true
 		}
@@ -138,7 +138,7 @@ func relearn(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 		if now := withCauseSince(*h.Status, lk.Status, tx.Now()); !sameStatus(now, lk.Status) {
 			update.SetStatus(now)
 			changed = true
-			if err := tellStatus(tx, lk, now); err != nil {
+			if err := notifyStatusChange(tx, lk, now); err != nil {
 				return nil, err
 			}
 		}
@@ -188,7 +188,7 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 
 // tellStatus records and notifies what changed between the stored status of a lock and the present one. A notice of an
 // offline cause is settled when the cause ends, whether or not the lock is online again.
-func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
+func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
 		if err := staff.Settle(tx, lk.BridgeID+"/"+was); err != nil {
 			return err
@@ -197,29 +197,29 @@ func tellStatus(tx *db.Tx, lk *ent.Lock, now Status) error {
 	var err error
 	switch {
 	case lk.Status.Online && !now.Online:
-		err = lockLink(tx, lk, LinkState.Lost, string(fault.LockOffline))
+		err = updateLockLink(tx, lk, LinkState.Lost, string(fault.LockOffline))
 	case !lk.Status.Online && now.Online:
-		err = lockLink(tx, lk, LinkState.Restored, "")
+		err = updateLockLink(tx, lk, LinkState.Restored, "")
 	}
 	if err != nil {
 		return err
 	}
-	if err := tellBattery(tx, lk, now); err != nil {
+	if err := updateBattery(tx, lk, now); err != nil {
 		return err
 	}
-	return tellClock(tx, lk, now)
+	return updateClock(tx, lk, now)
 }
 
 // sameStatus ignores small steps of the times alone: a lock that is merely heard again is not stored again.
 func sameStatus(a, b Status) bool {
-	if !near(a.LastSeenAt, b.LastSeenAt) || !near(a.BatteryObservedAt, b.BatteryObservedAt) || !near(a.ClockObservedAt, b.ClockObservedAt) {
+	if !roughlyEqual(a.LastSeenAt, b.LastSeenAt) || !roughlyEqual(a.BatteryObservedAt, b.BatteryObservedAt) || !roughlyEqual(a.ClockObservedAt, b.ClockObservedAt) {
 		return false
 	}
 	a.LastSeenAt, a.BatteryObservedAt, a.ClockObservedAt = b.LastSeenAt, b.BatteryObservedAt, b.ClockObservedAt
 	return reflect.DeepEqual(a, b)
 }
 
-func near(a, b *time.Time) bool {
+func roughlyEqual(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -227,17 +227,17 @@ func near(a, b *time.Time) bool {
 }
 
 // bounded cuts capabilities to what the rest of the service is built for.
-func bounded(c slot.Capabilities) slot.Capabilities {
+func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
-	c.ForbiddenPrefixes = boundedRules(c.ForbiddenPrefixes)
-	c.ForbiddenPatterns, c.RefusedPatterns = slot.AcceptPatterns(c.ForbiddenPatterns)
+	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
+	c.ForbiddenPatterns, c.RefusedPatterns = slot.FilterPatterns(c.ForbiddenPatterns)
 	if len(c.Kinds) > maxRules {
 		c.Kinds = c.Kinds[:maxRules]
 	}
 	return c
 }
 
-func boundedRules(rules []string) []string {
+func limitRules(rules []string) []string {
 	var out []string
 	for _, r := range rules {
 		if len(out) < maxRules && len(r) <= maxRule {

@@ -18,7 +18,7 @@ func joinCode(secret string, fingerprint [32]byte) string {
 }
 
 // cutJoinCode is the secret of a join code. The fingerprint is the bridge's to check.
-func cutJoinCode(code string) (secret string, ok bool) {
+func parseJoinCode(code string) (secret string, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
 		return "", false

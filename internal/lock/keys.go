@@ -50,7 +50,7 @@ func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys
 func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {
-		wake(tx, id, KeysChanged)
+		notifyBridge(tx, id, KeysChanged)
 	}
 	return err
 }
@@ -67,5 +67,5 @@ func GetByAddress(ctx context.Context, c *ent.Client, propertyID, bridgeID, addr
 // StorePresentation writes down the use of a SmartKey before anything is sent. The presentation itself is not stored: it
 // serves for seconds, and travels with the order. GrantID is the access of the phone's stay; empty: it is not known.
 func StoreSmartKeyCommand(tx *db.Tx, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
-	return storeAct(tx, propertyID, lockID, actor, grantID, operation, until)
+	return storeCommand(tx, propertyID, lockID, actor, grantID, operation, until)
 }

@@ -14,7 +14,7 @@ import (
 const MoveTimeout = 8 * time.Second
 
 // moving says whether a bridge has no session because its node asked it to leave, a short while ago.
-func moving(br *ent.Bridge, now time.Time) bool {
+func isMoving(br *ent.Bridge, now time.Time) bool {
 	return !br.Online && br.RevokedAt == nil && br.OfflineReason == string(ShuttingDown) && br.LinkAt != nil && now.Sub(*br.LinkAt) <= MoveTimeout
 }
 
@@ -33,7 +33,7 @@ func LocateBridge(ctx context.Context, c *ent.Client, propertyID, bridgeID strin
 	if IsBridgeOnline(br, now) {
 		return BridgeLocation{Node: br.Node}, nil
 	}
-	return BridgeLocation{Moving: moving(br, now)}, nil
+	return BridgeLocation{Moving: isMoving(br, now)}, nil
 }
 
 // ReturnAct takes back the claim that was stored with an act, so that another session may claim it. Only who holds the

@@ -25,12 +25,12 @@ const MaxSilence = time.Minute
 func Get(ctx context.Context, c *ent.Client, propertyID, lockID string) (*ent.Lock, error) {
 	lk, err := c.Lock.Query().Where(entlock.ID(lockID), entlock.PropertyID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, noLock(lockID)
+		return nil, lockNotFound(lockID)
 	}
 	return lk, err
 }
 
-func noLock(lockID string) error {
+func lockNotFound(lockID string) error {
 	return fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
 }
 
@@ -108,11 +108,11 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	if err != nil {
 		return nil, err
 	}
-	if doorID == value(lk.DoorID) {
+	if doorID == valueOrZero(lk.DoorID) {
 		return lk, nil
 	}
 	if doorID == "" {
-		return move(tx, lk, "")
+		return moveLock(tx, lk, "")
 	}
 	if err := doorExists(tx, propertyID, doorID); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	if !ent.IsNotFound(err) {
 		return nil, err
 	}
-	return move(tx, lk, doorID)
+	return moveLock(tx, lk, doorID)
 }
 
 func doorExists(tx *db.Tx, propertyID, doorID string) error {
@@ -166,7 +166,7 @@ func LoadStates(ctx context.Context, c *ent.Client, now time.Time, propertyID st
 		states[lk.ID] = State{
 			Online:        IsOnline(lk, br, now),
 			Revoked:       br == nil || br.RevokedAt != nil,
-			FreeSlots:     vacant(rows[lk.ID], lk.Capabilities.Slots),
+			FreeSlots:     countFree(rows[lk.ID], lk.Capabilities.Slots),
 			OfflineReason: offlineReason(lk, br, now),
 		}
 	}

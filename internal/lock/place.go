@@ -44,15 +44,15 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("put a code on lock %s: want a grant and a PIN", lk.ID)
 	}
-	generation, err := draw(tx, lk)
+	generation, err := nextGeneration(tx, lk)
 	if err != nil {
 		return nil, err
 	}
-	seats, err := seatsOf(tx, lk)
+	seats, err := slotUsage(tx, lk)
 	if err != nil {
 		return nil, err
 	}
-	number, rowID := choose(seats, lk.Capabilities.Slots)
+	number, rowID := chooseSlot(seats, lk.Capabilities.Slots)
 	if number == 0 {
 		return nil, ErrSlotsFull
 	}
@@ -62,19 +62,19 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 			return nil, err
 		}
 	}
-	return place(tx, keys, lk, row, generation, p)
+	return storeDesired(tx, keys, lk, row, generation, p)
 }
 
 // seatsOf lists the slots that the lock ever had a code in, that which is empty longest first. Written by hand, because a
 // lock has many and each check-in looks at all: ent takes several times as long to scan them.
-func seatsOf(tx *db.Tx, lk *ent.Lock) (seats []seat, err error) {
-	rows, err := tx.QueryContext(tx.Brief(), seated, string(slot.Removed), lk.ID, lk.PropertyID)
+func slotUsage(tx *db.Tx, lk *ent.Lock) (seats []slotUse, err error) {
+	rows, err := tx.QueryContext(tx.Brief(), slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
 		return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var s seat
+		var s slotUse
 		if err := rows.Scan(&s.id, &s.number, &s.free); err != nil {
 			return nil, fmt.Errorf("list the slots of lock %s: %w", lk.ID, err)
 		}
@@ -83,7 +83,7 @@ func seatsOf(tx *db.Tx, lk *ent.Lock) (seats []seat, err error) {
 	return seats, rows.Err()
 }
 
-const seated = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
+const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
 // Vacant counts the places of a lock that nobody has.
@@ -92,20 +92,20 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count the slots of lock %s: %w", lk.ID, err)
 	}
-	return vacant(rows, lk.Capabilities.Slots), nil
+	return countFree(rows, lk.Capabilities.Slots), nil
 }
 
 // Change has the grant's slot hold another PIN or window. It keeps the slot and draws a new generation; it also takes
 // back a Clear that is still under way.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
-	if s.LockID != lk.ID || s.GrantID != p.GrantID || free(s) {
+	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
 		return nil, errSlotMoved
 	}
-	generation, err := draw(tx, lk)
+	generation, err := nextGeneration(tx, lk)
 	if err != nil {
 		return nil, err
 	}
-	return place(tx, keys, lk, s, generation, p)
+	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
 // Clear has the slot hold nothing. It stays its grant's until it is known to be empty, which it is at once if its code
@@ -117,20 +117,20 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if !s.Present {
 		return s, nil
 	}
-	generation, err := draw(tx, lk)
+	generation, err := nextGeneration(tx, lk)
 	if err != nil {
 		return nil, err
 	}
-	next, ok := slot.Assign(serverOf(s, lk), s.GrantID, slot.Desired{Intent: slot.Absent})
+	next, ok := slot.Assign(serverSlotOf(s, lk), s.GrantID, slot.Desired{Intent: slot.Absent})
 	if !ok {
 		return nil, errSlotMoved
 	}
 	evidence := slot.Removing
-	if next.Claimant == "" && !next.Inherited {
+	if next.SentTo == "" && !next.SentToOther {
 		evidence = slot.Removed
 	}
-	changed, err := tx.Slot.Update().Where(unchanged(s)...).
-		SetGeneration(generation).SetPresent(false).SetFormer(next.Former).ClearPin().SetEvidence(string(evidence)).
+	changed, err := tx.Slot.Update().Where(ifUnchanged(s)...).
+		SetGeneration(generation).SetPresent(false).SetFormer(next.OlderMayRemain).ClearPin().SetEvidence(string(evidence)).
 		SetResult("").SetRule("").SetChangedAt(tx.Now()).Save(tx.Brief())
 	if err != nil {
 		return nil, err
@@ -138,25 +138,25 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if changed == 0 {
 		return nil, errSlotMoved
 	}
-	wake(tx, lk.BridgeID, lk.ID)
+	notifyBridge(tx, lk.BridgeID, lk.ID)
 	return tx.Slot.Get(tx.Brief(), s.ID)
 }
 
 // place stores what a slot shall hold. A row without an id is new.
-func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
+func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Brief()
-	next, ok := slot.Assign(serverOf(s, lk), p.GrantID, slot.Desired{
-		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, Later: slot.Pack(p.LaterWindows...), Once: p.OneTimeID,
+	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{
+		Intent: slot.Present, NotBefore: p.NotBefore, NotAfter: p.NotAfter, LaterWindows: slot.PackWindows(p.LaterWindows...), OneTimeID: p.OneTimeID,
 	})
 	if !ok {
 		return nil, errSlotMoved
 	}
-	enrolment, err := listening(tx, lk)
+	enrolment, err := activeEnrolment(tx, lk)
 	if err != nil {
 		return nil, err
 	}
 	if enrolment != "" {
-		next, _ = slot.Send(next, enrolment)
+		next, _ = slot.MarkSent(next, enrolment)
 	}
 	sealed, err := keys.Seal(ctx, lk.PropertyID, pinPurpose(lk.ID, s.Number, generation), []byte(p.PIN))
 	if err != nil {
@@ -167,23 +167,23 @@ func place(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation 
 	if s.GrantID != p.GrantID {
 		row.Since = generation
 	}
-	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, moment(p.NotBefore), moment(p.NotAfter), laterOf(p.LaterWindows), p.OneTimeID
-	row.Claimant, row.Inherited, row.Former = next.Claimant, next.Inherited, next.Former
+	row.Pin, row.NotBefore, row.NotAfter, row.Later, row.Once = sealed, optionalTime(p.NotBefore), optionalTime(p.NotAfter), storedWindows(p.LaterWindows), p.OneTimeID
+	row.Claimant, row.Inherited, row.Former = next.SentTo, next.SentToOther, next.OlderMayRemain
 	row.Evidence, row.Result, row.Rule, row.UsedAt, row.ChangedAt = string(slot.Queued), "", "", nil, tx.Now()
 	if s.ID == "" {
-		err = addSlot(tx, &row)
-	} else if err = changeSlot(tx, s, &row); err == nil {
+		err = insertSlotRow(tx, &row)
+	} else if err = updateSlotRow(tx, s, &row); err == nil {
 		err = recordTenure(tx, s, &row)
 	}
 	if err != nil {
 		return nil, err
 	}
-	wake(tx, lk.BridgeID, lk.ID)
+	notifyBridge(tx, lk.BridgeID, lk.ID)
 	return &row, nil
 }
 
 // addSlot stores a slot that was never used, and gives it its id.
-func addSlot(tx *db.Tx, row *ent.Slot) error {
+func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	row.ID = id.New(id.Slot)
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).
 		SetGeneration(row.Generation).SetPresent(row.Present).SetGrantID(row.GrantID).SetSince(row.Since).SetPinID(row.PinID).SetDoorID(row.DoorID).SetStaySpaceID(row.StaySpaceID).
@@ -196,12 +196,12 @@ func addSlot(tx *db.Tx, row *ent.Slot) error {
 }
 
 // changeSlot stores what a slot that was used before shall hold now, unless it was changed since it was read.
-func changeSlot(tx *db.Tx, was, row *ent.Slot) error {
-	later, err := stored(row.Later)
+func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
+	later, err := encodeWindows(row.Later)
 	if err != nil {
 		return err
 	}
-	done, err := tx.ExecContext(tx.Brief(), placed, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
+	done, err := tx.ExecContext(tx.Brief(), updateSlotSQL, row.Generation, row.GrantID, row.PinID, row.DoorID, row.StaySpaceID,
 		row.Pin, row.NotBefore, row.NotAfter, row.Claimant, row.Inherited, row.Evidence, row.ChangedAt, later, row.Once, row.Since, row.Former,
 		was.ID, was.PropertyID, was.Generation)
 	if err != nil {
@@ -215,12 +215,12 @@ func changeSlot(tx *db.Tx, was, row *ent.Slot) error {
 }
 
 // placed is ent's update without its second look at the row: a check-in does it for each door.
-const placed = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
+const updateSlotSQL = `UPDATE slots SET generation = $1, present = TRUE, grant_id = $2, pin_id = $3, door_id = $4, stay_space_id = $5,
 	pin = $6, not_before = $7, not_after = $8, claimant = $9, inherited = $10, evidence = $11, result = '', rule = '', used_at = NULL,
 	changed_at = $12, later = $13, once = $14, since = $15, former = $16 WHERE id = $17 AND property_id = $18 AND generation = $19`
 
 // stored are windows as their column has them: JSON, or NULL for none.
-func stored(all []schema.SlotWindow) (any, error) {
+func encodeWindows(all []schema.SlotWindow) (any, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
@@ -248,10 +248,10 @@ func SlotsOfGrants(ctx context.Context, c *ent.Client, propertyID string, grantI
 
 // draw takes the lock's next generation. It comes before the slots are read: on PostgreSQL it has two changes of one
 // lock wait for each other.
-func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	found, err := tx.ReadOne(drawn, []any{lk.ID, lk.PropertyID}, &lk.Generation)
+func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
+	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
 	if err == nil && !found {
-		err = noLock(lk.ID)
+		err = lockNotFound(lk.ID)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("draw a generation of lock %s: %w", lk.ID, err)
@@ -259,13 +259,13 @@ func draw(tx *db.Tx, lk *ent.Lock) (int64, error) {
 	return lk.Generation, nil
 }
 
-const drawn = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
+const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
 // listening is the enrolment of the lock's bridge if it is online, so that a code stored now will reach it at once and
 // may be marked as handed over in the same commit.
-func listening(tx *db.Tx, lk *ent.Lock) (string, error) {
+func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
-	return db.Remember(tx, bridgesOnly, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
+	return db.Remember(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {
 		br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Brief())
 		if ent.IsNotFound(err) {
 			return "", nil
@@ -273,14 +273,14 @@ func listening(tx *db.Tx, lk *ent.Lock) (string, error) {
 		if err != nil || !br.Online || br.RevokedAt != nil {
 			return "", err
 		}
-		return enrolment(br), nil
+		return enrolmentID(br), nil
 	})
 }
 
-var bridgesOnly = []string{"bridges"}
+var bridgesTable = []string{"bridges"}
 
 // enrolment names one life of a bridge: enrolled anew, it may have lost its store.
-func enrolment(br *ent.Bridge) string {
+func enrolmentID(br *ent.Bridge) string {
 	if br.EnrolledAt == nil {
 		return ""
 	}

@@ -20,26 +20,26 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason)
 	case err != nil:
 		return err
 	case n == 0:
-		return nameEnd(tx, bridgeID, epoch, reason)
+		return setOfflineReason(tx, bridgeID, epoch, reason)
 	case reason == ShuttingDown:
 		return nil
 	}
-	return tellOffline(tx, bridgeID, string(reason))
+	return markLinksLost(tx, bridgeID, string(reason))
 }
 
 // nameEnd says why a session ended that was taken for lost before: while a bridge is offline for that, Touch would bring it back.
-func nameEnd(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
+func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) error {
 	return tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(false), entbridge.OfflineReason(string(NodeLost))).
 		SetOfflineReason(string(reason)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
 // tellOffline has a bridge be lost, and with it the locks on doors that it reached.
-func tellOffline(tx *db.Tx, bridgeID, reason string) error {
+func markLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
 		return err
 	}
-	if err := bridgeLink(tx, br, LinkState.Lost, reason); err != nil {
+	if err := updateBridgeLink(tx, br, LinkState.Lost, reason); err != nil {
 		return err
 	}
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(bridgeID), entlock.DoorIDNotNil()).All(tx.Context())
@@ -50,7 +50,7 @@ func tellOffline(tx *db.Tx, bridgeID, reason string) error {
 		if !lk.Status.Online {
 			continue // it was lost before
 		}
-		if err := lockLink(tx, lk, LinkState.Lost, reason); err != nil {
+		if err := updateLockLink(tx, lk, LinkState.Lost, reason); err != nil {
 			return err
 		}
 	}
@@ -58,18 +58,18 @@ func tellOffline(tx *db.Tx, bridgeID, reason string) error {
 }
 
 // came has a bridge that was lost be back, and the locks with it that it reaches.
-func came(tx *db.Tx, was *ent.Bridge, heard []LockReport) error {
+func markBridgeOnline(tx *db.Tx, was *ent.Bridge, heard []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil
 	}
-	if err := bridgeLink(tx, was, LinkState.Restored, ""); err != nil {
+	if err := updateBridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err
 	}
 	reached := make(map[string]bool, len(heard))
 	for _, h := range heard {
 		reached[h.Address] = h.Status != nil && h.Status.Online
 	}
-	return back(tx, was, func(lk *ent.Lock) bool { return reached[lk.Address] })
+	return markLocksOnline(tx, was, func(lk *ent.Lock) bool { return reached[lk.Address] })
 }
 
 // Touch notes that a node heard the sessions that it holds: their epochs, by bridge. A bridge in session that a sweep took for
@@ -93,7 +93,7 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 			if br.Epoch != epochs[br.ID] {
 				continue // the session is an older one
 			}
-			if err := restore(tx, br, now); err != nil {
+			if err := restoreBridge(tx, br, now); err != nil {
 				return err
 			}
 		}
@@ -102,16 +102,16 @@ func RecordHeartbeats(tx *db.Tx, node string, epochs map[string]int64) error {
 }
 
 // restore marks a bridge online again that is in session under the epoch of its row, and with it the locks that it reached.
-func restore(tx *db.Tx, was *ent.Bridge, now time.Time) error {
+func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
 		SetOnline(true).SetOfflineReason("").SetLastSeenAt(now).SetLinkAt(tx.Now()).Save(tx.Context())
 	if err != nil || n == 0 || was.UnreachedAt == nil {
 		return err
 	}
-	if err := bridgeLink(tx, was, LinkState.Restored, ""); err != nil {
+	if err := updateBridgeLink(tx, was, LinkState.Restored, ""); err != nil {
 		return err
 	}
-	return back(tx, was, func(*ent.Lock) bool { return true })
+	return markLocksOnline(tx, was, func(*ent.Lock) bool { return true })
 }
 
 // SweepBridges marks bridges offline whose node did not touch them for too long. The caller makes sure that nodes could.
@@ -132,7 +132,7 @@ func MarkSilentBridgesOffline(tx *db.Tx) error {
 			return err
 		}
 		if n > 0 {
-			if err := tellOffline(tx, br.ID, string(NodeLost)); err != nil {
+			if err := markLinksLost(tx, br.ID, string(NodeLost)); err != nil {
 				return err
 			}
 		}
@@ -163,7 +163,7 @@ func MarkDrainedBridgesLost(tx *db.Tx) error {
 			return err
 		}
 		if n > 0 {
-			if err := tellOffline(tx, br.ID, string(Disconnected)); err != nil {
+			if err := markLinksLost(tx, br.ID, string(Disconnected)); err != nil {
 				return err
 			}
 		}

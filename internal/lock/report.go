@@ -26,8 +26,8 @@ type EvidenceChange struct {
 }
 
 // spoken finds the lock that a bridge's current session speaks of, nil if we do not know it, and its slots, by number.
-func spoken(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
-	br, err := current(tx, bridgeID, epoch)
+func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, numbers []int) (*ent.Lock, map[int]*ent.Slot, error) {
+	br, err := bridgeInSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,7 +56,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	for i, s := range seen {
 		numbers[i] = s.Number
 	}
-	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
+	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
 	if err != nil || lk == nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		if row == nil {
 			continue
 		}
-		next, changed := slot.Observe(serverOf(row, lk), uint64(epoch), slot.Report{Epoch: uint64(epoch), Observed: s.Observed})
+		next, changed := slot.ApplyReport(serverSlotOf(row, lk), uint64(epoch), slot.Report{Epoch: uint64(epoch), Observed: s.Observed})
 		if !changed {
 			continue
 		}
-		stored, err := storeSeen(tx, row, next)
+		stored, err := storeObserved(tx, row, next)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		if stored.SeenUsed { // the event, which says where, comes later or was lost
 			l.UsedAt = *stored.SeenAt
 		}
-		if err := tellEvidence(tx, lk, l, *stored.SeenAt); err != nil {
+		if err := appendEvidenceChange(tx, lk, l, *stored.SeenAt); err != nil {
 			return nil, err
 		}
 		changes = append(changes, l)
@@ -92,28 +92,28 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil
 	}
-	now := word(serverOf(row, lk), row.UsedAt != nil, tx.Now())
+	now := publicEvidence(serverSlotOf(row, lk), row.UsedAt != nil, tx.Now())
 	if string(now) == row.Evidence {
 		return row, nil
 	}
 	before := slot.Evidence(row.Evidence)
-	if n, err := tx.Slot.Update().Where(unchanged(row)...).SetEvidence(string(now)).Save(tx.Context()); err != nil || n == 0 {
+	if n, err := tx.Slot.Update().Where(ifUnchanged(row)...).SetEvidence(string(now)).Save(tx.Context()); err != nil || n == 0 {
 		return row, err
 	}
 	next := *row
 	next.Evidence = string(now)
-	return &next, tellEvidence(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
+	return &next, appendEvidenceChange(tx, lk, EvidenceChange{Slot: &next, Before: before, After: now}, tx.Now())
 }
 
 // WindowAt is the window of a slot at an instant: the present one, else the next, else the last.
 func WindowAt(s *ent.Slot, now time.Time) slot.Window {
-	d := slot.Desired{NotBefore: value(s.NotBefore), NotAfter: value(s.NotAfter), Later: laterIn(s)}
-	return d.Present(now)
+	d := slot.Desired{NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s)}
+	return d.WindowAt(now)
 }
 
 // tellEvidence records that more, or less, is known of a stay's code. The code of a lock that has left its door since is
 // marked: what is known of it says nothing about that door any more.
-func tellEvidence(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
+func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error {
 	s := l.Slot
 	if s.GrantID == "" || l.Before == l.After {
 		return nil
@@ -122,7 +122,7 @@ func tellEvidence(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error
 	if s.Result != "" {
 		body["result"] = s.Result
 	}
-	if value(lk.DoorID) != s.DoorID {
+	if valueOrZero(lk.DoorID) != s.DoorID {
 		body["formerLock"] = true
 	}
 	if at.Before(s.ChangedAt) {
@@ -133,15 +133,15 @@ func tellEvidence(tx *db.Tx, lk *ent.Lock, l EvidenceChange, at time.Time) error
 	})
 }
 
-func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
+func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, error) {
 	o := next.Observed
 	at := o.At
 	if at.IsZero() || at.After(tx.Now()) {
 		at = tx.Now()
 	}
 	return tx.Slot.UpdateOne(row).SetSeenWindow(o.Window).SetSeenUsed(o.Used).SetSeenCleared(o.Cleared).
-		SetClaimant(next.Claimant).SetInherited(next.Inherited).SetFormer(next.Former).SetForeign(next.Foreign).
-		SetEvidence(string(word(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
+		SetClaimant(next.SentTo).SetInherited(next.SentToOther).SetFormer(next.OlderMayRemain).SetForeign(next.Foreign).
+		SetEvidence(string(publicEvidence(next, row.UsedAt != nil, tx.Now()))).SetResult(string(o.Result)).SetRule(o.Rule).
 		SetSeenGeneration(int64(o.Generation)).SetSeenPresent(o.Present).
 		SetSeenEvidence(string(o.Evidence)).SetSeenResult(string(o.Result)).SetSeenAt(at).
 		Save(tx.Context())
@@ -149,8 +149,8 @@ func storeSeen(tx *db.Tx, row *ent.Slot, next slot.Server) (*ent.Slot, error) {
 
 // word is what partners are told of a slot that has been reported on. An opening is better proof than a reading, and
 // removed is said of a slot that is somebody's no more.
-func word(s slot.Server, used bool, now time.Time) slot.Evidence {
-	w := s.Status(now)
+func publicEvidence(s slot.ServerSlot, used bool, now time.Time) slot.Evidence {
+	w := s.EvidenceAt(now)
 	if s.Desired.Intent == slot.Absent && s.Grant != "" {
 		return slot.Removing
 	}

@@ -92,8 +92,8 @@ func TestBridgeEnrolledAnewIsToldThatACodeThereMayBeOurs(t *testing.T) {
 		})
 		d, err := wishes[0].Desired(t.Context(), s.keys)
 		s.must(err)
-		if !d.Claimed || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMark {
-			t.Errorf("desired %v claimed %v", d, d.Claimed)
+		if !d.MayHoldOurs || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMark {
+			t.Errorf("desired %v claimed %v", d, d.MayHoldOurs)
 		}
 		again, err := lock.DesiredSlots(t.Context(), s.db.Read(), open, map[string]int64{lk.ID: 0})
 		s.must(err)
@@ -114,7 +114,7 @@ func TestBridgeIsRemindedOfACodeThatItToldOf(t *testing.T) {
 			s.must(err)
 			d, err := wishes[0].Desired(t.Context(), s.keys)
 			s.must(err)
-			return d.Claimed
+			return d.MayHoldOurs
 		}
 		if claimed() {
 			t.Error("before it told of anything")

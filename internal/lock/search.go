@@ -16,7 +16,7 @@ import (
 // to count. It returns the slots that became free.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
-	lk, by, err := spoken(tx, bridgeID, epoch, address, numbers)
+	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
 	if err != nil || lk == nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 		if n < 1 || n > lk.Capabilities.Slots {
 			continue
 		}
-		row, err := searched(tx, lk, by[n], n, found[n])
+		row, err := storeForeignSlot(tx, lk, by[n], n, found[n])
 		if err != nil {
 			return nil, fmt.Errorf("note what slot %d of lock %s holds: %w", n, lk.ID, err)
 		}
@@ -37,15 +37,15 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 }
 
 // searched notes whether a slot holds somebody else's code. It returns the slot if it became free.
-func searched(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
+func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
 	switch {
 	case row == nil && occupied:
 		return nil, tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(number).
 			SetGeneration(0).SetPresent(false).SetForeign(true).SetEvidence(string(slot.Removed)).SetChangedAt(tx.Now()).Exec(tx.Context())
-	case row == nil || !free(row) || row.Foreign == occupied:
+	case row == nil || !isFree(row) || row.Foreign == occupied:
 		return nil, nil
 	}
-	n, err := tx.Slot.Update().Where(unchanged(row)...).SetForeign(occupied).Save(tx.Context())
+	n, err := tx.Slot.Update().Where(ifUnchanged(row)...).SetForeign(occupied).Save(tx.Context())
 	if err != nil || n == 0 || occupied {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ type Session struct {
 	Locks         []LockRef
 	PreviousNode  string   // the node that held the session before; empty: none does
 	OutOfSync     []string // ids of the locks of which bridge and service do not know the same
-	enrolment     string
+	enrolmentID   string
 }
 
 // Driven is a lock that a bridge drives.
@@ -57,8 +57,8 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if br.Online {
 		before = br.Node
 	}
-	record, back := boots(br.BootID, h.BootID)
-	if err := watchDoubles(tx, br, record, back); err != nil {
+	record, back := updateBootHistory(br.BootID, h.BootID)
+	if err := detectClonedBridge(tx, br, record, back); err != nil {
 		return nil, err
 	}
 	update := tx.Bridge.Update().
@@ -78,10 +78,10 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	if br, err = tx.Bridge.Get(ctx, br.ID); err != nil {
 		return nil, err
 	}
-	if err := came(tx, was, h.Locks); err != nil {
+	if err := markBridgeOnline(tx, was, h.Locks); err != nil {
 		return nil, err
 	}
-	locks, err := hearAll(tx, br, h.Locks)
+	locks, err := applyAllReports(tx, br, h.Locks)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,11 @@ func OpenSession(tx *db.Tx, who Identity, shown []byte, h Hello) (*Session, erro
 	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: renewalDue(br, tx.Now()), Locks: driven(locks), OutOfSync: stale(locks, rows, h.Locks), PreviousNode: before, enrolment: enrolment(br),
+		RenewalDue: renewalDue(br, tx.Now()), Locks: lockRefs(locks), OutOfSync: outOfSync(locks, rows, h.Locks), PreviousNode: before, enrolmentID: enrolmentID(br),
 	}, nil
 }
 
-func driven(locks []*ent.Lock) []LockRef {
+func lockRefs(locks []*ent.Lock) []LockRef {
 	out := make([]LockRef, len(locks))
 	for i, lk := range locks {
 		out[i] = LockRef{ID: lk.ID, Address: lk.Address, Generation: lk.Generation}
@@ -111,14 +111,14 @@ func orSuperseded(err error) error {
 }
 
 // stale finds the locks whose digest differs from the bridge's.
-func stale(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []LockReport) []string {
+func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, heard []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(heard))
 	for _, h := range heard {
 		digests[h.Address] = h.Digest
 	}
 	var out []string
 	for _, lk := range locks {
-		if theirs, driven := digests[lk.Address]; driven && theirs != digest(rows[lk.ID]) {
+		if theirs, driven := digests[lk.Address]; driven && theirs != digestOf(rows[lk.ID]) {
 			out = append(out, lk.ID)
 		}
 	}
@@ -133,23 +133,23 @@ func idsOf(locks []*ent.Lock) []string {
 	return ids
 }
 
-func digest(rows []*ent.Slot) slot.Digest {
-	sum := make([]slot.Row, 0, len(rows))
+func digestOf(rows []*ent.Slot) slot.Digest {
+	sum := make([]slot.DigestRow, 0, len(rows))
 	for _, s := range rows {
-		if handed(s) {
-			sum = append(sum, slot.Row{Slot: uint32(s.Number), Generation: uint64(s.Generation), Observed: observedOf(s)})
+		if concernsBridge(s) {
+			sum = append(sum, slot.DigestRow{Slot: uint32(s.Number), Generation: uint64(s.Generation), Observed: observedOf(s)})
 		}
 	}
 	return slot.LockDigest(sum)
 }
 
 // handed says whether bridges are to know of a slot: not of one whose code was taken back before any heard of it.
-func handed(s *ent.Slot) bool {
+func concernsBridge(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
 }
 
 // current finds a bridge by id if epoch is its session's.
-func current(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
+func bridgeInSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, ErrSuperseded

@@ -19,7 +19,7 @@ func TestDigestSaysWhichLocksToTell(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		row := s.mustPut(lk, "grt_a", "123456")
-		hello := func(rows ...slot.Row) []string {
+		hello := func(rows ...slot.DigestRow) []string {
 			open, err := s.greet(s.cert, lock.Hello{Node: "nod_a", Locks: []lock.LockReport{{Address: "front", Digest: slot.LockDigest(rows)}}})
 			s.must(err)
 			s.epoch = open.Epoch
@@ -29,7 +29,7 @@ func TestDigestSaysWhichLocksToTell(t *testing.T) {
 			t.Errorf("the bridge knows nothing: stale %v", got)
 		}
 		seen := slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}
-		theirs := slot.Row{Slot: 1, Generation: uint64(row.Generation), Observed: seen}
+		theirs := slot.DigestRow{Slot: 1, Generation: uint64(row.Generation), Observed: seen}
 		if got := hello(theirs); len(got) != 1 {
 			t.Error("the bridge knows more than it could report: it has to be asked again")
 		}

@@ -14,11 +14,11 @@ import (
 )
 
 func linkOf(lost, back, told *time.Time) LinkState {
-	return LinkState{value(lost), value(back), value(told)}
+	return LinkState{valueOrZero(lost), valueOrZero(back), valueOrZero(told)}
 }
 
 // put sets a moment, or clears it where it is zero.
-func put[U any](t time.Time, set func(time.Time) U, unset func() U) {
+func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	if t.IsZero() {
 		unset()
 		return
@@ -28,7 +28,7 @@ func put[U any](t time.Time, set func(time.Time) U, unset func() U) {
 
 // lockLink moves what was told of the link of a lock on by a loss, a return or a look, and tells what is to be told.
 // Locks on no door are nobody's concern.
-func lockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
+func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	if lk.DoorID == nil {
 		return nil
 	}
@@ -36,9 +36,9 @@ func lockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkStat
 	next, tell := move(was, tx.Now())
 	if next != was {
 		u := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID))
-		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		put(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		put(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
+		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
+		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the link of a lock: %w", err)
 		}
@@ -50,26 +50,26 @@ func lockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkStat
 		if err := staff.Settle(tx, lk.ID+"/lockUnreachable"); err != nil {
 			return err
 		}
-		return event.Append(tx, inside(newLockEvent(lk, event.LockOnline, map[string]any{})))
+		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
 	}
 	return nil
 }
 
 // inside makes an event of a lock one that webhooks do not get.
-func inside(e event.Event) event.Event {
+func asInternal(e event.Event) event.Event {
 	e.Subject = event.Inside(e.Subject)
 	return e
 }
 
 // bridgeLink is lockLink for a bridge. A bridge that leaves because its node does is not told of.
-func bridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
+func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineToldAt)
 	next, tell := move(was, tx.Now())
 	if next != was {
 		u := tx.Bridge.UpdateOneID(br.ID).Where(entbridge.PropertyID(br.PropertyID))
-		put(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		put(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		put(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
+		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
+		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
+		setOrClear(next.NotifiedAt, u.SetOfflineToldAt, u.ClearOfflineToldAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the link of a bridge: %w", err)
 		}
@@ -90,13 +90,13 @@ func bridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (Link
 }
 
 // tellBattery tells when a battery became low, or well again.
-func tellBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
+func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
 	}
 	switch BatteryNotification(lk.BatteryToldAt != nil, *now.BatteryPercent) {
 	case Down:
-		return batteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
+		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case Up:
 		if err := staff.Settle(tx, lk.ID+"/batteryLow"); err != nil {
 			return err
@@ -104,13 +104,13 @@ func tellBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryToldAt().Exec(tx.Context()); err != nil {
 			return fmt.Errorf("note the battery of a lock: %w", err)
 		}
-		return event.Append(tx, inside(newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
+		return event.Append(tx, asInternal(newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
 	}
 	return nil
 }
 
 // batteryLow tells of a low battery, as the lock's status or its own alarm has it, once until it is well.
-func batteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
+func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryToldAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("note the battery of a lock: %w", err)
@@ -127,7 +127,7 @@ func batteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 }
 
 // tellClock tells when a lock's clock became so wrong that it keeps no windows, or is right again.
-func tellClock(tx *db.Tx, lk *ent.Lock, now Status) error {
+func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
 	}
@@ -145,13 +145,13 @@ func tellClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if err := u.Exec(tx.Context()); err != nil {
 		return fmt.Errorf("note the clock of a lock: %w", err)
 	}
-	return event.Append(tx, inside(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
+	return event.Append(tx, asInternal(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
 // What is away for so long is a matter for people.
 const (
-	bridgePatience = 5 * time.Minute
-	lockPatience   = 15 * time.Minute
+	notifyBridgeAfter = 5 * time.Minute
+	notifyLockAfter   = 15 * time.Minute
 )
 
 // LookAtBridges tells what has lasted of bridges that come and go, at most limit after an id, and staff of those that are
@@ -163,10 +163,10 @@ func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err erro
 		return "", fmt.Errorf("look for bridges that come and go: %w", err)
 	}
 	for _, br := range rows {
-		if err := bridgeLink(tx, br, LinkState.Check, br.OfflineReason); err != nil {
+		if err := updateBridgeLink(tx, br, LinkState.Check, br.OfflineReason); err != nil {
 			return "", err
 		}
-		if err := longAway(tx, br); err != nil {
+		if err := notifyLongOffline(tx, br); err != nil {
 			return "", err
 		}
 		next = br.ID
@@ -184,7 +184,7 @@ func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error)
 		return "", fmt.Errorf("look for locks that come and go: %w", err)
 	}
 	for _, lk := range rows {
-		if err := lookAtLock(tx, lk); err != nil {
+		if err := checkLockLink(tx, lk); err != nil {
 			return "", err
 		}
 		next = lk.ID
@@ -195,8 +195,8 @@ func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error)
 	return next, nil
 }
 
-func longAway(tx *db.Tx, br *ent.Bridge) error {
-	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < bridgePatience {
+func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
+	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < notifyBridgeAfter {
 		return nil
 	}
 	return staff.Notify(tx, staff.Notice{
@@ -206,19 +206,19 @@ func longAway(tx *db.Tx, br *ent.Bridge) error {
 }
 
 // lookAtLock tells of one lock. Of one whose bridge is away staff hear once, by the bridge.
-func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
+func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(Disconnected)
 	if !lk.Status.Online {
 		reason = "lockOffline"
 	}
-	if err := lockLink(tx, lk, LinkState.Check, reason); err != nil {
+	if err := updateLockLink(tx, lk, LinkState.Check, reason); err != nil {
 		return err
 	}
-	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < lockPatience {
+	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < notifyLockAfter {
 		return nil
 	}
 	if lk.Status.OfflineCause != "" {
-		return notifyCutOff(tx, lk)
+		return notifyOfflineCause(tx, lk)
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: lk.PropertyID, Kind: "lockUnreachable", Subject: lk.ID, OnceKey: lk.ID + "/lockUnreachable",
@@ -227,7 +227,7 @@ func lookAtLock(tx *db.Tx, lk *ent.Lock) error {
 }
 
 // cutOff says what is wrong and what to do where a bridge reaches none of its locks, by Status.OfflineCause.
-var cutOff = map[string]string{
+var offlineCauseTexts = map[string]string{
 	slot.BrokerUnreachable: "Bridge %q has no connection to its MQTT broker for more than 15 minutes, so it reaches none of the locks behind it. " +
 		"Codes on them keep working, some beyond their end; new codes wait. Start the broker; latchkey-bridge doctor on site says why it cannot be reached.",
 	slot.GatewayOffline: "Bridge %q reaches its MQTT broker, but Zigbee2MQTT does not run there for more than 15 minutes, so it reaches none of the locks behind it. " +
@@ -236,8 +236,8 @@ var cutOff = map[string]string{
 
 // notifyCutOff notifies staff once for all locks that a bridge cannot reach for the same cause, when the cause has lasted for
 // lockPatience. It does not notify while the bridge is offline: the cause may have ended since.
-func notifyCutOff(tx *db.Tx, lk *ent.Lock) error {
-	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < lockPatience {
+func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
+	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < notifyLockAfter {
 		return nil
 	}
 	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
@@ -246,19 +246,19 @@ func notifyCutOff(tx *db.Tx, lk *ent.Lock) error {
 	}
 	return staff.Notify(tx, staff.Notice{
 		PropertyID: lk.PropertyID, Kind: lk.Status.OfflineCause, Subject: br.ID, OnceKey: br.ID + "/" + lk.Status.OfflineCause,
-		Text: fmt.Sprintf(cutOff[lk.Status.OfflineCause], br.Name),
+		Text: fmt.Sprintf(offlineCauseTexts[lk.Status.OfflineCause], br.Name),
 	})
 }
 
 // back marks the locks of a bridge that is back as back with it, if it reaches them.
-func back(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
+func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("list the locks of a bridge that is back: %w", err)
 	}
 	for _, lk := range locks {
 		if lk.Status.Online && reached(lk) {
-			if err := lockLink(tx, lk, LinkState.Restored, ""); err != nil {
+			if err := updateLockLink(tx, lk, LinkState.Restored, ""); err != nil {
 				return err
 			}
 		}

@@ -25,7 +25,7 @@ func TestDoorThen(t *testing.T) {
 		{"by a clock of which nothing is known", "spc_2", "spc_1", "", "spc_1"},
 		{"a lock that was taken off its door", "", "spc_1", "synchronized", "spc_1"},
 	} {
-		if got := doorThen(tt.hung, tt.code, tt.clock); got != tt.want {
+		if got := eventDoor(tt.hung, tt.code, tt.clock); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

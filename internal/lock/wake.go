@@ -33,18 +33,18 @@ func WithNode(ctx context.Context, n Node) context.Context {
 }
 
 // held says whether the node that makes this change is the named one.
-func held(tx *db.Tx, node string) bool {
+func isOwnNode(tx *db.Tx, node string) bool {
 	here, ok := tx.Context().Value(nodeKey{}).(Node)
 	return ok && here.Name == node && node != ""
 }
 
 // reaches reports whether the node that makes this change can send an act to the named one now.
-func reaches(tx *db.Tx, node string) bool {
+func canReachNode(tx *db.Tx, node string) bool {
 	here, ok := tx.Context().Value(nodeKey{}).(Node)
 	return !ok || here.Name == node || here.Reaches == nil || here.Reaches()
 }
 
-func wake(tx *db.Tx, bridgeID, lockID string) {
+func notifyBridge(tx *db.Tx, bridgeID, lockID string) {
 	if w, ok := tx.Context().Value(wakerKey{}).(Waker); ok && w != nil {
 		tx.After(func() { w(bridgeID, lockID) })
 	}

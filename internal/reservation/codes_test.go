@@ -80,7 +80,7 @@ func TestAWindowOfWeeklyHoursFollowsAnother(t *testing.T) {
 				want = append(want, slot.Window{From: end.Add(-4 * time.Hour), To: end})
 			}
 			for _, s := range all {
-				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) || slot.Pack(lock.LaterWindows(s)...) != slot.Pack(want...) {
+				if !s.NotBefore.Equal(from) || !s.NotAfter.Equal(to) || slot.PackWindows(lock.LaterWindows(s)...) != slot.PackWindows(want...) {
 					t.Errorf("%s: %s has %v to %v, then %v, want %v to %v, then %v", what, s.DoorID, s.NotBefore, s.NotAfter, s.Later, from, to, want)
 				}
 				if s.Evidence != string(evidence) {

@@ -60,7 +60,7 @@ func (b *bridge) restart() {
 	b.alive = true
 	for _, l := range b.locks {
 		l.tell("bridge restarted")
-		l.step(slot.Event{Kind: slot.Booted})
+		l.step(slot.Event{Kind: slot.Restarted})
 	}
 	b.reconnect()
 }
@@ -92,7 +92,7 @@ func (b *bridge) connect() {
 	b.lastUp, b.lastOut = w.now, w.now
 	for _, l := range b.locks {
 		l.tell("session %d", b.epoch)
-		if slot.LockDigest(l.rows()) != slot.LockDigest(l.state.Rows()) {
+		if slot.LockDigest(l.rows()) != slot.LockDigest(l.state.DigestRows()) {
 			for i := 1; i <= slotsUsed; i++ {
 				l.push(i)
 			}
@@ -144,7 +144,7 @@ func (b *bridge) deliver(l *lock, number int, d slot.Desired) {
 		if b.epoch != epoch { // what a session did not deliver is gone with it
 			return
 		}
-		ev := slot.Event{Kind: slot.Wanted, Slot: uint32(number), Desired: d}
+		ev := slot.Event{Kind: slot.DesiredChanged, Slot: uint32(number), Desired: d}
 		l.tell("slot %d %v arrives", number, d)
 		l.step(ev)
 		if twice {

@@ -59,7 +59,7 @@ func (l *lock) closed(i int, generation uint64) {
 	if l.caps.Schedule == slot.ScheduleWindow && !w.now.Before(p.cell.to) {
 		return
 	}
-	if s.Held.Is == slot.Empty || s.Held.Is == slot.Foreign {
+	if s.Content.Kind == slot.Empty || s.Content.Kind == slot.Foreign {
 		w.fail(l, "property 3: slot %d opens after its window and the bridge does not know", i)
 	}
 	if l.state.Op.Kind == "" && l.state.Fence.IsZero() && !s.RetryAt.After(l.bridge.clock()) {

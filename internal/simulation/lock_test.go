@@ -21,7 +21,7 @@ type cell struct {
 
 // place is one slot: what the server knows, what is there, and who did what to it.
 type place struct {
-	srv     slot.Server
+	srv     slot.ServerSlot
 	cell    cell
 	who     map[uint64]string // the grant of each generation
 	landed  uint64            // the highest generation that took effect
@@ -60,7 +60,7 @@ func newLock(w *world, b *bridge, number int, p sim.Profile) *lock {
 	l.caps.Slots = slotsUsed
 	l.state = slot.Lock{Caps: l.caps}
 	for i := 1; i <= slotsUsed; i++ {
-		l.places[i] = &place{srv: slot.Server{ReadBack: l.caps.ReadBack}, who: map[uint64]string{}}
+		l.places[i] = &place{srv: slot.ServerSlot{ReadBack: l.caps.ReadBack}, who: map[uint64]string{}}
 	}
 	return l
 }
@@ -80,15 +80,15 @@ func (l *lock) step(ev slot.Event) {
 	l.wake++
 	for _, a := range actions {
 		switch a.Kind {
-		case slot.Tell:
+		case slot.ReportObserved:
 			b.report(l, a.Slot, a.Observed, l.places[a.Slot].seen)
-		case slot.Start:
+		case slot.StartOp:
 			l.start(a.Op)
 		case slot.WakeAt:
 			number, boot := l.wake, b.boot
 			w.after(b.until(a.At), func() {
 				if l.wake == number && b.boot == boot {
-					l.step(slot.Event{Kind: slot.Ticked})
+					l.step(slot.Event{Kind: slot.TimePassed})
 				}
 			})
 		}
@@ -108,7 +108,7 @@ func (l *lock) start(op slot.Op) {
 		}
 	}
 	l.air = append(l.air[:0], f)
-	life := l.bridge.until(op.Until)
+	life := l.bridge.until(op.ExpiresAt)
 	w.after(life-1, func() { f.gone = !w.lingers })
 	latency := w.between(50*time.Millisecond, life/2)
 	switch {

@@ -23,7 +23,7 @@ func (l *lock) live(every time.Duration) {
 func (l *lock) change(i int) {
 	w, s := l.world, l.places[i].srv
 	if s.Grant == "" {
-		if s.Free() {
+		if s.IsFree() {
 			l.want(i, l.grant(), l.stay(l.pinFor()))
 		}
 		return
@@ -107,7 +107,7 @@ func (l *lock) byHand(i int, to cell) {
 		p.seen, p.heard = p.touches, p.touches
 	}
 	if w.rng.IntN(2) == 0 { // some locks tell
-		w.after(w.between(time.Second, time.Minute), func() { l.step(slot.Event{Kind: slot.Doubted, Slot: uint32(i)}) })
+		w.after(w.between(time.Second, time.Minute), func() { l.step(slot.Event{Kind: slot.ReadRequested, Slot: uint32(i)}) })
 	}
 }
 

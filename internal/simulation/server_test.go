@@ -7,20 +7,20 @@ import (
 )
 
 // rows is the server's side of the digest.
-func (l *lock) rows() []slot.Row {
-	var out []slot.Row
+func (l *lock) rows() []slot.DigestRow {
+	var out []slot.DigestRow
 	for i := 1; i <= slotsUsed; i++ {
 		if s := l.places[i].srv; handed(s) {
-			out = append(out, s.Row(uint32(i)))
+			out = append(out, s.DigestRow(uint32(i)))
 		}
 	}
 	return out
 }
 
 // handed says whether bridges are to know of a slot.
-func handed(s slot.Server) bool {
+func handed(s slot.ServerSlot) bool {
 	return s.Desired.Generation > 0 &&
-		(s.Desired.Intent == slot.Present || s.Observed.Generation > 0 || s.Claimant != "" || s.Inherited)
+		(s.Desired.Intent == slot.Present || s.Observed.Generation > 0 || s.SentTo != "" || s.SentToOther)
 }
 
 // push hands a slot's desired state to the bridge of the session that the server believes in.
@@ -30,7 +30,7 @@ func (l *lock) push(i int) {
 		return
 	}
 	var d slot.Desired
-	p.srv, d = slot.Send(p.srv, "the bridge")
+	p.srv, d = slot.MarkSent(p.srv, "the bridge")
 	l.bridge.deliver(l, i, d)
 }
 
@@ -49,7 +49,7 @@ func (l *lock) want(i int, grant string, d slot.Desired) bool {
 	if next.Desired.Generation <= before.Desired.Generation {
 		w.fail(l, "property 9: generation %d after %d", next.Desired.Generation, before.Desired.Generation)
 	}
-	if d.Intent == slot.Absent && before.Claimant == "" && !before.Inherited { // no bridge ever heard of it
+	if d.Intent == slot.Absent && before.SentTo == "" && !before.SentToOther { // no bridge ever heard of it
 		p.srv.Grant = ""
 	}
 	if end := next.Desired.NotAfter; d.Intent == slot.Present && !end.IsZero() {
@@ -75,7 +75,7 @@ func (l *lock) over(i int, grant string, generation uint64) {
 func (l *lock) hear(i int, epoch uint64, o slot.Observed, seen int) {
 	p, w := l.places[i], l.world
 	before := p.srv
-	next, changed := slot.Observe(before, l.bridge.session, slot.Report{Epoch: epoch, Observed: o})
+	next, changed := slot.ApplyReport(before, l.bridge.session, slot.Report{Epoch: epoch, Observed: o})
 	if epoch != l.bridge.session {
 		w.count.oldReports++
 		if changed {
@@ -104,14 +104,14 @@ func (l *lock) hear(i int, epoch uint64, o slot.Observed, seen int) {
 }
 
 // called is the word for a slot that the product gives to people.
-func called(s slot.Server, now time.Time) slot.Evidence {
+func called(s slot.ServerSlot, now time.Time) slot.Evidence {
 	if s.Desired.Generation > 0 && s.Desired.Intent == slot.Absent {
 		if s.Grant == "" {
 			return slot.Removed
 		}
 		return slot.Removing
 	}
-	return s.Status(now)
+	return s.EvidenceAt(now)
 }
 
 // sweep asks anew for what was wanted and not reported.

@@ -44,7 +44,7 @@ type service struct {
 	mu     sync.Mutex
 	cut    bool
 	wires  []net.Conn
-	slots  map[string]map[uint32]*slot.Server
+	slots  map[string]map[uint32]*slot.ServerSlot
 	epoch  uint64
 	live   grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	events []*lockv1.Event
@@ -61,7 +61,7 @@ func newService(t *testing.T) *service {
 		t.Fatal(err)
 	}
 	s := &service{t: t, key: key, lis: bufconn.Listen(1 << 16), doors: bufconn.Listen(1 << 16),
-		slots: map[string]map[uint32]*slot.Server{}, acts: map[string]string{}}
+		slots: map[string]map[uint32]*slot.ServerSlot{}, acts: map[string]string{}}
 	s.ca = s.certify(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, key.Public())
 	cert := s.certify(&x509.Certificate{DNSNames: []string{serverName}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}, key.Public())
 	bridges := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
@@ -182,9 +182,9 @@ func (s *service) begin(stream grpc.BidiStreamingServer[lockv1.ConnectRequest, l
 		return 0, err
 	}
 	for _, l := range h.GetLocks() {
-		var rows []slot.Row
+		var rows []slot.DigestRow
 		for n, srv := range s.slots[l.GetAddress()] {
-			rows = append(rows, srv.Row(n))
+			rows = append(rows, srv.DigestRow(n))
 		}
 		if digest := slot.LockDigest(rows); string(digest[:]) == string(l.GetDigest()) {
 			continue
@@ -212,8 +212,8 @@ func (s *service) say(m *lockv1.ConnectResponse) error {
 // desired needs s.mu.
 func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	var d slot.Desired
-	*s.slots[address][n], d = slot.Send(*s.slots[address][n], "brg_1/1")
-	out := &lockv1.DesiredSlot{Slot: n, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.Claimed}
+	*s.slots[address][n], d = slot.MarkSent(*s.slots[address][n], "brg_1/1")
+	out := &lockv1.DesiredSlot{Slot: n, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOurs}
 	if !out.Present {
 		return out
 	}
@@ -225,10 +225,10 @@ func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	if err != nil {
 		s.t.Error(err)
 	}
-	for _, w := range d.Later.All() {
+	for _, w := range d.LaterWindows.All() {
 		out.Later = append(out.Later, &lockv1.SlotWindow{NotBefore: timestamppb.New(w.From), NotAfter: timestamppb.New(w.To)})
 	}
-	out.Once = d.Once
+	out.Once = d.OneTimeID
 	out.SealedPin, out.NotBefore, out.NotAfter = sealed, timestamppb.New(d.NotBefore), timestamppb.New(d.NotAfter)
 	return out
 }
@@ -243,7 +243,7 @@ func (s *service) take(m *lockv1.ConnectRequest) error {
 			if r := slot.Result(o.GetResult()); r != slot.OK {
 				seen.Result = r
 			}
-			*srv, _ = slot.Observe(*srv, s.epoch, slot.Report{Epoch: m.GetEpoch(), Observed: seen})
+			*srv, _ = slot.ApplyReport(*srv, s.epoch, slot.Report{Epoch: m.GetEpoch(), Observed: seen})
 		}
 	}
 	if a := m.GetActReport(); a != nil {
@@ -283,10 +283,10 @@ func (s *service) want(address string, n uint32, grant string, d slot.Desired) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.slots[address] == nil {
-		s.slots[address] = map[uint32]*slot.Server{}
+		s.slots[address] = map[uint32]*slot.ServerSlot{}
 	}
 	if s.slots[address][n] == nil {
-		s.slots[address][n] = &slot.Server{}
+		s.slots[address][n] = &slot.ServerSlot{}
 	}
 	next, ok := slot.Assign(*s.slots[address][n], grant, d)
 	if !ok {
@@ -304,5 +304,5 @@ func (s *service) want(address string, n uint32, grant string, d slot.Desired) {
 func (s *service) status(address string, n uint32) slot.Evidence {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.slots[address][n].Status(time.Now())
+	return s.slots[address][n].EvidenceAt(time.Now())
 }

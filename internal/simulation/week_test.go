@@ -75,7 +75,7 @@ func (w *world) unsettled(asked func(*lock, int) bool) []string {
 				b, _ := l.state.Slot(uint32(i))
 				out = append(out, fmt.Sprintf("lock %d (%s) slot %d: %v; observed generation %d %s %s present %v; called %s; touches %d seen %d heard %d; held %d; code of generation %d there",
 					l.number, l.profile.Name, i, s.Desired, s.Observed.Generation, s.Observed.Evidence, s.Observed.Result, s.Observed.Present,
-					called(s, w.now), p.touches, p.seen, p.heard, b.Held.Is, p.cell.generation))
+					called(s, w.now), p.touches, p.seen, p.heard, b.Content.Kind, p.cell.generation))
 			}
 		}
 	}

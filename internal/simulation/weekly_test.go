@@ -94,7 +94,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 func (p shift) desired(zone *time.Location) slot.Desired {
 	now := time.Now()
 	r := access.EvaluateCode(access.CodeTerms{Kind: access.StaffCode, Hours: p.hours, NotBefore: now.AddDate(0, -1, 0)}, zone, now).Right
-	return slot.Desired{Intent: slot.Present, PIN: p.pin, NotBefore: r.Window.From, NotAfter: r.Window.To, Later: r.Later}
+	return slot.Desired{Intent: slot.Present, PIN: p.pin, NotBefore: r.Window.From, NotAfter: r.Window.To, LaterWindows: r.Later}
 }
 
 // staffed compares what opens, and what the service says without hearing anything, with the clocks on the wall.

@@ -8,11 +8,11 @@ import (
 
 func (b *bench) alter(number uint32) {
 	b.t.Helper()
-	b.send(Event{Kind: Altered, Slot: number})
+	b.send(Event{Kind: ChangedAtLock, Slot: number})
 }
 
 func (b *bench) drifted() bool {
-	return slices.ContainsFunc(b.actions, func(a Action) bool { return a.Kind == Drift })
+	return slices.ContainsFunc(b.actions, func(a Action) bool { return a.Kind == ReportDrift })
 }
 
 // A lock that cannot be read reports a change by hand: the code is in doubt, and set again.
@@ -143,7 +143,7 @@ func TestAMaskedLockThatReportsItsOwnWritesIsReadInTheEnd(t *testing.T) {
 	b.want(1, always)
 	b.read(false, "")
 	b.answer(OK)
-	for range maskedAlters {
+	for range maxMaskedChanges {
 		b.read(true, "")
 		b.alter(1)
 		b.observed(1, false, Unconfirmed, "")

@@ -38,7 +38,7 @@ func (b *bench) want(number uint32, d Desired) {
 	if s, ok := b.lock.Slot(number); ok {
 		d.Generation = s.Desired.Generation + 1
 	}
-	b.send(Event{Kind: Wanted, Slot: number, Desired: d})
+	b.send(Event{Kind: DesiredChanged, Slot: number, Desired: d})
 }
 
 func (b *bench) answer(r Result) {
@@ -54,7 +54,7 @@ func (b *bench) read(present bool, pin PIN) {
 func (b *bench) pass(d time.Duration) {
 	b.t.Helper()
 	b.now = b.now.Add(d)
-	b.send(Event{Kind: Ticked})
+	b.send(Event{Kind: TimePassed})
 }
 
 func (b *bench) inFlight(kind OpKind, number uint32) {

@@ -64,7 +64,7 @@ type Lockout struct {
 }
 
 // WantedLockout is the lockout that bridges set. Matter and Zigbee know at most 254 s.
-var WantedLockout = Lockout{Attempts: 5, Pause: 4 * time.Minute}
+var DesiredLockout = Lockout{Attempts: 5, Pause: 4 * time.Minute}
 
 // The weakest lockout that counts as one.
 const (

@@ -12,7 +12,7 @@ import (
 type Digest [16]byte
 
 // Row is one slot of a lock as either side knows it: the desired generation and what was observed.
-type Row struct {
+type DigestRow struct {
 	Slot       uint32
 	Generation uint64
 	Observed   Observed
@@ -21,9 +21,9 @@ type Row struct {
 // LockDigest sums up a lock's rows in any order. Bridge and server compute it over their own rows;
 // equal digests mean that neither has something to tell the other. Times stay
 // out: they differ without anything being wrong.
-func LockDigest(rows []Row) Digest {
+func LockDigest(rows []DigestRow) Digest {
 	rows = slices.Clone(rows)
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Slot, b.Slot) })
+	slices.SortFunc(rows, func(a, b DigestRow) int { return cmp.Compare(a.Slot, b.Slot) })
 	h := sha256.New()
 	var b []byte
 	for _, r := range rows {

@@ -27,7 +27,7 @@ func TestBootWaitsForWhatWasInTheAir(t *testing.T) {
 	b := newBench(t, realLock())
 	b.want(1, always)
 	b.now = b.now.Add(-time.Hour) // the clock of the next run is behind
-	b.send(Event{Kind: Booted})
+	b.send(Event{Kind: Restarted})
 	b.idle()
 	b.observed(1, false, Unconfirmed, "")
 	b.pass(10*time.Second - 1)
@@ -35,7 +35,7 @@ func TestBootWaitsForWhatWasInTheAir(t *testing.T) {
 	b.pass(1)
 	b.inFlight(OpSet, 1)
 	b.answer(OK)
-	b.send(Event{Kind: Booted}) // nothing in the air: nothing to wait for
+	b.send(Event{Kind: Restarted}) // nothing in the air: nothing to wait for
 	b.want(2, always)
 	b.inFlight(OpSet, 2)
 }
@@ -46,7 +46,7 @@ func TestBootSetsTheFenceByItsOwnClock(t *testing.T) {
 	b.want(1, always)
 	b.answer(Timeout)
 	b.now = b.now.Add(-time.Hour)
-	b.send(Event{Kind: Booted})
+	b.send(Event{Kind: Restarted})
 	b.want(2, always)
 	b.pass(10*time.Second - 1)
 	b.idle()
@@ -56,7 +56,7 @@ func TestBootSetsTheFenceByItsOwnClock(t *testing.T) {
 
 func TestANewLockWaitsForItsFormerBridge(t *testing.T) {
 	b := newBench(t, realLock())
-	b.lock = New(b.lock.Caps, b.now)
+	b.lock = NewLock(b.lock.Caps, b.now)
 	b.want(1, always)
 	b.idle()
 	b.pass(10 * time.Second)

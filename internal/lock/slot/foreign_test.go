@@ -65,7 +65,7 @@ func TestOccupiedIsSaidOfTheGenerationThatCameMeanwhile(t *testing.T) {
 // A bridge that was restored from an old copy of its store does not know of codes that it told of.
 func TestABridgeThatForgotASlotTakesItsCodeForOurs(t *testing.T) {
 	b := newBench(t, realLock())
-	b.send(Event{Kind: Wanted, Slot: 1, Desired: Desired{Generation: 2, Intent: Absent, Claimed: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Absent, MayHoldOurs: true}})
 	b.inFlight(OpClear, 1)
 }
 
@@ -77,9 +77,9 @@ func TestABridgeThatKnowsASlotBelievesItself(t *testing.T) {
 	b.want(1, always)
 	b.answer(LockOffline) // not read yet
 	b.pass(10 * time.Second)
-	b.send(Event{Kind: Wanted, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "0451", Claimed: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "0451", MayHoldOurs: true}})
 	b.inFlight(OpRead, 1)
-	b.send(Event{Kind: Wanted, Slot: 1, Desired: Desired{Generation: 2, Intent: Present, PIN: "0451", Claimed: true}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 2, Intent: Present, PIN: "0451", MayHoldOurs: true}})
 	b.read(true, "")
 	b.observed(1, false, Failed, Occupied)
 }
@@ -88,7 +88,7 @@ func TestAReplacedBridgeTakesOverWhatItsPredecessorSet(t *testing.T) {
 	caps := realLock()
 	caps.ReadBack, caps.Readable = true, ReadableMasked
 	b := newBench(t, caps)
-	b.want(1, Desired{Intent: Absent, Claimed: true})
+	b.want(1, Desired{Intent: Absent, MayHoldOurs: true})
 	b.inFlight(OpClear, 1)
 }
 

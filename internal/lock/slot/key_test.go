@@ -97,11 +97,11 @@ func (e *encoder) desired(d Desired) {
 	e.num(d.Generation)
 	e.text(string(d.Intent[:min(1, len(d.Intent))]) + string(d.PIN))
 	e.at(d.NotBefore, d.NotAfter)
-	for _, w := range d.Later.All() {
+	for _, w := range d.LaterWindows.All() {
 		e.at(w.From, w.To)
 	}
-	e.num(uint64(d.Later.Len()))
-	e.flag(d.Claimed, d.Once != "")
+	e.num(uint64(d.LaterWindows.Len()))
+	e.flag(d.MayHoldOurs, d.OneTimeID != "")
 }
 
 //go:norace
@@ -114,11 +114,11 @@ func (e *encoder) observed(o Observed) {
 }
 
 //go:norace
-func (e *encoder) server(s Server) {
+func (e *encoder) server(s ServerSlot) {
 	e.desired(s.Desired)
 	e.observed(s.Observed)
-	e.text(s.Grant + "/" + s.Claimant)
-	e.flag(s.Inherited, s.Foreign, s.Former)
+	e.text(s.Grant + "/" + s.SentTo)
+	e.flag(s.SentToOther, s.Foreign, s.OlderMayRemain)
 }
 
 //go:norace
@@ -126,7 +126,7 @@ func (e *encoder) op(o Op) {
 	e.text(string(o.Kind) + string(o.PIN))
 	e.num(o.Seq<<1 | uint64(o.Slot)<<8)
 	e.num(o.Generation)
-	e.at(o.NotBefore, o.NotAfter, o.Until)
+	e.at(o.NotBefore, o.NotAfter, o.ExpiresAt)
 	e.flag(o.Replace)
 }
 
@@ -140,14 +140,14 @@ func (e *encoder) peer(p *peer) {
 		e.num(uint64(s.Number))
 		e.desired(s.Desired)
 		e.observed(s.Observed)
-		e.b = append(e.b, byte(s.Held.Is), s.Attempts, s.Passed)
-		e.text(string(s.Held.PIN))
-		e.text(string(s.Held.Evidence))
-		e.at(s.Held.NotBefore, s.Held.NotAfter, s.RetryAt, s.ReadAt)
-		e.text(string(s.Refused))
-		e.text(string(s.Code))
-		e.text(s.Spent)
-		e.flag(s.Cured, s.Looked, s.Altered)
-		e.b = append(e.b, s.Alters)
+		e.b = append(e.b, byte(s.Content.Kind), s.Attempts, s.TimesOvertaken)
+		e.text(string(s.Content.PIN))
+		e.text(string(s.Content.Evidence))
+		e.at(s.Content.NotBefore, s.Content.NotAfter, s.RetryAt, s.NextReadAt)
+		e.text(string(s.Refusal))
+		e.text(string(s.LastResult))
+		e.text(s.UsedOneTimeID)
+		e.flag(s.ClearedOnce, s.ReadSinceChange, s.ChangedInFlight)
+		e.b = append(e.b, s.ManualChanges)
 	}
 }

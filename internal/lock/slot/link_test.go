@@ -27,7 +27,7 @@ func (c *scenario) link(w world, add adder) {
 		t.left.twins--
 		if !t.peers[twin].alive {
 			t.peers[twin] = peer{alive: true, lock: Lock{Caps: c.caps}}
-			t = c.step(t, twin, Event{Kind: Booted})
+			t = c.step(t, twin, Event{Kind: Restarted})
 		}
 		add(c.connect(t, twin), "twin connects", true)
 	}
@@ -65,15 +65,15 @@ func (c *scenario) arrivals(w world, add adder) {
 
 // wish brings a bridge a desired state, and with it that its code was used, if it was.
 func (c *scenario) wish(w world, p int, m letter) world {
-	ev := Event{Kind: Wanted, Slot: uint32(m.slot + 1), Desired: m.d}
-	if m.d.Once == "" || m.d.Once != w.used[m.slot] {
+	ev := Event{Kind: DesiredChanged, Slot: uint32(m.slot + 1), Desired: m.d}
+	if m.d.OneTimeID == "" || m.d.OneTimeID != w.used[m.slot] {
 		return c.step(w, p, ev)
 	}
 	if c.off&usedWithWish == 0 {
-		ev.Code = m.d.Once
+		ev.OneTimeID = m.d.OneTimeID
 		return c.step(w, p, ev)
 	}
-	return c.step(c.step(w, p, ev), p, Event{Kind: Spent, Code: m.d.Once})
+	return c.step(c.step(w, p, ev), p, Event{Kind: CodeUsedElsewhere, OneTimeID: m.d.OneTimeID})
 }
 
 // connect is Hello, Welcome and the snapshot, as bridge and service do it. An older session of the
@@ -85,17 +85,17 @@ func (c *scenario) connect(w world, p int) world {
 	w.session = 1 + uint8(p)
 	w.calm = away && p == atLock && c.outage && c.settledAt(w)
 	w.writes = [2]uint8{}
-	var mine []Row
+	var mine []DigestRow
 	for i := range c.slots {
 		s := w.srv[i]
-		handed := s.Desired.Intent == Present || s.Observed.Generation > 0 || s.Claimant != "" || s.Inherited
+		handed := s.Desired.Intent == Present || s.Observed.Generation > 0 || s.SentTo != "" || s.SentToOther
 		if s.Desired.Generation > 0 && handed {
-			mine = append(mine, s.Row(uint32(i+1)))
+			mine = append(mine, s.DigestRow(uint32(i+1)))
 		}
 		b, _ := w.peers[p].lock.Slot(uint32(i + 1))
 		w.changed[i] = b.Desired.Generation != s.Desired.Generation
 	}
-	if LockDigest(mine) != LockDigest(w.peers[p].lock.Rows()) {
+	if LockDigest(mine) != LockDigest(w.peers[p].lock.DigestRows()) {
 		for _, row := range mine {
 			c.push(&w, int(row.Slot-1))
 		}
@@ -107,7 +107,7 @@ func (c *scenario) connect(w world, p int) world {
 // of a bridge cannot know of what the original did and never told.
 func (c *scenario) heardOfAll(w world) bool {
 	for i := range c.slots {
-		if s := w.srv[i]; s.Claimant != "" && (s.Observed.Generation == 0 || s.Observed.gone()) {
+		if s := w.srv[i]; s.SentTo != "" && (s.Observed.Generation == 0 || s.Observed.isGone()) {
 			return false
 		}
 	}
@@ -121,7 +121,7 @@ func (c *scenario) settledAt(w world) bool {
 		return false
 	}
 	for _, s := range l.Slots {
-		if s.Held.Is == Unsure || s.Refused != "" || w.blind[s.Number-1] || s.Observed.Generation != s.Desired.Generation || !s.Observed.Evidence.Settled() {
+		if s.Content.Kind == Uncertain || s.Refusal != "" || w.blind[s.Number-1] || s.Observed.Generation != s.Desired.Generation || !s.Observed.Evidence.Confirmed() {
 			return false
 		}
 	}
@@ -130,7 +130,7 @@ func (c *scenario) settledAt(w world) bool {
 
 // push hands a slot's desired state to the session's bridge: the claim is stored before.
 func (c *scenario) push(w *world, i int) {
-	claimed, d := send(w.srv[i], "c", c.rules)
+	claimed, d := markSentWith(w.srv[i], "c", c.rules)
 	if c.off&claimFirst == 0 {
 		w.srv[i] = claimed
 	}
@@ -156,7 +156,7 @@ func (w *world) cut(c *scenario) {
 
 func (w *world) hear(c *scenario, m upward, epoch uint64) {
 	before := w.srv[m.slot]
-	s, changed := observe(before, 1, Report{Epoch: epoch, Observed: m.o}, c.rules)
+	s, changed := applyReportWith(before, 1, Report{Epoch: epoch, Observed: m.o}, c.rules)
 	w.srv[m.slot] = s
 	if epoch == 1 && m.o.Generation == before.Desired.Generation && !m.stale {
 		w.touched[m.slot] = false
@@ -164,10 +164,10 @@ func (w *world) hear(c *scenario, m upward, epoch uint64) {
 	if !changed {
 		return
 	}
-	if epoch != 1 && c.rules.keeps(epochCheck) {
+	if epoch != 1 && c.rules.enforces(epochCheck) {
 		w.fail(6, "an old epoch had an effect")
 	}
-	if before.Observed.same(s.Observed) {
+	if before.Observed.equalIgnoringTime(s.Observed) {
 		w.fail(12, "the same change was entered twice")
 	}
 }

@@ -34,19 +34,19 @@ func (p Pattern) Size() int { return p.size }
 func (p Pattern) String() string { return p.re.String() }
 
 // maxCompiled bounds the cache of compiled patterns: a few kilobytes each.
-const maxCompiled = 512
+const maxCompiledPatterns = 512
 
 // compiled caches patterns by their source. The locks of a site are of few models, so few patterns are in use.
-var compiled = struct {
+var compiledPatterns = struct {
 	sync.Mutex
 	by map[string]Pattern
 }{by: map[string]Pattern{}}
 
 // CompilePattern compiles a pattern, or returns it from a cache. It refuses what [PatternSize] refuses.
 func CompilePattern(source string) (Pattern, error) {
-	compiled.Lock()
-	p, ok := compiled.by[source]
-	compiled.Unlock()
+	compiledPatterns.Lock()
+	p, ok := compiledPatterns.by[source]
+	compiledPatterns.Unlock()
 	if ok {
 		return p, nil
 	}
@@ -59,18 +59,18 @@ func CompilePattern(source string) (Pattern, error) {
 		return Pattern{}, err
 	}
 	p = Pattern{re: re, size: size}
-	compiled.Lock()
-	defer compiled.Unlock()
-	if len(compiled.by) >= maxCompiled {
-		clear(compiled.by)
+	compiledPatterns.Lock()
+	defer compiledPatterns.Unlock()
+	if len(compiledPatterns.by) >= maxCompiledPatterns {
+		clear(compiledPatterns.by)
 	}
-	compiled.by[source] = p
+	compiledPatterns.by[source] = p
 	return p, nil
 }
 
 // AcceptPatterns returns the patterns of a lock that are used, and how many of those reported are not: because one is
 // invalid, or because all together exceed the limits. It looks at the first few only.
-func AcceptPatterns(reported []string) (accepted []string, refused int) {
+func FilterPatterns(reported []string) (accepted []string, refused int) {
 	total := 0
 	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {
 		size, err := PatternSize(source)

@@ -29,7 +29,7 @@ func TestAcceptPatterns(t *testing.T) {
 		"more than are looked at": {append(slices.Repeat([]string{"("}, 4*MaxPatterns), "777"), nil},
 		"classes of Unicode":      {[]string{`\pL`, `[^\PN]`}, nil},
 	} {
-		accepted, refused := AcceptPatterns(c.said)
+		accepted, refused := FilterPatterns(c.said)
 		if !slices.Equal(accepted, c.want) {
 			t.Errorf("%s: accepted %q, want %q", name, accepted, c.want)
 		}
@@ -74,13 +74,13 @@ func TestPatternSizeIsAnUpperBound(t *testing.T) {
 }
 
 func TestCompilePatternKeepsFew(t *testing.T) {
-	for i := range 3 * maxCompiled {
+	for i := range 3 * maxCompiledPatterns {
 		p, err := CompilePattern(fmt.Sprintf("^%d$", i))
 		if err != nil || !p.Matches(fmt.Sprint(i)) || p.Matches("x") {
 			t.Fatalf("%d: %v", i, err)
 		}
 	}
-	if n := len(compiled.by); n > maxCompiled {
+	if n := len(compiledPatterns.by); n > maxCompiledPatterns {
 		t.Errorf("%d patterns are cached", n)
 	}
 }
@@ -94,7 +94,7 @@ func BenchmarkWorstPattern(b *testing.B) {
 	})
 	b.Run("compile", func(b *testing.B) {
 		for b.Loop() {
-			clear(compiled.by)
+			clear(compiledPatterns.by)
 			if _, err := CompilePattern(worst); err != nil {
 				b.Fatal(err)
 			}

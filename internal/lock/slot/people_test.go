@@ -17,23 +17,23 @@ func (c *scenario) people(w world, add adder) {
 		if in := w.cell[i]; c.once && in.ours() && w.used[i] == "" && w.peers[atLock].alive {
 			t := w
 			t.used[i] = string(w.who[i][min(in.gen, 7)])
-			add(c.step(t, atLock, Event{Kind: Entered, Slot: uint32(i + 1)}), "somebody uses the code", true)
+			add(c.step(t, atLock, Event{Kind: CodeUsed, Slot: uint32(i + 1)}), "somebody uses the code", true)
 		}
 		if c.beside && w.used[i] == "" && w.peers[atLock].alive {
 			t := w
 			t.used[i] = "a"
-			add(c.step(t, atLock, Event{Kind: Spent, Code: "a"}), "somebody uses the code at another lock", true)
+			add(c.step(t, atLock, Event{Kind: CodeUsedElsewhere, OneTimeID: "a"}), "somebody uses the code at another lock", true)
 			if t.left.kills > 0 {
 				add(c.killed(t), "somebody uses the code at another lock, bridge killed before this one hears of it", true)
 			}
 		}
-		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.ReadAt.IsZero() && c.idle(w) {
-			add(c.step(w, atLock, Event{Kind: Doubted, Slot: uint32(i + 1)}), "read-back due", false)
+		if s, ok := w.peers[atLock].lock.Slot(uint32(i + 1)); ok && c.caps.ReadBack && w.blind[i] && s.NextReadAt.IsZero() && c.idle(w) {
+			add(c.step(w, atLock, Event{Kind: ReadRequested, Slot: uint32(i + 1)}), "read-back due", false)
 		}
 		if w.news[i] && w.peers[atLock].alive {
 			t := w
 			t.news[i], t.blind[i] = false, false
-			add(c.step(t, atLock, Event{Kind: Altered, Slot: uint32(i + 1)}), "the lock's report of the change arrives", false)
+			add(c.step(t, atLock, Event{Kind: ChangedAtLock, Slot: uint32(i + 1)}), "the lock's report of the change arrives", false)
 		}
 	}
 	if w.left.touches > 0 && has(c.hands, 'r') {
@@ -61,14 +61,14 @@ func (c *scenario) edit(w world, i int, add adder) {
 		for _, d := range c.choices(g) {
 			t, before := w, w.srv[i]
 			var ok bool
-			if t.srv[i], ok = assign(before, string(g), d, c.rules); !ok {
+			if t.srv[i], ok = assignWith(before, string(g), d, c.rules); !ok {
 				continue
 			}
 			t.left.edits--
 			t.assigned(i, g, before)
 			d = t.srv[i].Desired
 			label := string(g) + " wants slot " + string('1'+rune(i)) + " " + d.String()
-			if d.Intent == Absent && before.Claimant == "" && !before.Inherited { // no bridge ever heard of it
+			if d.Intent == Absent && before.SentTo == "" && !before.SentToOther { // no bridge ever heard of it
 				t.srv[i].Grant = ""
 			}
 			if t.session == 0 || c.sweep {
@@ -82,7 +82,7 @@ func (c *scenario) edit(w world, i int, add adder) {
 	}
 }
 
-func (w *world) assigned(i int, grant byte, before Server) {
+func (w *world) assigned(i int, grant byte, before ServerSlot) {
 	d := w.srv[i].Desired
 	if d.Generation <= before.Desired.Generation {
 		w.fail(9, "a generation was used twice")
@@ -91,7 +91,7 @@ func (w *world) assigned(i int, grant byte, before Server) {
 		w.fail(4, "a slot that holds a stranger's code was given away")
 	}
 	w.who[i][min(d.Generation, 7)] = grant
-	w.window[i] = Desired{Generation: d.Generation, NotBefore: d.NotBefore, NotAfter: d.Window(d.Later.Len()).To}
+	w.window[i] = Desired{Generation: d.Generation, NotBefore: d.NotBefore, NotAfter: d.Window(d.LaterWindows.Len()).To}
 }
 
 func (c *scenario) choices(grant byte) []Desired {
@@ -111,17 +111,17 @@ func (c *scenario) choices(grant byte) []Desired {
 				from += c.windows + 1
 				all = append(all, Window{at(from), at(from + c.windows)})
 			}
-			return Pack(all...)
+			return PackWindows(all...)
 		}
 		return []Desired{
-			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows), Later: later(1), Once: once},
-			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows), Later: later(0), Once: once},
+			{Intent: Present, PIN: pin, NotBefore: at(1), NotAfter: at(1 + c.windows), LaterWindows: later(1), OneTimeID: once},
+			{Intent: Present, PIN: pin, NotBefore: at(0), NotAfter: at(c.windows), LaterWindows: later(0), OneTimeID: once},
 			{Intent: Absent},
 		}
 	}
-	out := []Desired{{Intent: Present, PIN: pin, Once: once}, {Intent: Absent}}
+	out := []Desired{{Intent: Present, PIN: pin, OneTimeID: once}, {Intent: Absent}}
 	if c.pins {
-		out = append(out, Desired{Intent: Present, PIN: pin + pin, Once: once})
+		out = append(out, Desired{Intent: Present, PIN: pin + pin, OneTimeID: once})
 	}
 	return out
 }

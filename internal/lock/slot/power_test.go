@@ -18,21 +18,21 @@ func (c *scenario) power(w world, add adder) {
 		t := w
 		t.left.swaps--
 		for i := range t.srv { // enrolled anew: what was claimed was so by another
-			if t.srv[i].Claimant != "" {
-				t.srv[i].Claimant = "o"
+			if t.srv[i].SentTo != "" {
+				t.srv[i].SentTo = "o"
 			}
 		}
-		t.peers[atLock] = peer{alive: true, lock: newLock(c.caps, w.now(atLock), c.rules)}
+		t.peers[atLock] = peer{alive: true, lock: newLockWith(c.caps, w.now(atLock), c.rules)}
 		t.stored, t.noted, t.acked = 0, 0, 0
 		t.drifts, t.sequence, t.written = 0, 0, 0
-		add(c.step(t, atLock, Event{Kind: Booted}), "bridge replaced", true)
+		add(c.step(t, atLock, Event{Kind: Restarted}), "bridge replaced", true)
 	}
 	if w.left.restores > 0 && c.heardOfAll(w) {
 		t := w
 		t.left.restores--
 		t.air = nil // it takes longer than any operation
 		t.peers[atLock] = peer{alive: true, lock: Lock{Caps: c.caps}}
-		add(c.step(t, atLock, Event{Kind: Booted}), "bridge restored from its first image", true)
+		add(c.step(t, atLock, Event{Kind: Restarted}), "bridge restored from its first image", true)
 	}
 }
 
@@ -57,12 +57,12 @@ func (c *scenario) killed(w world) world {
 func (c *scenario) restarted(w world) world {
 	w.peers[atLock].alive = true
 	if c.off&usedRecalled == 0 {
-		w.peers[atLock].lock = Recall(w.peers[atLock].lock, w.used[:])
-		return c.step(w, atLock, Event{Kind: Booted})
+		w.peers[atLock].lock = EndUsedCodes(w.peers[atLock].lock, w.used[:])
+		return c.step(w, atLock, Event{Kind: Restarted})
 	}
-	w = c.step(w, atLock, Event{Kind: Booted})
+	w = c.step(w, atLock, Event{Kind: Restarted})
 	for _, code := range w.used {
-		w = c.step(w, atLock, Event{Kind: Spent, Code: code})
+		w = c.step(w, atLock, Event{Kind: CodeUsedElsewhere, OneTimeID: code})
 	}
 	return w
 }
@@ -70,29 +70,29 @@ func (c *scenario) restarted(w world) world {
 // step runs the real step function, stores its result at once, and starts what it asks for.
 func (c *scenario) step(w world, p int, ev Event) world {
 	ev.At, ev.ClockError = w.now(p), time.Duration(c.margin)*unit
-	if ev.Kind == Booted && p == atLock {
+	if ev.Kind == Restarted && p == atLock {
 		w = w.orphan()
 	}
 	before := w.peers[p].lock
-	if (ev.Kind == Answered && ev.Result != OK) || ev.Kind == Doubted || ev.Kind == Altered || before.Op.Kind != "" && !before.Op.Until.After(ev.At) {
+	if (ev.Kind == Answered && ev.Result != OK) || ev.Kind == ReadRequested || ev.Kind == ChangedAtLock || before.Op.Kind != "" && !before.Op.ExpiresAt.After(ev.At) {
 		w.calm = false
 	}
 	var actions []Action
-	w.peers[p].lock, actions = step(before, ev, c.rules)
+	w.peers[p].lock, actions = stepWith(before, ev, c.rules)
 	w.peers[p].wake = unset
 	c.grows(&w, before, p)
 	starts := 0
 	for _, a := range actions {
 		switch a.Kind {
-		case Tell:
+		case ReportObserved:
 			w.tell(c, p, a.Observed, int(a.Slot-1))
-		case Drift:
+		case ReportDrift:
 			w.drifts++
 			w.stored++
 		case WakeAt:
 			w.peers[p].wake = a.At
-		case Start:
-			if starts++; starts > 1 || (before.Op.Kind != "" && ev.Kind != Answered && ev.Kind != Booted && before.Op.Until.After(ev.At)) {
+		case StartOp:
+			if starts++; starts > 1 || (before.Op.Kind != "" && ev.Kind != Answered && ev.Kind != Restarted && before.Op.ExpiresAt.After(ev.At)) {
 				w.fail(5, "two operations at once")
 			}
 			if p == atLock {
@@ -130,11 +130,11 @@ func (c *scenario) started(w world, op Op) world {
 	}
 	s, _ := w.peers[atLock].lock.Slot(op.Slot)
 	op.Seq = 1
-	if op.Kind == OpSet && w.used[i] != "" && w.used[i] == s.Desired.Once {
+	if op.Kind == OpSet && w.used[i] != "" && w.used[i] == s.Desired.OneTimeID {
 		w.fail(3, "a code for one use is set again after its use")
 	}
-	_, window, _ := s.Desired.at(w.now(atLock), time.Duration(c.margin)*unit)
-	fresh := c.tells && (s.Held.Is == Empty || s.Held.Is == Unknown && !s.Desired.Claimed)
+	_, window, _ := s.Desired.windowFrom(w.now(atLock), time.Duration(c.margin)*unit)
+	fresh := c.tells && (s.Content.Kind == Empty || s.Content.Kind == Unknown && !s.Desired.MayHoldOurs)
 	w.air = append(w.orphan().air, flight{op: op, fresh: fresh, opens: window.From, ends: window.To})
 	return w
 }
@@ -152,14 +152,14 @@ func (c *scenario) turns(w *world, op Op) {
 		if !ok || s.Number == op.Slot {
 			continue
 		}
-		next, _, ready := m.next(&s)
+		next, _, ready := m.nextOp(&s)
 		if !ready {
 			continue
 		}
-		if w.passed[i]++; w.passed[i] > c.rules.overtake {
+		if w.passed[i]++; w.passed[i] > c.rules.maxOvertaken {
 			w.fail(8, "an operation was overtaken too often")
 		}
-		if next.Kind == OpClear && op.Kind != OpClear && w.passed[op.Slot-1] < c.rules.overtake {
+		if next.Kind == OpClear && op.Kind != OpClear && w.passed[op.Slot-1] < c.rules.maxOvertaken {
 			w.fail(8, "a removal had to wait for something else")
 		}
 	}

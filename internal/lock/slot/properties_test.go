@@ -56,14 +56,14 @@ func (c *scenario) ignores(property int) bool {
 }
 
 // called is the word for a slot that the product gives to people.
-func (c *scenario) called(s Server) Evidence {
+func (c *scenario) called(s ServerSlot) Evidence {
 	if s.Desired.Generation > 0 && s.Desired.Intent == Absent {
 		if s.Grant == "" {
 			return Removed
 		}
 		return Removing
 	}
-	return status(s, epoch0, c.rules)
+	return evidenceAtWith(s, epoch0, c.rules)
 }
 
 // falseConvergence is property 1. What somebody did at the lock excuses it until it could be seen.
@@ -75,7 +75,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 	told := w.used[i] == "" || s.Observed.Used // of the use of a code
 	switch c.called(s) {
 	case Accepted, Verified:
-		n, window, _ := s.Desired.at(epoch0, 0)
+		n, window, _ := s.Desired.windowFrom(epoch0, 0)
 		if n > 0 && epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
 			return "called active between its windows"
 		}
@@ -85,7 +85,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 		if in.pin != s.Desired.PIN && !c.closing(s) && told {
 			return "called active and is not on the lock"
 		}
-		if end := s.Desired.Window(s.Desired.Later.Len()).To; !end.IsZero() && !epoch0.Before(end) {
+		if end := s.Desired.Window(s.Desired.LaterWindows.Len()).To; !end.IsZero() && !epoch0.Before(end) {
 			return "called active after its window"
 		}
 	case Removed:
@@ -93,8 +93,8 @@ func falseConvergence(c *scenario, w *world, i int) string {
 			return "called removed and is on the lock"
 		}
 	case Sent:
-		if b, _ := w.peers[atLock].lock.Slot(uint32(i + 1)); c.direct && w.session == 1+atLock && in.ours() && b.Held.Is == Ours {
-			if _, window, _ := s.Desired.at(epoch0, 0); epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
+		if b, _ := w.peers[atLock].lock.Slot(uint32(i + 1)); c.direct && w.session == 1+atLock && in.ours() && b.Content.Kind == Ours {
+			if _, window, _ := s.Desired.windowFrom(epoch0, 0); epoch0.Before(window.From) && c.caps.Schedule != ScheduleWindow {
 				return "called sent, and an older window's code is on the lock"
 			}
 		}
@@ -106,7 +106,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 			return "called failed and is on the lock"
 		}
 	}
-	if converged(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && told {
+	if convergedWith(s, c.rules) && s.Desired.Intent == Present && in.pin != s.Desired.PIN && !c.closing(s) && told {
 		return "converged and is not so"
 	}
 	return ""
@@ -114,7 +114,7 @@ func falseConvergence(c *scenario, w *world, i int) string {
 
 // closing reports whether the window that the server last heard of is so near its end that the bridge, whose clock may be wrong, may
 // have closed it already.
-func (c *scenario) closing(s Server) bool {
+func (c *scenario) closing(s ServerSlot) bool {
 	if s.Observed.Generation != s.Desired.Generation {
 		s.Observed.Window = 0
 	}
@@ -139,11 +139,11 @@ func openOutside(c *scenario, w *world, i int) string {
 	}
 	b := w.peers[atLock]
 	s, _ := b.lock.Slot(uint32(i + 1))
-	if _, next, over := s.Desired.at(epoch0, 0); s.Desired.Generation == in.gen && !over && !epoch0.Before(next.From) {
+	if _, next, over := s.Desired.windowFrom(epoch0, 0); s.Desired.Generation == in.gen && !over && !epoch0.Before(next.From) {
 		return "" // a later window of the same code
 	}
 	pending := b.lock.Op.Kind != "" || !b.lock.Fence.IsZero() || !s.RetryAt.IsZero()
-	if b.alive && !pending && s.Held.Is != Unknown && !w.blind[i] && !w.waking(atLock) {
+	if b.alive && !pending && s.Content.Kind != Unknown && !w.blind[i] && !w.waking(atLock) {
 		return "opens after its window and the bridge does nothing about it"
 	}
 	return ""
@@ -175,7 +175,7 @@ func otherOwner(_ *scenario, w *world, i int) string {
 // formerCode is property 13. A code of an older generation that is on the lock opens it, whatever is desired by now.
 func formerCode(_ *scenario, w *world, i int) string {
 	in, s := w.cell[i], w.srv[i]
-	if in.ours() && in.gen < s.Desired.Generation && in.pin != s.Desired.PIN && !s.Former && !w.touched[i] {
+	if in.ours() && in.gen < s.Desired.Generation && in.pin != s.Desired.PIN && !s.OlderMayRemain && !w.touched[i] {
 		return "a former code is on the lock and the server believes that it is not"
 	}
 	return ""
@@ -207,8 +207,8 @@ func (c *scenario) settled(w *world) bool {
 		}
 		switch {
 		case s.Observed.Evidence == Failed && !in.ours():
-		case (c.windows > 0 || w.used[i] != "" && s.Observed.Used) && status(s, epoch0, c.rules) == Removed && s.Desired.Intent == Present && !in.ours():
-		case converged(s, c.rules) && s.Desired.Intent == Present && in.pin == s.Desired.PIN:
+		case (c.windows > 0 || w.used[i] != "" && s.Observed.Used) && evidenceAtWith(s, epoch0, c.rules) == Removed && s.Desired.Intent == Present && !in.ours():
+		case convergedWith(s, c.rules) && s.Desired.Intent == Present && in.pin == s.Desired.PIN:
 		default:
 			return false
 		}

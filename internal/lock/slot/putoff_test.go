@@ -7,12 +7,12 @@ import (
 
 // A lock that is away is asked less and less often, also by the reading that comes before a write.
 func TestAReadingBeforeAWriteIsPutOffWhenItFails(t *testing.T) {
-	for name, held := range map[string]Held{"unknown": {}, "empty": {Is: Empty, Evidence: Verified}} {
+	for name, held := range map[string]Content{"unknown": {}, "empty": {Kind: Empty, Evidence: Verified}} {
 		t.Run(name, func(t *testing.T) {
 			caps := Capabilities{PINMin: 4, PINMax: 8, Slots: 5, Readable: ReadableClear, ReadBack: true, OpLifetime: time.Second}
 			now := epoch0
-			l := Lock{Caps: caps, Slots: []Slot{{Number: 1, Held: held}}}
-			l, actions := Step(l, Event{Kind: Wanted, At: now, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "345678"}})
+			l := Lock{Caps: caps, Slots: []Slot{{Number: 1, Content: held}}}
+			l, actions := Step(l, Event{Kind: DesiredChanged, At: now, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "345678"}})
 			asked := 0
 			for range 10_000 {
 				var wake time.Time
@@ -29,7 +29,7 @@ func TestAReadingBeforeAWriteIsPutOffWhenItFails(t *testing.T) {
 					t.Fatal("nothing is going to happen any more")
 				default:
 					now = wake
-					l, actions = Step(l, Event{Kind: Ticked, At: now})
+					l, actions = Step(l, Event{Kind: TimePassed, At: now})
 				}
 				if now.After(epoch0.Add(time.Hour)) {
 					break

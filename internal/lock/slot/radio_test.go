@@ -19,7 +19,7 @@ func (c *scenario) radio(w world, add adder) {
 		c.lands(w, rest, f, awaited, add)
 		add(rest, "lost", true)
 	}
-	if b.alive && (op.Kind == OpSet || op.Kind == OpClear) && c.rules.keeps(giveUp) {
+	if b.alive && (op.Kind == OpSet || op.Kind == OpClear) && c.rules.enforces(opExpires) {
 		add(c.step(w.orphan(), atLock, Event{Kind: Answered, Seq: op.Seq, Result: Timeout}), "driver gives up", true)
 	}
 }

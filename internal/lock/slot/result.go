@@ -41,7 +41,7 @@ func (r Result) Transient() bool { return r != OK && r != "" && !r.Final() }
 
 // MayLand reports whether the operation so answered can still take effect on the lock until its
 // lifetime ends. LockOffline counts: a sleepy device's parent may hold the frame.
-func (r Result) MayLand() bool { return r == NotConfirmed || r == Timeout || r == LockOffline }
+func (r Result) MayTakeEffect() bool { return r == NotConfirmed || r == Timeout || r == LockOffline }
 
 // Why a bridge reaches none of its locks, whatever their own state is.
 const (

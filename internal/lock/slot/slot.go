@@ -62,7 +62,7 @@ const (
 )
 
 // Settled reports whether the evidence comes from the lock itself.
-func (e Evidence) Settled() bool { return e == Accepted || e == Verified }
+func (e Evidence) Confirmed() bool { return e == Accepted || e == Verified }
 
 // Desired is what a slot shall hold. Generation grows with every change and is never reused, not
 // even after the slot was emptied.
@@ -74,23 +74,23 @@ type Desired struct {
 	NotBefore time.Time
 	NotAfter  time.Time
 	// Later are the windows that follow; between two the code is off the lock. NotAfter is not zero then.
-	Later Windows
+	LaterWindows Windows
 	// Once names a code that serves once, the same name on every lock that has it; empty: the code serves on. Who sees
 	// it used takes it off, whatever the service says or does not.
-	Once string
+	OneTimeID string
 	// Claimed says that what is on the lock may be ours although this bridge does not know of it: a
 	// bridge before it was handed a credential for this slot, or this one was and told of it, before
 	// it was started from an old copy of its store. A bridge that knows the slot believes itself.
-	Claimed bool
+	MayHoldOurs bool
 }
 
 // String names the desired state without its PIN.
 func (d Desired) String() string {
 	s := fmt.Sprintf("generation %d %s %v", d.Generation, d.Intent, d.Window(0))
-	if n := d.Later.Len(); n > 0 {
+	if n := d.LaterWindows.Len(); n > 0 {
 		s += fmt.Sprintf(" and %d more until %s", n, d.Window(n).To.UTC().Format(time.RFC3339))
 	}
-	if d.Once != "" {
+	if d.OneTimeID != "" {
 		s += " once"
 	}
 	return s
@@ -119,10 +119,10 @@ type Observed struct {
 }
 
 // gone reports whether nothing of ours is on the lock.
-func (o Observed) gone() bool { return !o.Present && o.Evidence.Settled() }
+func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
 
 // same ignores when: two observations that say the same are one report.
-func (o Observed) same(p Observed) bool {
+func (o Observed) equalIgnoringTime(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
 		o.Window == p.Window && o.Used == p.Used && o.Cleared == p.Cleared
 }

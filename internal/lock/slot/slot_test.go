@@ -19,7 +19,7 @@ func TestPINIsNeverPrinted(t *testing.T) {
 	const pin = "048151"
 	d := Desired{Generation: 1, Intent: Present, PIN: pin}
 	op := Op{Kind: OpSet, PIN: pin}
-	l := Lock{Op: op, Slots: []Slot{{Number: 1, Desired: d, Held: Held{Is: Ours, PIN: pin}}}}
+	l := Lock{Op: op, Slots: []Slot{{Number: 1, Desired: d, Content: Content{Kind: Ours, PIN: pin}}}}
 	var out bytes.Buffer
 	for _, v := range []any{PIN(pin), d, &d, op, l, []Desired{d}, map[string]PIN{"a": pin}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -67,38 +67,38 @@ func TestResultsAreTransientOrFinal(t *testing.T) {
 		if r != OK && r.Final() == r.Transient() {
 			t.Errorf("%s: final %v, transient %v", r, r.Final(), r.Transient())
 		}
-		if r.MayLand() && !r.Transient() {
+		if r.MayTakeEffect() && !r.Transient() {
 			t.Errorf("%s may land and is not transient", r)
 		}
 	}
 }
 
 func TestLockDigest(t *testing.T) {
-	rows := []Row{
+	rows := []DigestRow{
 		{Slot: 1, Generation: 3, Observed: Observed{Generation: 3, Present: true, Evidence: Verified}},
 		{Slot: 2, Generation: 1, Observed: Observed{Generation: 1, Evidence: Sent}},
 	}
 	base := LockDigest(rows)
-	if base != LockDigest([]Row{rows[1], rows[0]}) {
+	if base != LockDigest([]DigestRow{rows[1], rows[0]}) {
 		t.Error("the order of rows matters")
 	}
 	if rows[0].Slot != 1 {
 		t.Error("the argument was sorted in place")
 	}
-	later := []Row{rows[0], rows[1]}
+	later := []DigestRow{rows[0], rows[1]}
 	later[0].Observed.At = noon
 	if base != LockDigest(later) {
 		t.Error("the time of an observation matters")
 	}
-	for name, change := range map[string]func(*Row){
-		"slot":       func(r *Row) { r.Slot = 9 },
-		"generation": func(r *Row) { r.Generation++ },
-		"observed":   func(r *Row) { r.Observed.Generation-- },
-		"present":    func(r *Row) { r.Observed.Present = false },
-		"evidence":   func(r *Row) { r.Observed.Evidence = Accepted },
-		"result":     func(r *Row) { r.Observed.Result = Busy },
+	for name, change := range map[string]func(*DigestRow){
+		"slot":       func(r *DigestRow) { r.Slot = 9 },
+		"generation": func(r *DigestRow) { r.Generation++ },
+		"observed":   func(r *DigestRow) { r.Observed.Generation-- },
+		"present":    func(r *DigestRow) { r.Observed.Present = false },
+		"evidence":   func(r *DigestRow) { r.Observed.Evidence = Accepted },
+		"result":     func(r *DigestRow) { r.Observed.Result = Busy },
 	} {
-		other := []Row{rows[0], rows[1]}
+		other := []DigestRow{rows[0], rows[1]}
 		change(&other[0])
 		if LockDigest(other) == base {
 			t.Errorf("%s does not matter", name)
@@ -108,23 +108,23 @@ func TestLockDigest(t *testing.T) {
 
 func TestAssign(t *testing.T) {
 	present := Desired{Intent: Present, PIN: "0451"}
-	held := Server{Grant: "grt_1", Desired: Desired{Generation: 4, Intent: Present, PIN: "1111"}}
+	held := ServerSlot{Grant: "grt_1", Desired: Desired{Generation: 4, Intent: Present, PIN: "1111"}}
 	for _, tt := range []struct {
 		name  string
-		s     Server
+		s     ServerSlot
 		grant string
 		d     Desired
 		ok    bool
 		want  Desired
 	}{
-		{"free slot", Server{}, "grt_1", present, true, Desired{Generation: 1, Intent: Present, PIN: "0451"}},
-		{"used before", Server{Desired: Desired{Generation: 7, Intent: Absent}}, "grt_1", present, true, Desired{Generation: 8, Intent: Present, PIN: "0451"}},
+		{"free slot", ServerSlot{}, "grt_1", present, true, Desired{Generation: 1, Intent: Present, PIN: "0451"}},
+		{"used before", ServerSlot{Desired: Desired{Generation: 7, Intent: Absent}}, "grt_1", present, true, Desired{Generation: 8, Intent: Present, PIN: "0451"}},
 		{"own slot", held, "grt_1", present, true, Desired{Generation: 5, Intent: Present, PIN: "0451"}},
 		{"own slot, removal drops the PIN", held, "grt_1", Desired{Intent: Absent, PIN: "0451"}, true, Desired{Generation: 5, Intent: Absent}},
 		{"another's slot", held, "grt_2", present, false, Desired{}},
-		{"foreign", Server{Foreign: true}, "grt_1", present, false, Desired{}},
-		{"removal from a free slot", Server{}, "grt_1", Desired{Intent: Absent}, false, Desired{}},
-		{"no grant", Server{}, "", present, false, Desired{}},
+		{"foreign", ServerSlot{Foreign: true}, "grt_1", present, false, Desired{}},
+		{"removal from a free slot", ServerSlot{}, "grt_1", Desired{Intent: Absent}, false, Desired{}},
+		{"no grant", ServerSlot{}, "", present, false, Desired{}},
 	} {
 		got, ok := Assign(tt.s, tt.grant, tt.d)
 		if ok != tt.ok || (ok && got.Desired != tt.want) {
@@ -137,14 +137,14 @@ func TestAssign(t *testing.T) {
 }
 
 func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
-	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
 	for _, step := range []struct {
 		bridge string
 		want   bool
 	}{{"brg_1", false}, {"brg_1", false}, {"brg_2", true}, {"brg_2", true}} {
 		var d Desired
-		if s, d = Send(s, step.bridge); d.Claimed != step.want {
-			t.Errorf("to %s: claimed %v, want %v", step.bridge, d.Claimed, step.want)
+		if s, d = MarkSent(s, step.bridge); d.MayHoldOurs != step.want {
+			t.Errorf("to %s: claimed %v, want %v", step.bridge, d.MayHoldOurs, step.want)
 		}
 	}
 }
@@ -152,21 +152,21 @@ func TestSendTellsANewBridgeThatTheSlotMayBeOurs(t *testing.T) {
 // A bridge that told of a code and is handed the slot as if for the first time has lost its memory:
 // it may have been restored from an old copy.
 func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
-	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
 	claimed := func(want bool) {
 		t.Helper()
 		var d Desired
-		if s, d = Send(s, "brg_1"); d.Claimed != want {
-			t.Errorf("claimed %v, want %v", d.Claimed, want)
+		if s, d = MarkSent(s, "brg_1"); d.MayHoldOurs != want {
+			t.Errorf("claimed %v, want %v", d.MayHoldOurs, want)
 		}
 	}
 	claimed(false)
 	claimed(false) // it may never have heard of it
-	s, _ = Observe(s, 1, Report{1, Observed{Generation: 1, Evidence: Sent}})
+	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 1, Evidence: Sent}})
 	claimed(true)
 	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
 	claimed(true)
-	s, _ = Observe(s, 1, Report{1, Observed{Generation: 2, Evidence: Accepted}})
+	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 2, Evidence: Accepted}})
 	claimed(false)
 	s, _ = Assign(s, "grt_2", Desired{Intent: Present, PIN: "0451"})
 	claimed(false)
@@ -174,8 +174,8 @@ func TestSendTellsABridgeOfWhatItHasToldBefore(t *testing.T) {
 }
 
 func TestObserve(t *testing.T) {
-	active := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 2, Intent: Present, PIN: "0451"}}
-	leaving := Server{Grant: "grt_1", Claimant: "brg_1", Desired: Desired{Generation: 3, Intent: Absent}}
+	active := ServerSlot{Grant: "grt_1", SentTo: "brg_1", Desired: Desired{Generation: 2, Intent: Present, PIN: "0451"}}
+	leaving := ServerSlot{Grant: "grt_1", SentTo: "brg_1", Desired: Desired{Generation: 3, Intent: Absent}}
 	readable := leaving
 	readable.ReadBack = true
 	obs := func(g uint64, present bool, e Evidence, r Result) Observed {
@@ -183,7 +183,7 @@ func TestObserve(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name    string
-		s       Server
+		s       ServerSlot
 		epoch   uint64
 		o       Observed
 		changed bool
@@ -203,44 +203,44 @@ func TestObserve(t *testing.T) {
 		{"removal on its way", leaving, 7, obs(3, false, Sent, ""), true, Removing, "grt_1"},
 		{"removal of the generation before", leaving, 7, obs(2, false, Verified, ""), false, Removing, "grt_1"},
 	} {
-		got, changed := Observe(tt.s, 7, Report{Epoch: tt.epoch, Observed: tt.o})
-		if changed != tt.changed || got.Status(noon) != tt.status || got.Grant != tt.grant {
-			t.Errorf("%s: changed %v status %s grant %q, want %v %s %q", tt.name, changed, got.Status(noon), got.Grant, tt.changed, tt.status, tt.grant)
+		got, changed := ApplyReport(tt.s, 7, Report{Epoch: tt.epoch, Observed: tt.o})
+		if changed != tt.changed || got.EvidenceAt(noon) != tt.status || got.Grant != tt.grant {
+			t.Errorf("%s: changed %v status %s grant %q, want %v %s %q", tt.name, changed, got.EvidenceAt(noon), got.Grant, tt.changed, tt.status, tt.grant)
 		}
-		if again, twice := Observe(got, 7, Report{Epoch: tt.epoch, Observed: tt.o}); twice || !cmp.Equal(again, got) {
+		if again, twice := ApplyReport(got, 7, Report{Epoch: tt.epoch, Observed: tt.o}); twice || !cmp.Equal(again, got) {
 			t.Errorf("%s: the same report again changes something", tt.name)
 		}
 	}
 }
 
 func TestObserveForeign(t *testing.T) {
-	s, _ := Assign(Server{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
-	s, _ = Send(s, "brg_1")
-	s, _ = Observe(s, 1, Report{1, Observed{Generation: 1, Evidence: Failed, Result: Occupied}})
+	s, _ := Assign(ServerSlot{}, "grt_1", Desired{Intent: Present, PIN: "0451"})
+	s, _ = MarkSent(s, "brg_1")
+	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 1, Evidence: Failed, Result: Occupied}})
 	s, _ = Assign(s, "grt_1", Desired{Intent: Absent})
-	s, d := Send(s, "brg_2")
-	if d.Claimed {
+	s, d := MarkSent(s, "brg_2")
+	if d.MayHoldOurs {
 		t.Error("a foreign slot is claimed")
 	}
-	s, _ = Observe(s, 1, Report{1, Observed{Generation: 2, Evidence: Verified}})
-	if s.Grant != "" || s.Free() {
-		t.Errorf("grant %q free %v: the grant shall leave and nobody else come", s.Grant, s.Free())
+	s, _ = ApplyReport(s, 1, Report{1, Observed{Generation: 2, Evidence: Verified}})
+	if s.Grant != "" || s.IsFree() {
+		t.Errorf("grant %q free %v: the grant shall leave and nobody else come", s.Grant, s.IsFree())
 	}
 }
 
 func TestStatusNeverSaysActiveAfterTheWindow(t *testing.T) {
-	s := Server{
+	s := ServerSlot{
 		Desired:  Desired{Generation: 1, Intent: Present, NotBefore: noon, NotAfter: noon.Add(time.Hour)},
 		Observed: Observed{Generation: 1, Present: true, Evidence: Verified},
 	}
 	for at, want := range map[time.Time]Evidence{
 		noon: Verified, noon.Add(time.Hour - 1): Verified, noon.Add(time.Hour): Removing,
 	} {
-		if got := s.Status(at); got != want {
+		if got := s.EvidenceAt(at); got != want {
 			t.Errorf("at %v: %s, want %s", at, got, want)
 		}
 	}
-	if got := (Server{}).Status(noon); got != Planned {
+	if got := (ServerSlot{}).EvidenceAt(noon); got != Planned {
 		t.Errorf("a slot never used is %s", got)
 	}
 }
@@ -249,14 +249,14 @@ func TestStatusNeverSaysActiveAfterTheWindow(t *testing.T) {
 // never believes in evidence of another generation.
 func TestObserveUnderAnyReports(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s Server
+		var s ServerSlot
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			before := s
 			if rapid.Bool().Draw(t, "edit") {
 				intent := rapid.SampledFrom([]Intent{Present, Absent}).Draw(t, "intent")
 				s, _ = Assign(s, "grt_1", Desired{Intent: intent, PIN: "0451"})
 			} else {
-				s, _ = Observe(s, 3, Report{
+				s, _ = ApplyReport(s, 3, Report{
 					Epoch: rapid.Uint64Range(2, 4).Draw(t, "epoch"),
 					Observed: Observed{
 						Generation: rapid.Uint64Range(0, 5).Draw(t, "generation"),

@@ -8,48 +8,48 @@ import (
 // Step moves a lock by one event and says what to do about it. It never changes its argument. At
 // most one Start is returned, only while no operation is in flight and no earlier write can still
 // take effect.
-func Step(l Lock, ev Event) (Lock, []Action) { return step(l, ev, production) }
+func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
 
-func step(l Lock, ev Event, r rules) (Lock, []Action) {
+func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
 	l.Slots = slices.Clone(l.Slots)
 	m := machine{lock: l, ev: ev, rules: r}
-	if !m.lock.Fence.IsZero() && !ev.At.Before(m.lock.Fence) && ev.Kind != Booted {
+	if !m.lock.Fence.IsZero() && !ev.At.Before(m.lock.Fence) && ev.Kind != Restarted {
 		m.lock.Fence = time.Time{}
 	}
 	switch ev.Kind {
-	case Wanted:
-		m.wanted()
-		m.end(m.ev.Code)
+	case DesiredChanged:
+		m.setDesired()
+		m.endOneTimeCode(m.ev.OneTimeID)
 	case Answered:
-		m.answered()
-	case Booted:
-		m.booted()
-	case Doubted:
-		m.doubted()
-	case Altered:
-		m.altered()
-	case Entered:
-		m.entered()
-	case Spent:
-		m.end(m.ev.Code)
+		m.applyAnswer()
+	case Restarted:
+		m.restart()
+	case ReadRequested:
+		m.requestRead()
+	case ChangedAtLock:
+		m.changedAtLock()
+	case CodeUsed:
+		m.recordUse()
+	case CodeUsedElsewhere:
+		m.endOneTimeCode(m.ev.OneTimeID)
 	}
-	m.expire()
-	m.observeAll()
-	m.start()
-	m.wake()
+	m.expireOp()
+	m.reportChanges()
+	m.startNext()
+	m.scheduleWake()
 	return m.lock, m.actions
 }
 
 type machine struct {
-	lock    Lock
-	ev      Event
-	rules   rules
-	actions []Action
-	tell    uint32 // slot to report even if nothing changed
+	lock         Lock
+	ev           Event
+	rules        rules
+	actions      []Action
+	alwaysReport uint32 // slot to report even if nothing changed
 }
 
 // at returns the slot with this number, made if there is none.
-func (m *machine) at(number uint32) *Slot {
+func (m *machine) slotRecord(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
 		m.lock.Slots = slices.Insert(m.lock.Slots, i, Slot{Number: number})
@@ -57,31 +57,31 @@ func (m *machine) at(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
-func (m *machine) wanted() {
+func (m *machine) setDesired() {
 	d := m.ev.Desired
-	s := m.at(m.ev.Slot)
-	m.tell = m.ev.Slot
-	if d.Generation < s.Desired.Generation && m.rules.keeps(olderIgnored) {
+	s := m.slotRecord(m.ev.Slot)
+	m.alwaysReport = m.ev.Slot
+	if d.Generation < s.Desired.Generation && m.rules.enforces(olderIgnored) {
 		return
 	}
-	if s.Desired.Generation > 0 && m.rules.keeps(ownMemory) {
-		d.Claimed = d.Claimed && s.Desired.Claimed
+	if s.Desired.Generation > 0 && m.rules.enforces(ownStoreTrusted) {
+		d.MayHoldOurs = d.MayHoldOurs && s.Desired.MayHoldOurs
 	}
 	if d.Generation == s.Desired.Generation {
-		s.Desired.Claimed = d.Claimed
+		s.Desired.MayHoldOurs = d.MayHoldOurs
 		return
 	}
 	s.Desired = d
-	s.Refused, s.Rule, s.Code, s.Attempts, s.RetryAt, s.Cured, s.Passed, s.Looked = "", "", "", 0, time.Time{}, false, 0, false
-	s.Alters = 0
-	if s.Held.Is == Foreign { // it may have been removed meanwhile: look again
-		s.Held = Held{}
+	s.Refusal, s.RefusedRule, s.LastResult, s.Attempts, s.RetryAt, s.ClearedOnce, s.TimesOvertaken, s.ReadSinceChange = "", "", "", 0, time.Time{}, false, 0, false
+	s.ManualChanges = 0
+	if s.Content.Kind == Foreign { // it may have been removed meanwhile: look again
+		s.Content = Content{}
 	}
 }
 
-func (m *machine) doubted() {
+func (m *machine) requestRead() {
 	if i, ok := m.lock.find(m.ev.Slot); ok && m.lock.Caps.ReadBack {
-		m.lock.Slots[i].ReadAt = m.ev.At
+		m.lock.Slots[i].NextReadAt = m.ev.At
 	}
 }
 
@@ -89,252 +89,252 @@ func (m *machine) doubted() {
 // the content of the slot is in doubt, so the code is set again: soon the first time, then with growing waits, because the
 // change may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is read
 // as well, and its code is no longer doubted after maskedAlters reports.
-func (m *machine) altered() {
+func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
 		return
 	}
 	s := &m.lock.Slots[i]
 	if m.lock.Caps.ReadBack {
-		s.ReadAt = m.ev.At
-		if m.lock.Caps.Readable == ReadableClear || s.Alters >= maskedAlters || !m.rules.keeps(alteredMasked) {
+		s.NextReadAt = m.ev.At
+		if m.lock.Caps.Readable == ReadableClear || s.ManualChanges >= maxMaskedChanges || !m.rules.enforces(maskedChangeDoubt) {
 			return
 		}
 	}
-	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.keeps(alteredInFlight) {
-		s.Altered = true // before the write landed or after: its answer does not say
+	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
+		s.ChangedInFlight = true // before the write landed or after: its answer does not say
 	}
-	if s.Held.Is != Ours || !m.rules.keeps(alteredDoubt) {
+	if s.Content.Kind != Ours || !m.rules.enforces(changeDoubt) {
 		return
 	}
-	m.drift(s)
-	m.doubtAltered(s)
+	m.reportDrift(s)
+	m.doubtContent(s)
 }
 
 // maskedAlters is how many reports of changes put the code of a masked slot in doubt: after that the lock probably reports the
 // bridge's own writes, which must not repeat for ever.
-const maskedAlters = 8
+const maxMaskedChanges = 8
 
 // doubtAltered forgets what a slot holds after somebody changed it.
-func (m *machine) doubtAltered(s *Slot) {
-	s.Held, s.Oldest = Held{Is: Unsure}, 0
-	if s.Alters > 0 {
-		s.RetryAt = m.ev.At.Add(m.rules.retry(OpSet, s.Alters-1))
+func (m *machine) doubtContent(s *Slot) {
+	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
+	if s.ManualChanges > 0 {
+		s.RetryAt = m.ev.At.Add(m.rules.retryAfter(OpSet, s.ManualChanges-1))
 	}
-	s.Alters = min(s.Alters+1, m.rules.attempts)
+	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
 
 // entered notes the use of a code. What a lock tells of a slot that holds nothing of ours, as far as we know, was
 // somebody else's or is long over.
-func (m *machine) entered() {
+func (m *machine) recordUse() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
 		return
 	}
 	s := &m.lock.Slots[i]
-	there := s.Held.Is == Ours || s.Held.Is == Unsure || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
-	if s.Desired.Once != "" && there {
-		s.Spent = s.Desired.Once
+	there := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (m.lock.Op.Kind == OpSet && m.lock.Op.Slot == s.Number)
+	if s.Desired.OneTimeID != "" && there {
+		s.UsedOneTimeID = s.Desired.OneTimeID
 	}
 }
 
 // end ends a code for one use that was used, here or on another lock. A wish that brings a used code ends it in its own
 // step: in a later one the code would be on its way to the lock already.
-func (m *machine) end(code string) {
+func (m *machine) endOneTimeCode(code string) {
 	for i := range m.lock.Slots {
-		if s := &m.lock.Slots[i]; code != "" && s.Desired.Once == code {
-			s.Spent = code
+		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {
+			s.UsedOneTimeID = code
 		}
 	}
 }
 
 // Recall ends codes for one use that were used on other locks, before Booted: the run before may have ended between the
 // writes of two locks. It never changes its argument.
-func Recall(l Lock, used []string) Lock {
+func EndUsedCodes(l Lock, used []string) Lock {
 	m := machine{lock: l}
 	m.lock.Slots = slices.Clone(l.Slots)
 	for _, code := range used {
-		m.end(code)
+		m.endOneTimeCode(code)
 	}
 	return m.lock
 }
 
 // booted forgets nothing but trusts no clock of the run before: whatever was in the air may still
 // land for a whole lifetime from now.
-func (m *machine) booted() {
+func (m *machine) restart() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
-		s.RetryAt = earlier(s.RetryAt, m.ev.At.Add(m.rules.retrySet))
-		s.ReadAt = earlier(s.ReadAt, m.ev.At.Add(m.rules.readEvery))
-		s.Altered = false // its write is in doubt as a whole
+		s.RetryAt = atMost(s.RetryAt, m.ev.At.Add(m.rules.maxRetrySet))
+		s.NextReadAt = atMost(s.NextReadAt, m.ev.At.Add(m.rules.readEvery))
+		s.ChangedInFlight = false // its write is in doubt as a whole
 	}
 	op := m.lock.Op
 	m.lock.Op = Op{}
 	write := op.Kind == OpSet || op.Kind == OpClear
-	if write && m.rules.keeps(bootDoubt) {
-		m.at(op.Slot).Held = Held{Is: Unsure}
+	if write && m.rules.enforces(restartDoubt) {
+		m.slotRecord(op.Slot).Content = Content{Kind: Uncertain}
 	}
-	if (write || !m.lock.Fence.IsZero()) && m.rules.keeps(bootFence) {
-		m.fence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+	if (write || !m.lock.Fence.IsZero()) && m.rules.enforces(restartFence) {
+		m.raiseFence(m.ev.At.Add(m.lock.Caps.Lifetime()))
 	}
 }
 
-func earlier(t, limit time.Time) time.Time {
+func atMost(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
 	}
 	return t
 }
 
-func (m *machine) fence(until time.Time) {
+func (m *machine) raiseFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
 	}
 }
 
 // expire gives up on an operation that the driver never answered.
-func (m *machine) expire() {
+func (m *machine) expireOp() {
 	op := m.lock.Op
-	if op.Kind == "" || m.ev.At.Before(op.Until) || !m.rules.keeps(giveUp) {
+	if op.Kind == "" || m.ev.At.Before(op.ExpiresAt) || !m.rules.enforces(opExpires) {
 		return
 	}
 	m.ev = Event{Kind: Answered, At: m.ev.At, ClockError: m.ev.ClockError, Seq: op.Seq, Result: Timeout}
-	m.answered()
+	m.applyAnswer()
 }
 
-func (m *machine) answered() {
+func (m *machine) applyAnswer() {
 	op := m.lock.Op
-	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.keeps(answerOfOp)) {
+	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.enforces(answerMatchesOp)) {
 		return
 	}
 	m.lock.Op = Op{}
-	s := m.at(op.Slot)
-	defer func() { s.Altered = false }()
+	s := m.slotRecord(op.Slot)
+	defer func() { s.ChangedInFlight = false }()
 	switch {
 	case op.Kind == OpRead:
-		m.read(s)
+		m.applyReading(s)
 	case m.ev.Result == OK:
-		m.landed(s, op)
-	case m.ev.Result.MayLand():
-		if m.rules.keeps(doubt) {
-			s.Held = Held{Is: Unsure}
+		m.succeeded(s, op)
+	case m.ev.Result.MayTakeEffect():
+		if m.rules.enforces(timeoutDoubt) {
+			s.Content = Content{Kind: Uncertain}
 		}
-		if m.rules.keeps(answerFence) {
-			m.fence(op.Until)
+		if m.rules.enforces(timeoutFence) {
+			m.raiseFence(op.ExpiresAt)
 		}
-		m.retry(s, op)
+		m.scheduleRetry(s, op)
 	default:
-		m.refused(s, op)
+		m.rejected(s, op)
 	}
 }
 
 // landed takes the lock's word that the operation took effect.
-func (m *machine) landed(s *Slot, op Op) {
-	s.Held, s.Oldest = Held{Is: Empty, Evidence: Accepted}, 0
+func (m *machine) succeeded(s *Slot, op Op) {
+	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
-		s.Oldest = op.Generation
-		s.Held = Held{Is: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
+		s.OldestGeneration = op.Generation
+		s.Content = Content{Kind: Ours, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
 	}
-	s.Code, s.Attempts, s.RetryAt, s.ReadAt = "", 0, time.Time{}, time.Time{}
+	s.LastResult, s.Attempts, s.RetryAt, s.NextReadAt = "", 0, time.Time{}, time.Time{}
 	if m.lock.Caps.ReadBack {
-		s.ReadAt = m.ev.At
+		s.NextReadAt = m.ev.At
 	}
-	if s.Altered {
-		m.doubtAltered(s)
+	if s.ChangedInFlight {
+		m.doubtContent(s)
 	}
 }
 
 // refused takes the lock's word that the operation did not and will not take effect.
-func (m *machine) refused(s *Slot, op Op) {
+func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
-	doubtful := op.Replace && s.Held.Is != Ours
+	doubtful := op.Replace && s.Content.Kind != Ours
 	switch {
-	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.Cured:
+	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
 		// The lock may have met our own earlier attempt: empty the slot, then set.
-		s.Cured, s.Held = true, Held{Is: Unsure}
+		s.ClearedOnce, s.Content = true, Content{Kind: Uncertain}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
-		s.Held, s.Oldest = Held{Is: Foreign, Evidence: Accepted}, 0
+		s.Content, s.OldestGeneration = Content{Kind: Foreign, Evidence: Accepted}, 0
 	}
-	if (op.Kind == OpSet || !m.rules.keeps(persistence)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.keeps(ownRefusal)) {
-		s.Refused, s.Rule = code, m.ev.Rule
+	if (op.Kind == OpSet || !m.rules.enforces(removalNeverGivenUp)) && code.Final() && (op.Generation == s.Desired.Generation || !m.rules.enforces(refusalMatchesGeneration)) {
+		s.Refusal, s.RefusedRule = code, m.ev.Rule
 		return
 	}
-	m.retry(s, op)
+	m.scheduleRetry(s, op)
 }
 
 // retry puts a slot off. A revocation is never given up, whatever the lock says.
-func (m *machine) retry(s *Slot, op Op) {
+func (m *machine) scheduleRetry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
 	}
 	kind := op.Kind
-	if kind == OpSet && m.closes(s, m.want(s)) {
+	if kind == OpSet && m.closesWindow(s, m.targetOf(s)) {
 		kind = OpClear
 	}
-	wait := max(m.rules.retry(kind, s.Attempts), m.ev.RetryAfter)
-	s.Code, s.RetryAt, s.Looked = m.ev.Result, m.ev.At.Add(wait), false
-	s.Attempts = min(s.Attempts+1, m.rules.attempts)
+	wait := max(m.rules.retryAfter(kind, s.Attempts), m.ev.RetryAfter)
+	s.LastResult, s.RetryAt, s.ReadSinceChange = m.ev.Result, m.ev.At.Add(wait), false
+	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 
 // read compares what the lock shows with what it should hold.
-func (m *machine) read(s *Slot) {
+func (m *machine) applyReading(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)
 		return
 	}
-	s.ReadAt, s.Looked = time.Time{}, true
-	was := s.Held
+	s.NextReadAt, s.ReadSinceChange = time.Time{}, true
+	was := s.Content
 	defer func() {
-		if s.Held.Is != was.Is {
-			s.Oldest = 0 // the lock holds something else than was put there
+		if s.Content.Kind != was.Kind {
+			s.OldestGeneration = 0 // the lock holds something else than was put there
 		}
 	}()
 	switch {
-	case was.Is == Ours && !m.rules.keeps(seeing):
-		s.Held.Evidence = Verified
-	case !m.ev.Present && was.Is == Ours:
-		s.Held = Held{Is: Empty, Evidence: Verified}
-		m.drift(s)
+	case was.Kind == Ours && !m.rules.enforces(readingTrusted):
+		s.Content.Evidence = Verified
+	case !m.ev.Present && was.Kind == Ours:
+		s.Content = Content{Kind: Empty, Evidence: Verified}
+		m.reportDrift(s)
 	case !m.ev.Present:
-		s.Held = Held{Is: Empty, Evidence: Verified}
-	case was.Is == Unknown:
-		s.Held = Held{Is: Foreign, Evidence: Verified}
-		if s.Desired.Claimed {
-			s.Held = Held{Is: Unsure}
+		s.Content = Content{Kind: Empty, Evidence: Verified}
+	case was.Kind == Unknown:
+		s.Content = Content{Kind: Foreign, Evidence: Verified}
+		if s.Desired.MayHoldOurs {
+			s.Content = Content{Kind: Uncertain}
 		}
-	case was.Is == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
-		s.Held.Evidence = Verified
+	case was.Kind == Ours && (m.ev.PIN == "" || m.ev.PIN == was.PIN):
+		s.Content.Evidence = Verified
 		if m.rules.readEvery > 0 {
-			s.ReadAt = m.ev.At.Add(m.rules.readEvery)
+			s.NextReadAt = m.ev.At.Add(m.rules.readEvery)
 		}
-	case was.Is == Ours:
-		s.Held = Held{Is: Unsure}
-		m.drift(s)
-	case was.Is == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
-		s.Held = Held{Is: Unsure}
-	case was.Is == Empty:
-		s.Held = Held{Is: Foreign, Evidence: Verified}
-		m.drift(s)
+	case was.Kind == Ours:
+		s.Content = Content{Kind: Uncertain}
+		m.reportDrift(s)
+	case was.Kind == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
+		s.Content = Content{Kind: Uncertain}
+	case was.Kind == Empty:
+		s.Content = Content{Kind: Foreign, Evidence: Verified}
+		m.reportDrift(s)
 	}
-	s.Code = ""
+	s.LastResult = ""
 }
 
 func (m *machine) readFailed(s *Slot) {
 	switch {
-	case m.ev.Result == Unsupported && s.Held.Is != Unknown:
-		s.ReadAt, s.Looked = time.Time{}, true
-	case s.Held.Is == Unknown, !m.want(s).met(s): // it was read in order to write: later, or the radio never rests
-		m.retry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
+	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:
+		s.NextReadAt, s.ReadSinceChange = time.Time{}, true
+	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // it was read in order to write: later, or the radio never rests
+		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
 	default:
 		wait := m.rules.readRetry
 		if m.ev.Result == Busy { // the lock was not asked, so asking again soon costs nothing
 			wait = min(wait, m.rules.retryFirst)
 		}
-		s.ReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))
+		s.NextReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))
 	}
 }
 
-func (m *machine) drift(s *Slot) {
-	m.actions = append(m.actions, Action{Kind: Drift, Slot: s.Number, Observed: s.Observed})
+func (m *machine) reportDrift(s *Slot) {
+	m.actions = append(m.actions, Action{Kind: ReportDrift, Slot: s.Number, Observed: s.Observed})
 }

@@ -39,7 +39,7 @@ func TestReadBackVerifies(t *testing.T) {
 	b.pass(6 * time.Hour)
 	b.inFlight(OpRead, 1)
 	b.read(false, "") // somebody took it off
-	if !slices.ContainsFunc(b.actions, func(a Action) bool { return a.Kind == Drift && a.Slot == 1 }) {
+	if !slices.ContainsFunc(b.actions, func(a Action) bool { return a.Kind == ReportDrift && a.Slot == 1 }) {
 		t.Error("no drift was told")
 	}
 	b.inFlight(OpSet, 1)
@@ -156,9 +156,9 @@ func TestOneOperationPerChangedSlotAfterAnOutage(t *testing.T) {
 	b.want(1, always)
 	b.answer(OK)
 	for g := uint64(2); g < 10; g++ { // arrived together after the outage, in any order
-		b.send(Event{Kind: Wanted, Slot: 2, Desired: Desired{Generation: 11 - g, Intent: Present, PIN: "2222"}})
+		b.send(Event{Kind: DesiredChanged, Slot: 2, Desired: Desired{Generation: 11 - g, Intent: Present, PIN: "2222"}})
 	}
-	b.send(Event{Kind: Wanted, Slot: 1, Desired: Desired{Generation: 9, Intent: Present, PIN: "0451"}})
+	b.send(Event{Kind: DesiredChanged, Slot: 1, Desired: Desired{Generation: 9, Intent: Present, PIN: "0451"}})
 	b.answer(OK)
 	b.idle() // slot 1 holds what it shall hold, under whatever generation
 	b.observed(1, true, Accepted, "")

@@ -44,11 +44,11 @@ func (c *scenario) tick(w world) world {
 	}
 	desired := func(d *Desired) {
 		window(&d.NotBefore, &d.NotAfter)
-		all := d.Later.All()
+		all := d.LaterWindows.All()
 		for i := range all {
 			window(&all[i].From, &all[i].To)
 		}
-		d.Later = Pack(all...)
+		d.LaterWindows = PackWindows(all...)
 	}
 	for i := range c.slots {
 		desired(&w.srv[i].Desired)
@@ -66,26 +66,26 @@ func (c *scenario) tick(w world) world {
 	w.air = nil
 	for _, f := range air {
 		window(&f.op.NotBefore, &f.op.NotAfter, &f.opens, &f.ends)
-		if f.op.Until = near(f.op.Until, now); f.op.Until.After(now) {
+		if f.op.ExpiresAt = near(f.op.ExpiresAt, now); f.op.ExpiresAt.After(now) {
 			w.air = append(w.air, f)
 		}
 	}
 	for p := range w.peers {
 		l, now := &w.peers[p].lock, w.now(p)
 		window(&l.Op.NotBefore, &l.Op.NotAfter)
-		l.Fence, l.Op.Until = near(l.Fence, now), near(l.Op.Until, now)
+		l.Fence, l.Op.ExpiresAt = near(l.Fence, now), near(l.Op.ExpiresAt, now)
 		w.peers[p].wake = near(w.peers[p].wake, now)
 		l.Slots = slices.Clone(l.Slots)
 		for i := range l.Slots {
 			s := &l.Slots[i]
 			desired(&s.Desired)
-			window(&s.Held.NotBefore, &s.Held.NotAfter)
-			s.RetryAt, s.ReadAt = near(s.RetryAt, now), near(s.ReadAt, now)
+			window(&s.Content.NotBefore, &s.Content.NotAfter)
+			s.RetryAt, s.NextReadAt = near(s.RetryAt, now), near(s.NextReadAt, now)
 		}
 	}
 	for p := range w.peers {
 		if at := w.peers[p].wake; w.peers[p].alive && !at.IsZero() && !at.After(w.now(p)) {
-			w = c.step(w, p, Event{Kind: Ticked})
+			w = c.step(w, p, Event{Kind: TimePassed})
 		}
 	}
 	return w

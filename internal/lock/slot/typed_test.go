@@ -61,7 +61,7 @@ func TestTyped(t *testing.T) {
 			b.want(1, always)
 			b.answer(OK)
 			b.want(1, gone)
-			b.send(Event{Kind: Booted})
+			b.send(Event{Kind: Restarted})
 		}, 1},
 		{"changed by hand", realLock(), func(b *bench) { b.want(1, always); b.answer(OK); b.alter(1) }, 0},
 		{"changed by hand, and set again", realLock(), func(b *bench) { b.want(1, always); b.answer(OK); b.alter(1); b.answer(OK) }, 1},
@@ -85,7 +85,7 @@ func TestTyped(t *testing.T) {
 	} {
 		b := newBench(t, tt.caps)
 		tt.do(b)
-		if got := b.lock.Typed(1); got != tt.want {
+		if got := b.lock.TypedGeneration(1); got != tt.want {
 			t.Errorf("%s: generation %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -19,14 +19,14 @@ func (w Window) String() string {
 type Windows string
 
 const (
-	packed = 16
+	packedSize = 16
 	// MostLater bounds Desired.Later: nine days of the busiest weekly hours.
-	MostLater = 256
+	MaxLaterWindows = 256
 )
 
 // Pack packs windows that have both a beginning and an end.
-func Pack(all ...Window) Windows {
-	b := make([]byte, 0, packed*len(all))
+func PackWindows(all ...Window) Windows {
+	b := make([]byte, 0, packedSize*len(all))
 	for _, w := range all {
 		b = binary.BigEndian.AppendUint64(b, uint64(w.From.UnixMicro()))
 		b = binary.BigEndian.AppendUint64(b, uint64(w.To.UnixMicro()))
@@ -35,11 +35,11 @@ func Pack(all ...Window) Windows {
 }
 
 // Len is how many windows there are.
-func (p Windows) Len() int { return len(p) / packed }
+func (p Windows) Len() int { return len(p) / packedSize }
 
 // At is the i-th window, from 0.
 func (p Windows) At(i int) Window {
-	b := []byte(p[i*packed : (i+1)*packed])
+	b := []byte(p[i*packedSize : (i+1)*packedSize])
 	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
 	return Window{at(b[:8]), at(b[8:])}
 }
@@ -58,15 +58,15 @@ func (d Desired) Window(n int) Window {
 	if n == 0 {
 		return Window{d.NotBefore, d.NotAfter}
 	}
-	return d.Later.At(n - 1)
+	return d.LaterWindows.At(n - 1)
 }
 
 // windows is how many windows a desired state has.
-func (d Desired) windows() int { return 1 + d.Later.Len() }
+func (d Desired) windowCount() int { return 1 + d.LaterWindows.Len() }
 
 // at is the first window that has not ended at now, each taken to end early by margin. over: all have, and n is the last.
-func (d Desired) at(now time.Time, margin time.Duration) (n int, w Window, over bool) {
-	for n = range d.windows() {
+func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Window, over bool) {
+	for n = range d.windowCount() {
 		w = d.Window(n)
 		if w.To.IsZero() || now.Before(w.To.Add(-margin)) {
 			return n, w, false
@@ -76,12 +76,12 @@ func (d Desired) at(now time.Time, margin time.Duration) (n int, w Window, over 
 }
 
 // Present is the window of a desired state at now: the present one, else the next, else the last.
-func (d Desired) Present(now time.Time) Window {
-	_, w, _ := d.at(now, 0)
+func (d Desired) WindowAt(now time.Time) Window {
+	_, w, _ := d.windowFrom(now, 0)
 	return w
 }
 
 // spent says whether the code was for one use, and was used.
-func (s *Slot) spent(r rules) bool {
-	return s.Desired.Once != "" && s.Spent == s.Desired.Once && r.keeps(onceOnly)
+func (s *Slot) isUsedUp(r rules) bool {
+	return s.Desired.OneTimeID != "" && s.UsedOneTimeID == s.Desired.OneTimeID && r.enforces(oneTimeEnds)
 }

@@ -75,7 +75,7 @@ func TestTheEndOfAWindowIsUrgentOnALockThatKeepsWindows(t *testing.T) {
 			caps.Schedule, caps.ReadBack, caps.Readable = ScheduleWindow, false, ReadableNone
 			end, next := noon.Add(time.Hour), noon.Add(21*time.Hour)
 			b := newBench(t, caps)
-			b.want(2, Desired{Intent: Present, PIN: "0451", NotBefore: noon, NotAfter: end, Later: Pack(Window{next, next.Add(4 * time.Hour)})})
+			b.want(2, Desired{Intent: Present, PIN: "0451", NotBefore: noon, NotAfter: end, LaterWindows: PackWindows(Window{next, next.Add(4 * time.Hour)})})
 			b.answer(OK)
 			b.pass(time.Hour - time.Second)
 			b.want(3, Desired{Intent: Present, PIN: "0452"})
@@ -95,8 +95,8 @@ func TestTheEndOfAWindowIsUrgentOnALockThatKeepsWindows(t *testing.T) {
 						continue
 					}
 					wait := b.wake()
-					if wait < 0 || wait > production.retryClear {
-						t.Fatalf("tried again in %v, want within %v", wait, production.retryClear)
+					if wait < 0 || wait > production.maxRetryClear {
+						t.Fatalf("tried again in %v, want within %v", wait, production.maxRetryClear)
 					}
 					b.pass(wait)
 				}

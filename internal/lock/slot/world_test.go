@@ -65,7 +65,7 @@ type budget struct {
 }
 
 type world struct {
-	srv     [2]Server
+	srv     [2]ServerSlot
 	cell    [2]cell
 	peers   [2]peer
 	session uint8 // 0: none, else 1 + the peer's index
@@ -165,8 +165,8 @@ const (
 func modelRules() rules {
 	r := production
 	r.preload, r.readEvery, r.readRetry = unit, 0, 0
-	r.retryFirst, r.retrySet, r.retryClear = 0, 0, 0
-	r.attempts, r.overtake = 0, 1
+	r.retryFirst, r.maxRetrySet, r.maxRetryClear = 0, 0, 0
+	r.maxAttempts, r.maxOvertaken = 0, 1
 	return r
 }
 
@@ -200,10 +200,10 @@ func (c *scenario) hold(w *world, i int) {
 	o := Observed{Generation: 1, Present: true, Evidence: evidence}
 	w.who[i][1], w.landed[i], w.window[i] = 'a', 1, Desired{Generation: 1}
 	w.cell[i] = cell{pin: d.PIN, gen: 1}
-	w.srv[i] = Server{Desired: d, Observed: o, Grant: "a", Claimant: "c", ReadBack: c.caps.ReadBack}
+	w.srv[i] = ServerSlot{Desired: d, Observed: o, Grant: "a", SentTo: "c", ReadBack: c.caps.ReadBack}
 	w.session = 1 + atLock
 	w.peers[atLock].lock.Slots = append(w.peers[atLock].lock.Slots,
-		Slot{Number: uint32(i + 1), Desired: d, Held: Held{Is: Ours, PIN: d.PIN, Evidence: evidence}, Observed: o})
+		Slot{Number: uint32(i + 1), Desired: d, Content: Content{Kind: Ours, PIN: d.PIN, Evidence: evidence}, Observed: o})
 }
 
 // adder takes one transition; a fault may happen but liveness must not need it.

@@ -215,7 +215,7 @@ func lateUnlock(t *testing.T, b Bench) {
 
 // lockout sets the lock's own lockout and lets wrong PINs reach it.
 func lockout(t *testing.T, b Bench) {
-	want := slot.WantedLockout
+	want := slot.DesiredLockout
 	got, a := b.Lock.SetLockout(within(t), want)
 	if b.Lock.Capabilities().Lockout != slot.LockoutSettable {
 		if a.Result != slot.Unsupported || got != (slot.Lockout{}) {

@@ -253,7 +253,7 @@ func TestTheBrokerGoesAndComesBack(t *testing.T) {
 	go func() { lost <- r.set(l, 1, "345678", false) }()
 	r.until("the command arrived", func() bool { return len(r.z2m.Commands()) > 0 })
 	r.broker.Stop()
-	if a := <-lost; !a.Result.MayLand() {
+	if a := <-lost; !a.Result.MayTakeEffect() {
 		t.Errorf("cut while waiting: %s", a.Result)
 	}
 	r.until("the lock is offline", func() bool { return !r.online(l) })

@@ -28,12 +28,12 @@ func TestALockoutIsWrittenOnlyIfItIsAnother(t *testing.T) {
 		return reads, writes
 	}
 	l := r.lock(front)
-	got, a := l.SetLockout(t.Context(), slot.WantedLockout)
-	if reads, writes := sent(); a.Result != slot.OK || got != slot.WantedLockout || reads != 2 || writes != 1 {
+	got, a := l.SetLockout(t.Context(), slot.DesiredLockout)
+	if reads, writes := sent(); a.Result != slot.OK || got != slot.DesiredLockout || reads != 2 || writes != 1 {
 		t.Fatalf("%s, the lock shows %+v after %d readings and %d writings", a.Result, got, reads, writes)
 	}
-	got, a = l.SetLockout(t.Context(), slot.WantedLockout)
-	if reads, writes := sent(); a.Result != slot.OK || got != slot.WantedLockout || reads != 3 || writes != 1 {
+	got, a = l.SetLockout(t.Context(), slot.DesiredLockout)
+	if reads, writes := sent(); a.Result != slot.OK || got != slot.DesiredLockout || reads != 3 || writes != 1 {
 		t.Errorf("a lock that keeps it already: %s, %+v, %d readings and %d writings in all", a.Result, got, reads, writes)
 	}
 	if got, a := l.SetLockout(t.Context(), slot.Lockout{Attempts: 5, Pause: time.Hour}); a.Result != slot.Unsupported || got != (slot.Lockout{}) {
@@ -51,7 +51,7 @@ func TestALostLockoutIsNotVerified(t *testing.T) {
 		t.Fatal(a.Result)
 	}
 	r.z2m.LoseWrites(front)
-	if got, _ := l.SetLockout(t.Context(), slot.WantedLockout); got != before {
+	if got, _ := l.SetLockout(t.Context(), slot.DesiredLockout); got != before {
 		t.Errorf("the lock shows %+v, it holds %+v", got, before)
 	}
 }

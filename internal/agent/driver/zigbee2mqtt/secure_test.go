@@ -121,7 +121,7 @@ func TestRetainedMessagesMakeNothingHappen(t *testing.T) {
 	r.until("the command arrived", func() bool { return len(r.z2m.Commands()) > 0 })
 	old.payload = []byte(`{"last_successful_pincode_save":100}`)
 	r.driver.take(old)
-	if a := <-answer; a.Result.Final() || !a.Result.MayLand() {
+	if a := <-answer; a.Result.Final() || !a.Result.MayTakeEffect() {
 		t.Errorf("a retained time of success is taken for an answer: %s", a.Result)
 	}
 	if len(r.driver.Events()) != 0 {
