@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Readable says what a lock gives away when a slot is read.
+// Readable says what a lock shows when a slot is read.
 type Readable string
 
 // What reading a slot shows.
@@ -15,26 +15,26 @@ const (
 	ReadableClear  Readable = "clear"  // the PIN itself
 )
 
-// Schedule is what a lock can keep by itself.
+// Schedule says which time windows a lock keeps by itself.
 type Schedule string
 
 // The schedules.
 const (
 	ScheduleNone   Schedule = "none"   // the bridge sets and removes on time
 	ScheduleWindow Schedule = "window" // one window from an instant to an instant
-	ScheduleWeekly Schedule = "weekly" // hours by weekday only: no help for a stay
+	ScheduleWeekly Schedule = "weekly" // hours by weekday only, which a stay cannot use
 )
 
-// TimeBase says what a native schedule's times mean to the lock.
+// TimeBase says in which time zone a lock keeps its native schedule.
 type TimeBase string
 
 // The time bases.
 const (
 	TimeUTC   TimeBase = "utc"
-	TimeLocal TimeBase = "local" // wall time at the lock; the driver converts
+	TimeLocal TimeBase = "local" // local time at the lock; the driver converts
 )
 
-// CredentialKind is something a slot can hold.
+// CredentialKind is a kind of credential that a slot can hold.
 type CredentialKind string
 
 // The credential kinds.
@@ -46,24 +46,24 @@ const (
 	KindSmartKey    CredentialKind = "smartKey"
 )
 
-// LockoutControl says what a bridge can do about a lock's own lockout after wrong PINs.
+// LockoutControl says whether a bridge can set a lock's own lockout after wrong PINs.
 type LockoutControl string
 
-// The controls.
+// The values of LockoutControl.
 const (
 	LockoutNone     LockoutControl = "none"     // the lock has no lockout
-	LockoutFixed    LockoutControl = "fixed"    // it has one, which can be neither set nor read
-	LockoutSettable LockoutControl = "settable" // it can be set and read back
+	LockoutFixed    LockoutControl = "fixed"    // it has one, which can neither be set nor read
+	LockoutSettable LockoutControl = "settable" // it has one, which can be set and read back
 )
 
 // Lockout is a lock's own limit on wrong PINs: after Attempts of them in a row the keypad refuses every PIN for Pause. The zero
-// Lockout is none.
+// value means that there is none.
 type Lockout struct {
 	Attempts int
 	Pause    time.Duration
 }
 
-// WantedLockout is the lockout that bridges set. Matter and Zigbee know at most 254 s.
+// DesiredLockout is the lockout that bridges set. Matter and Zigbee allow at most 254 s.
 var DesiredLockout = Lockout{Attempts: 5, Pause: 4 * time.Minute}
 
 // The weakest lockout that counts as one.
@@ -77,22 +77,22 @@ func (l Lockout) Effective() bool {
 	return l.Attempts >= 1 && l.Attempts <= mostLockoutAttempts && l.Pause >= leastLockoutPause
 }
 
-// DefaultOpLifetime fences locks whose driver does not know better.
+// DefaultOpLifetime is the lifetime of operations if the driver names none.
 const DefaultOpLifetime = 30 * time.Second
 
-// Capabilities are what a driver says a lock can do.
+// Capabilities describe what a lock can do, as its driver reports. The server stores them in JSON by the names of the fields.
 type Capabilities struct {
 	PINMin, PINMax    int    // characters
 	Alphabet          string // allowed characters; empty means 0123456789
 	ForbiddenPrefixes []string
-	ForbiddenPatterns []string // RE2, unanchored; within the limits of AcceptPatterns
+	ForbiddenPatterns []string // RE2, unanchored; within the limits of FilterPatterns
 	RefusedPatterns   int      // reported patterns that are not used, because they exceed those limits
 	Slots             int      // total, numbered from 1
 	Readable          Readable
 	Schedule          Schedule
-	Granularity       time.Duration // of the native schedule; 0 is exact
+	Granularity       time.Duration // of the native schedule; 0: exact
 	TimeBase          TimeBase
-	OneTime           bool // codes that serve once
+	OneTime           bool // the lock has one-time codes
 	RemoteUnlock      bool
 	DoorSensor        bool
 	EventLog          bool
@@ -100,12 +100,11 @@ type Capabilities struct {
 	Lockout           LockoutControl // empty: none
 	KeypadPause       bool           // the keypad can be paused for a time that the lock itself ends
 	Kinds             []CredentialKind
-	// OpLifetime is the longest time after its start at which an operation can still take effect
-	// on the lock: the fence.
+	// OpLifetime is how long after its start an operation can still take effect on the lock.
 	OpLifetime time.Duration
 }
 
-// Lifetime is OpLifetime, or DefaultOpLifetime when the driver gave none.
+// Lifetime returns OpLifetime, or DefaultOpLifetime if the driver reports none.
 func (c Capabilities) Lifetime() time.Duration {
 	if c.OpLifetime <= 0 {
 		return DefaultOpLifetime
@@ -113,8 +112,8 @@ func (c Capabilities) Lifetime() time.Duration {
 	return c.OpLifetime
 }
 
-// CheckPIN tells the first rule of the lock that p breaks: "length", "alphabet", "prefix",
-// "pattern", or "" when the lock takes it. A pattern that does not compile refuses every PIN.
+// CheckPIN returns the first rule of the lock that p breaks: "length", "alphabet", "prefix" or "pattern", or "" if the lock accepts p.
+// A pattern that does not compile refuses every PIN.
 func (c Capabilities) CheckPIN(p PIN) string {
 	s := string(p)
 	if len(s) < c.PINMin || (c.PINMax > 0 && len(s) > c.PINMax) || s == "" {

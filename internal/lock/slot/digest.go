@@ -11,16 +11,15 @@ import (
 // Digest is a truncated SHA-256.
 type Digest [16]byte
 
-// Row is one slot of a lock as either side knows it: the desired generation and what was observed.
+// DigestRow is the state of one slot that the server and the bridge must agree on.
 type DigestRow struct {
 	Slot       uint32
 	Generation uint64
 	Observed   Observed
 }
 
-// LockDigest sums up a lock's rows in any order. Bridge and server compute it over their own rows;
-// equal digests mean that neither has something to tell the other. Times stay
-// out: they differ without anything being wrong.
+// LockDigest hashes the rows of a lock, whatever their order. The bridge and the server each hash their own rows: if the digests are
+// equal, neither has news for the other. Times are left out, because they may differ without a fault.
 func LockDigest(rows []DigestRow) Digest {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b DigestRow) int { return cmp.Compare(a.Slot, b.Slot) })

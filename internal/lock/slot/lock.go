@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// Holding is what the bridge believes a slot of the lock holds.
+// ContentKind says what the bridge believes that a slot of the lock holds.
 type ContentKind uint8
 
-// The holdings.
+// The kinds of content.
 const (
-	Unknown ContentKind = iota // never read, never written by this bridge
+	Unknown ContentKind = iota // this bridge has neither read nor written the slot
 	Empty
-	Ours      // exactly Held.PIN with Held's window
-	Uncertain // ours or empty: an operation may have taken effect
-	Foreign   // a credential that is not ours: never touched
+	Ours      // exactly Content.PIN with the window of Content
+	Uncertain // a credential of ours or nothing: an operation may have taken effect
+	Foreign   // a credential that is not ours; the bridge never changes it
 )
 
-// Held is the bridge's belief about a slot's content.
+// Content is what the bridge believes that a slot holds.
 type Content struct {
 	Kind      ContentKind
 	PIN       PIN // set when Ours
@@ -27,26 +27,25 @@ type Content struct {
 	Evidence  Evidence // Accepted or Verified when Ours or Empty
 }
 
-// Slot is the bridge's durable record of one slot. It is comparable: a changed record is one that
-// has to be stored.
+// Slot is the bridge's durable record of one slot. It is comparable, so that the bridge stores a record only if it changed.
 type Slot struct {
 	Number           uint32
 	Desired          Desired
 	Content          Content
-	Observed         Observed // what was last reported
-	Refusal          Result   // final refusal of Desired; no new attempt until the generation changes
-	RefusedRule      string   // which rule, when Refused is InvalidFormat
+	Observed         Observed // the last report to the server
+	Refusal          Result   // the lock's final refusal of Desired: the bridge tries again only for the next generation
+	RefusedRule      string   // the lock's rule that the PIN breaks, if Refusal is InvalidFormat
 	LastResult       Result   // the last transient answer for Desired
 	Attempts         uint8    // transient answers in a row, saturating
 	RetryAt          time.Time
-	NextReadAt       time.Time // when to read back; zero is never
-	ClearedOnce      bool      // a slot that answered Duplicate or Occupied after doubt was cleared once
-	ReadSinceChange  bool      // the slot was read since Desired came or an attempt failed
-	UsedOneTimeID    string    // the code for one use that was used here, or on another lock; Desired.Once of then
-	ChangedInFlight  bool      // somebody changed the slot while a write to it was in flight
-	ManualChanges    uint8     // changes at the lock since Desired came, saturating
-	TimesOvertaken   uint8     // operations on other slots that went first while this one was ready
-	OldestGeneration uint64    // the oldest generation of ours whose credential may be there; 0: none, or not known
+	NextReadAt       time.Time // when to read back; zero: never
+	ClearedOnce      bool      // the slot was cleared because Duplicate or Occupied may have meant an earlier attempt of ours
+	ReadSinceChange  bool      // the slot was read since Desired changed or an attempt failed
+	UsedOneTimeID    string    // the OneTimeID of the code that was used here or on another lock
+	ChangedInFlight  bool      // the slot was changed at the lock while a write to it was in flight
+	ManualChanges    uint8     // changes at the lock since Desired changed, saturating
+	TimesOvertaken   uint8     // operations on other slots that started while this slot was ready
+	OldestGeneration uint64    // the oldest generation whose credential may be on the lock; 0: none, or not known
 }
 
 // OpKind is a radio operation.
@@ -59,7 +58,7 @@ const (
 	OpRead  OpKind = "read"
 )
 
-// Op is the operation in flight, stored before the radio hears of it.
+// Op is the operation in flight. The bridge stores it before it sends anything to the lock.
 type Op struct {
 	Kind       OpKind // "" when none is in flight
 	Seq        uint64
@@ -68,8 +67,8 @@ type Op struct {
 	PIN        PIN
 	NotBefore  time.Time // zero unless the lock keeps the window itself
 	NotAfter   time.Time
-	Replace    bool      // the slot may hold an older credential of ours
-	ExpiresAt  time.Time // from here on it can no longer take effect
+	Replace    bool      // the slot may hold an older credential of ours, which this one replaces
+	ExpiresAt  time.Time // from then on the operation can no longer take effect
 }
 
 // Lock is the bridge's durable record of one lock. Slots are sorted by number.
@@ -77,12 +76,12 @@ type Lock struct {
 	Caps  Capabilities
 	Slots []Slot
 	Op    Op
-	Seq   uint64    // of the last operation
-	Fence time.Time // no write starts before; zero is none
+	Seq   uint64    // number of the last operation
+	Fence time.Time // no operation starts before it, because an earlier one may still take effect; zero: no fence
 }
 
-// New is the record of a lock that this bridge has never driven. Another bridge may have, so the
-// first write waits until that one's last operation can no longer land.
+// NewLock returns the record of a lock that is new to this bridge. Another bridge may have driven it, so the first operation waits
+// until the last one of that bridge can no longer take effect.
 func NewLock(caps Capabilities, at time.Time) Lock { return newLockWith(caps, at, production) }
 
 func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
@@ -101,9 +100,9 @@ func (l Lock) Slot(number uint32) (Slot, bool) {
 	return l.Slots[i], true
 }
 
-// Typed is the generation that a credential belongs to with which the door was opened from a slot; 0: not known. As long as
-// the slot is not known to hold the desired one, it is the oldest that may be there: it belongs to the grant of all of them,
-// since a slot is empty between two grants.
+// TypedGeneration returns the generation of the credential in a slot that opened the door; 0: not known. Until the slot is known to
+// hold the desired credential, this is the oldest generation that may be on the lock. All that may be there belong to one grant,
+// because a slot is empty between two grants.
 func (l Lock) TypedGeneration(number uint32) uint64 {
 	s, _ := l.Slot(number)
 	writing := l.Op.Kind == OpSet && l.Op.Slot == number
@@ -120,7 +119,7 @@ func (l Lock) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Slots, number, func(s Slot, n uint32) int { return cmp.Compare(s.Number, n) })
 }
 
-// Rows is the bridge's side of LockDigest.
+// DigestRows returns the bridge's input of [LockDigest].
 func (l Lock) DigestRows() []DigestRow {
 	rows := make([]DigestRow, 0, len(l.Slots))
 	for _, s := range l.Slots {
@@ -131,46 +130,45 @@ func (l Lock) DigestRows() []DigestRow {
 	return rows
 }
 
-// EventKind is something that happened to a lock or its bridge.
+// EventKind says what happened to a lock or its bridge.
 type EventKind uint8
 
 // The events.
 const (
-	DesiredChanged    EventKind = iota + 1 // Desired arrived for Slot
+	DesiredChanged    EventKind = iota + 1 // the server sent Desired for Slot
 	Answered                               // the driver answered operation Seq with Result
-	TimePassed                             // time passed
+	TimePassed                             // the time that WakeAt asked for has come
 	Restarted                              // the bridge started and loaded this record
-	ReadRequested                          // Slot may have changed: read it again, where it can be read
+	ReadRequested                          // Slot may have changed: read it again if the lock can be read
 	CodeUsed                               // the code in Slot opened the door
-	CodeUsedElsewhere                      // Code was used on another lock
-	ChangedAtLock                          // the lock reports that somebody changed Slot at the lock itself
+	CodeUsedElsewhere                      // the code OneTimeID was used on another lock
+	ChangedAtLock                          // the lock reports that Slot was changed at the lock itself
 )
 
-// Event moves a Lock. At never goes back within one run of a bridge; Booted makes good for a clock
-// that went back between two runs.
+// Event is the input of [Step]. At never goes back within one run of a bridge; Restarted corrects the times of a record if the clock
+// went back between two runs.
 type Event struct {
 	Kind EventKind
 	At   time.Time
-	// ClockError bounds how wrong At may be. It is counted against us: windows open later and
-	// close earlier by it.
+	// ClockError bounds how wrong At may be. Windows open later and close earlier by it.
 	ClockError time.Duration
 
 	Slot      uint32
 	Desired   Desired
-	OneTimeID string // Desired.Once of the code that was used; with Wanted, if Desired is known to be such a one
+	OneTimeID string // the code that was used; with DesiredChanged, if the code of Desired is known to be used already
 
 	Seq        uint64
 	Result     Result
 	Rule       string        // with InvalidFormat
-	RetryAfter time.Duration // with Busy, if the lock said so
-	Present    bool          // answer to a read
-	PIN        PIN           // answer to a read, if the lock shows it
+	RetryAfter time.Duration // with Busy, if the lock names a time
+	Present    bool          // of a read: the slot holds a credential
+	PIN        PIN           // of a read, if the lock shows PINs
 }
 
-// ActionKind is something Step asks the bridge to do.
+// ActionKind says what Step asks the bridge to do.
 type ActionKind uint8
 
-// The actions. All state must be stored before an action is carried out.
+// The actions. The bridge stores the state before it carries out an action.
 const (
 	StartOp        ActionKind = iota + 1 // carry out Op; answer with Answered before Op.Until
 	ReportObserved                       // report Observed for Slot

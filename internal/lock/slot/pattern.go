@@ -30,13 +30,13 @@ func (p Pattern) Matches(pin string) bool { return p.re.MatchString(pin) }
 // Size bounds the number of instructions of the compiled pattern.
 func (p Pattern) Size() int { return p.size }
 
-// String is the source of the pattern.
+// String returns the source of the pattern.
 func (p Pattern) String() string { return p.re.String() }
 
-// maxCompiled bounds the cache of compiled patterns: a few kilobytes each.
+// maxCompiledPatterns bounds the cache: a pattern takes a few kilobytes.
 const maxCompiledPatterns = 512
 
-// compiled caches patterns by their source. The locks of a site are of few models, so few patterns are in use.
+// compiledPatterns caches patterns by their source. The locks of a site are of few models, so few patterns are in use.
 var compiledPatterns = struct {
 	sync.Mutex
 	by map[string]Pattern
@@ -68,8 +68,8 @@ func CompilePattern(source string) (Pattern, error) {
 	return p, nil
 }
 
-// AcceptPatterns returns the patterns of a lock that are used, and how many of those reported are not: because one is
-// invalid, or because all together exceed the limits. It looks at the first few only.
+// FilterPatterns returns the reported patterns that are used, and the number of those that are not, because they are invalid or exceed
+// the limits together. Patterns after the first 4*MaxPatterns are not checked and not used.
 func FilterPatterns(reported []string) (accepted []string, refused int) {
 	total := 0
 	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {
@@ -91,8 +91,8 @@ var (
 	errPatternSize    = fmt.Errorf("the pattern is larger than %d instructions", MaxPatternSize)
 )
 
-// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. Flags and classes of
-// Unicode are refused because they are costly to parse already; PINs need neither.
+// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. Flags and Unicode classes are refused,
+// because parsing them is costly already and PINs do not need them.
 func PatternSize(source string) (int, error) {
 	if len(source) > MaxPatternLength {
 		return 0, errPatternLong

@@ -2,27 +2,27 @@ package slot
 
 import "time"
 
-// target is what a slot shall hold right now.
+// target is the desired content of a slot at one instant.
 type target struct {
 	present   bool
-	waiting   bool // absent only because the window has not come near yet
-	window    int  // which of the windows
+	waiting   bool // absent only because it is too early before the window
+	window    int  // index of the window
 	pin       PIN
 	notBefore time.Time // zero unless the lock keeps the window itself
 	notAfter  time.Time
-	due       time.Time // from when on it should be so
-	changesAt time.Time // when the target will be another; zero is never
+	due       time.Time // since when the slot should hold it
+	changesAt time.Time // when the target changes; zero: never
 }
 
-// want is the slot's target. The bridge's own schedule opens and closes every window; a lock that
-// keeps windows gets the credential ahead and closes by itself, too, should the bridge be away.
+// targetOf computes the slot's target. The bridge opens and closes every window by its own schedule. A lock that keeps windows gets the
+// credential ahead of time, and also ends the window by itself if the bridge is offline.
 func (m *machine) targetOf(s *Slot) target {
 	d, now := s.Desired, m.ev.At
 	if d.Intent != Present {
 		return target{}
 	}
 	if s.Refusal != "" && m.rules.enforces(refusalRemovesOlder) {
-		return target{} // an older credential must not outlive its replacement's refusal
+		return target{} // the older credential must not stay because the lock refuses its replacement
 	}
 	if s.isUsedUp(m.rules) {
 		return target{}
@@ -52,10 +52,10 @@ func (m *machine) targetOf(s *Slot) target {
 	return t
 }
 
-// native gives t the window for a lock that keeps windows, in the lock's steps. It starts at or
-// before the true start (the bridge sets it no earlier than it may open) and ends at or before the
-// true end, so that the lock closes in time should the bridge be away. A bridge that is there
-// extends it over the rest of the last step, one operation's lifetime before the lock would close.
+// setNativeWindow sets the window of a target on a lock that keeps windows, in the lock's granularity. It starts at or before the
+// desired start: the bridge does not set the credential before it may open. It ends at or before the desired end, so that the lock
+// ends it in time if the bridge is offline. Otherwise the bridge extends it to the rest of the last step, one operation's lifetime
+// before the lock would end it.
 func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity
@@ -77,7 +77,7 @@ func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notAfter = end.Add(g)
 }
 
-// met reports whether the lock holds the target.
+// isMet reports whether the slot is believed to hold the target.
 func (t target) isMet(s *Slot) bool {
 	if t.present {
 		return s.Content.Kind == Ours && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
@@ -91,13 +91,13 @@ func (t target) isMet(s *Slot) bool {
 	return false
 }
 
-// writing reports whether a write to the slot is in flight.
+// isWriting reports whether a write to the slot is in flight.
 func (m *machine) isWriting(s *Slot) bool {
 	op := m.lock.Op
 	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.enforces(inFlightIsUnmet)
 }
 
-// observeAll reports every slot about which there is something new to say.
+// reportChanges reports every slot whose observed state changed, and the slot of the event where a repeated report is needed.
 func (m *machine) reportChanges() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
@@ -119,9 +119,9 @@ func (m *machine) reportChanges() {
 func (m *machine) observe(s *Slot) Observed {
 	t := m.targetOf(s)
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.isUsedUp(m.rules)}
-	met := t.isMet(s) && !m.isWriting(s) // what is in the air may end what now looks met
+	met := t.isMet(s) && !m.isWriting(s) // a write in flight may change what the slot holds now
 	switch {
-	case s.Refusal != "" && s.Content.Kind == Uncertain: // an earlier attempt may have landed
+	case s.Refusal != "" && s.Content.Kind == Uncertain: // an earlier attempt may have taken effect
 		o.Evidence, o.Result, o.Rule = Unconfirmed, s.Refusal, s.RefusedRule
 	case s.Refusal != "":
 		o.Evidence, o.Result, o.Rule = Failed, s.Refusal, s.RefusedRule
@@ -131,21 +131,21 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence = Sent
 	case met:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // nothing of ours was ever put there
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no credential of ours was ever written there
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:
 		o.Evidence, o.Result = Unconfirmed, s.LastResult
 	default:
 		o.Evidence, o.Result = Sent, s.LastResult
-		o.Present = t.waiting && s.Content.Kind == Ours // the window before left it there, also one of an older generation
+		o.Present = t.waiting && s.Content.Kind == Ours // left from the former window, perhaps of an older generation
 	}
 	o.Cleared = !o.Evidence.Confirmed() && m.cleared(s)
 	return o
 }
 
-// cleared reports whether a slot that shall hold a credential is known to hold none of an older generation. A slot that is
-// Unknown was never written by this bridge.
+// cleared reports whether a slot whose credential is desired is known to hold none of an older generation. A slot that is Unknown was
+// never written by this bridge.
 func (m *machine) cleared(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false
@@ -159,7 +159,7 @@ func (m *machine) cleared(s *Slot) bool {
 	return s.Content.Kind == Foreign
 }
 
-// start picks the next operation.
+// startNext starts the operation with the highest priority, if one may start now.
 func (m *machine) startNext() {
 	if (m.lock.Op.Kind != "" && m.rules.enforces(oneAtATime)) || m.ev.At.Before(m.lock.Fence) {
 		return
@@ -194,11 +194,11 @@ func (m *machine) startNext() {
 	m.actions = append(m.actions, Action{Kind: StartOp, Slot: op.Slot, Op: op})
 }
 
-// order ranks ready operations: whoever was overtaken too often, then revocations and what closes like one, then settings,
-// then readings; the earliest due first among equals.
+// priority orders the operations that are ready: first a slot that was overtaken too often, then removals and writes that end a window,
+// then other writes, then reads. Among equals the earliest due is first.
 type priority struct {
-	overtaken uint8 // only when at the limit
-	class     uint8
+	overtaken uint8 // 0 below the limit
+	class     uint8 // lower goes first
 	due       time.Time
 }
 
@@ -212,7 +212,7 @@ func (o priority) before(p priority) bool {
 	return o.due.Before(p.due)
 }
 
-// next is the operation a slot is ready for.
+// nextOp returns the operation that a slot is ready for, with its priority; false if there is none.
 func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	t, now := m.targetOf(s), m.ev.At
 	k := priority{due: t.due}
@@ -232,16 +232,16 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	if m.rules.enforces(removalsFirst) && !m.closesWindow(s, t) {
 		k.class = 1
 	}
-	theirs := s.Content.Kind == Empty || (s.Content.Kind == Unknown && !s.Desired.MayHoldOurs) // if anything is there
-	if theirs && !s.ReadSinceChange && m.lock.Caps.ReadBack && m.rules.enforces(readBeforeWrite) {
+	onlyForeign := s.Content.Kind == Empty || (s.Content.Kind == Unknown && !s.Desired.MayHoldOurs)
+	if onlyForeign && !s.ReadSinceChange && m.lock.Caps.ReadBack && m.rules.enforces(readBeforeWrite) { // else it would be overwritten
 		return Op{Kind: OpRead}, k, true
 	}
 	replace := s.Content.Kind == Ours || s.Content.Kind == Uncertain || (s.Content.Kind == Unknown && s.Desired.MayHoldOurs) || !m.rules.enforces(replaceFlag)
 	return Op{Kind: OpSet, PIN: t.pin, NotBefore: t.notBefore, NotAfter: t.notAfter, Replace: replace}, k, true
 }
 
-// closes reports whether setting the target also takes off what should not open now: on a lock that keeps windows the next
-// one takes the place of one that has ended. That is as urgent as a removal.
+// closesWindow reports whether writing the target also removes a credential that must not open now: on a lock that keeps windows, the
+// next window replaces one that has ended. That is as urgent as a removal.
 func (m *machine) closesWindow(s *Slot, t target) bool {
 	if !t.present || !m.ev.At.Before(t.due) || t.isMet(s) {
 		return false
@@ -249,7 +249,7 @@ func (m *machine) closesWindow(s *Slot, t target) bool {
 	return s.Content.Kind == Ours || (s.Content.Kind == Uncertain && t.window > 0)
 }
 
-// wake asks for a tick when time alone will make a difference.
+// scheduleWake asks for TimePassed at the next time at which something changes without another event.
 func (m *machine) scheduleWake() {
 	var at time.Time
 	soonest := func(t time.Time) {

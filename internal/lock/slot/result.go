@@ -6,11 +6,11 @@ type Result string
 // The results of setting, clearing or reading a slot.
 const (
 	OK             Result = "ok"
-	NotConfirmed   Result = "unconfirmed"   // sent, no answer will ever come
+	NotConfirmed   Result = "unconfirmed"   // it was sent, and the lock does not answer such operations
 	Duplicate      Result = "duplicate"     // another slot holds this PIN: final for this PIN on this lock
 	Occupied       Result = "occupied"      // the slot holds a credential that is not ours
-	SlotsFull      Result = "slotsFull"     // the lock has no room
-	InvalidFormat  Result = "invalidFormat" // the lock's PIN rules refuse it
+	SlotsFull      Result = "slotsFull"     // the lock has no free slot
+	InvalidFormat  Result = "invalidFormat" // the PIN breaks a rule of the lock
 	Unsupported    Result = "unsupported"   // the lock cannot do this
 	LockOffline    Result = "lockOffline"
 	Busy           Result = "busy" // nothing was sent; try again
@@ -26,8 +26,8 @@ func Results() []Result {
 		LockOffline, Busy, Timeout, ClockUntrusted, LowPower, Jammed}
 }
 
-// Final reports whether trying the same again is pointless: the server has to desire something
-// else. Everything else but OK is transient.
+// Final reports whether a retry of the same operation is pointless, so that the server has to desire something else. All other results
+// but OK are transient.
 func (r Result) Final() bool {
 	switch r {
 	case Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported:
@@ -39,11 +39,11 @@ func (r Result) Final() bool {
 // Transient reports whether the same operation may succeed later.
 func (r Result) Transient() bool { return r != OK && r != "" && !r.Final() }
 
-// MayLand reports whether the operation so answered can still take effect on the lock until its
-// lifetime ends. LockOffline counts: a sleepy device's parent may hold the frame.
+// MayTakeEffect reports whether an operation with this answer may still take effect on the lock until its lifetime ends. LockOffline
+// counts: in a Zigbee network, the parent of a sleeping lock may hold the frame.
 func (r Result) MayTakeEffect() bool { return r == NotConfirmed || r == Timeout || r == LockOffline }
 
-// Why a bridge reaches none of its locks, whatever their own state is.
+// The reasons why a bridge reaches none of its locks.
 const (
 	BrokerUnreachable = "brokerUnreachable" // it has no connection to the MQTT broker
 	GatewayOffline    = "gatewayOffline"    // the program between the broker and the radio, such as Zigbee2MQTT, does not run

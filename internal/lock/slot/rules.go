@@ -2,68 +2,69 @@ package slot
 
 import "time"
 
-// guard names one check that keeps a property. Production runs all of them; the model checker
-// switches each off and has to find the harm (guards_test.go).
+// guard names one rule that keeps a property of the state machine. Production enforces all of them. The model checker switches off each
+// one and must then find a violation (guards_test.go).
 type guard uint64
 
 const (
-	// Of the server.
+	// Rules of the server.
 	epochCheck            guard = 1 << iota // a report of an older session has no effect
 	generationCheck                         // a report of another generation has no effect
 	confirmedOnly                           // only evidence from the lock counts
-	readBackProof                           // a lock that can be read proves a removal by being read
+	readBackProof                           // at a lock that can be read, only a reading proves a removal
 	changesOnly                             // a repeated report changes nothing
-	sameGrantOnly                           // a slot is changed by the grant that holds it
-	foreignNotAssigned                      // a slot that holds something foreign is given to nobody
-	generationsGrow                         // a slot that was emptied keeps counting its generations
-	predecessorsDisclosed                   // a bridge learns what its predecessors may have left
-	reportsDisclosed                        // a bridge that lost its memory learns what it told before
-	windowsEnd                              // a window that has ended is not called active
-	evidencePerWindow                       // what was seen in one window says nothing of the next
-	olderUntilProven                        // a former code may open until evidence says that it does not
+	sameGrantOnly                           // only the grant that has a slot changes it
+	foreignNotAssigned                      // a slot with a foreign credential is given to no grant
+	generationsGrow                         // a slot that was emptied keeps its generation
+	predecessorsDisclosed                   // a bridge learns that former bridges may have left a credential
+	reportsDisclosed                        // a bridge that lost its store learns what it reported before
+	windowsEnd                              // a credential whose window has ended does not count as active
+	evidencePerWindow                       // a report about one window proves nothing about the next
+	olderUntilProven                        // an older credential may open until evidence says that it does not
 
-	// Of the bridge.
+	// Rules of the bridge.
 	olderIgnored             // an older desired generation has no effect
 	answerMatchesOp          // an answer counts for its own operation only
 	oneAtATime               // no operation starts while another is in flight
-	timeoutFence             // what was not answered may land: wait it out
-	restartFence             // what the run before had in the air may land: wait it out
-	newLockFence             // what another bridge had in the air may land: wait it out
-	restartDoubt             // an operation cut off by a stop leaves its slot in doubt
-	opExpires                // an operation that is never answered ends
-	timeoutDoubt             // an unanswered write leaves its slot in doubt
-	inFlightIsUnmet          // a slot is not as wanted while a write to it is in flight
-	readBeforeWrite          // a slot that is not known to hold ours is read before it is written
-	ownStoreTrusted          // a bridge that knows a slot needs nobody to tell it what it wrote
-	foreignNotWritten        // a slot that holds something foreign is not written
-	replaceFlag              // a setting says whether it may replace what is there
-	refusalRemovesOlder      // what is refused takes the code before it off
-	refusalMatchesGeneration // a refusal counts for the generation that was tried
+	timeoutFence             // an operation without an answer may still take effect: wait
+	restartFence             // an operation of the former run may still take effect: wait
+	newLockFence             // an operation of another bridge may still take effect: wait
+	restartDoubt             // an operation that a stop interrupted leaves its slot uncertain
+	opExpires                // an operation without an answer ends
+	timeoutDoubt             // a write without an answer leaves its slot uncertain
+	inFlightIsUnmet          // a slot does not hold its target while a write to it is in flight
+	readBeforeWrite          // a slot that is not known to hold a credential of ours is read before it is written
+	ownStoreTrusted          // a bridge with a record of a slot trusts the record, not the server
+	foreignNotWritten        // a slot with a foreign credential is not written
+	replaceFlag              // a write says whether it may replace a credential
+	refusalRemovesOlder      // a refused credential removes the older one
+	refusalMatchesGeneration // a refusal counts for its own generation only
 	removalNeverGivenUp      // a removal is never given up
-	readingTrusted           // a reading is believed more than what was thought
+	readingTrusted           // a reading counts more than what the bridge believes
 	clockMargin              // the clock's error shortens windows on both ends
-	noEarlyStep              // no code ahead of time on a lock that would open a step early
-	removalsFirst            // removals go before settings
-	fairness                 // nobody is overtaken for ever
-	wakesByTime              // time alone moves a lock
-	changeDoubt              // what somebody changed at a lock that cannot be read is in doubt
-	changeInFlightDoubt      // also where that was while a write was in flight
+	noEarlyStep              // no credential ahead of time if the lock's granularity would open the window early
+	removalsFirst            // removals go before other writes
+	fairness                 // no slot is overtaken forever
+	wakesByTime              // the bridge acts when time alone requires it
+	changeDoubt              // a change at a lock that cannot be read leaves the slot uncertain
+	changeInFlightDoubt      // also while a write is in flight
 	maskedChangeDoubt        // also at a lock that shows only whether a slot is used
-	oneTimeEnds              // a code for one use that was used is wanted no more
+	oneTimeEnds              // a used one-time code is not desired any more
 )
 
+// enforces reports whether a guard is on.
 func (r rules) enforces(g guard) bool { return r.off&g == 0 }
 
-// rules are the numbers and guards of the machine. Only tests use others than production.
+// rules are the settings and guards of the state machine. Only tests use others than production.
 type rules struct {
-	preload       time.Duration // how long before its window a credential may sit on a lock that keeps windows
-	readEvery     time.Duration // between read-backs of a settled credential; 0 is never
+	preload       time.Duration // how long before its window a credential may be on a lock that keeps windows
+	readEvery     time.Duration // between read-backs of a confirmed credential; 0: never
 	readRetry     time.Duration // after a failed read-back
 	retryFirst    time.Duration // after the first transient answer, doubled by each further one
-	maxRetrySet   time.Duration // at most, for setting
-	maxRetryClear time.Duration // at most, for clearing: revocations are more urgent
+	maxRetrySet   time.Duration // longest backoff of a write
+	maxRetryClear time.Duration // longest backoff of a removal, which is more urgent
 	maxAttempts   uint8         // where the count of attempts saturates
-	maxOvertaken  uint8         // operations that may go before one that is ready
+	maxOvertaken  uint8         // how many operations may start while a slot is ready
 
 	off guard // guards switched off
 }
@@ -79,7 +80,7 @@ var production = rules{
 	maxOvertaken:  8,
 }
 
-// retry is how long to wait after a transient answer, attempts counted before it.
+// retryAfter returns the backoff after a transient answer that follows a number of others.
 func (r rules) retryAfter(kind OpKind, attempts uint8) time.Duration {
 	most := r.maxRetrySet
 	if kind == OpClear {

@@ -1,9 +1,10 @@
-// Package slot decides what happens to one credential slot of a lock. It is pure: values in, values
-// out, no clock, no I/O, and it imports nothing of ours, so that the server, the bridge, the
-// simulator and the model checker run the very same functions.
+// Package slot reconciles the credential slots of locks with what the server desires. It is pure: it has no clock and no I/O and
+// imports no other package of this module, so that the server, the bridge, the simulator and the model checker run the same functions.
 //
-// The server owns Server and moves it with Assign and Observe. The bridge owns Lock and moves it
-// with Step. Between the two travel Desired (downwards) and Observed (upwards), never commands.
+// The server has a [ServerSlot] for each slot and changes it with [Assign], [MarkSent] and [ApplyReport]. It sends the [Desired] state,
+// never commands. The bridge has a [Lock], applies each [Event] to it with [Step], and reports the [Observed] state. Both sides name a
+// desired state by its generation, which only grows: a message about another generation has no effect. A credential counts as set or
+// removed only by [Evidence] from the lock.
 package slot
 
 import (
@@ -13,8 +14,8 @@ import (
 	"time"
 )
 
-// PIN is the digits typed at a keypad, kept as text so that a leading zero survives. It prints as
-// "[pin]" through fmt, slog and encoding/json; string(p) is the only way to the digits.
+// PIN holds the digits typed at a keypad as text, so that a leading zero survives. It prints as "[pin]" through fmt, slog and
+// encoding/json; only string(p) returns the digits.
 type PIN string
 
 const redacted = "[pin]"
@@ -31,10 +32,10 @@ func (PIN) GoString() string { return redacted }
 // LogValue hides the digits.
 func (PIN) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText hides the digits; a store writes string(p) on purpose instead.
+// MarshalText hides the digits. A store that needs them writes string(p).
 func (PIN) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Intent says whether a slot shall hold its credential.
+// Intent says whether a slot should hold its credential.
 type Intent string
 
 // The intents.
@@ -43,29 +44,29 @@ const (
 	Present Intent = "present"
 )
 
-// Evidence is how much is known about a credential on its lock. A bridge reports only Sent,
-// Accepted, Verified, Unconfirmed and Failed; the other words are the server's own view.
+// Evidence says how much is known about a credential on its lock. A bridge reports only Sent, Accepted, Verified, Unconfirmed and
+// Failed. The server adds the other values.
 type Evidence string
 
-// The evidence words of the partner interface.
+// The values of evidence, as partners see them.
 const (
-	Planned     Evidence = "planned"     // wanted, no slot on a lock yet
+	Planned     Evidence = "planned"     // desired, but no slot has it yet
 	Queued      Evidence = "queued"      // the bridge has not stored it yet
-	Sent        Evidence = "sent"        // stored durably on the bridge, not yet on the lock
+	Sent        Evidence = "sent"        // the bridge has stored it, but it is not on the lock yet
 	Accepted    Evidence = "accepted"    // the lock acknowledged it
-	Verified    Evidence = "verified"    // read back from the lock
-	Used        Evidence = "used"        // a door was opened with it
-	Unconfirmed Evidence = "unconfirmed" // an operation may or may not have taken effect
-	Failed      Evidence = "failed"      // the lock refused it for good
-	Removing    Evidence = "removing"    // shall be gone, not yet known to be
-	Removed     Evidence = "removed"     // known to be gone
+	Verified    Evidence = "verified"    // it was read back from the lock
+	Used        Evidence = "used"        // it opened the door
+	Unconfirmed Evidence = "unconfirmed" // an operation may have taken effect or not
+	Failed      Evidence = "failed"      // the lock refused it finally
+	Removing    Evidence = "removing"    // its removal is desired, but not proven
+	Removed     Evidence = "removed"     // its removal is proven
 )
 
-// Settled reports whether the evidence comes from the lock itself.
+// Confirmed reports whether the evidence comes from the lock itself.
 func (e Evidence) Confirmed() bool { return e == Accepted || e == Verified }
 
-// Desired is what a slot shall hold. Generation grows with every change and is never reused, not
-// even after the slot was emptied.
+// Desired is the desired state of a slot. Generation grows with every change and is never reused, also not after the slot was
+// emptied.
 type Desired struct {
 	Generation uint64
 	Intent     Intent
@@ -73,18 +74,17 @@ type Desired struct {
 	// NotBefore and NotAfter bound the window [NotBefore, NotAfter); a zero NotAfter has no end.
 	NotBefore time.Time
 	NotAfter  time.Time
-	// Later are the windows that follow; between two the code is off the lock. NotAfter is not zero then.
+	// LaterWindows follow the first window, which has an end then. Between two windows the code is not on the lock.
 	LaterWindows Windows
-	// Once names a code that serves once, the same name on every lock that has it; empty: the code serves on. Who sees
-	// it used takes it off, whatever the service says or does not.
+	// OneTimeID names a one-time code, with the same name on every lock that has it; empty: the code can be used again and again. A
+	// bridge that sees it used removes it from all of its locks by itself.
 	OneTimeID string
-	// Claimed says that what is on the lock may be ours although this bridge does not know of it: a
-	// bridge before it was handed a credential for this slot, or this one was and told of it, before
-	// it was started from an old copy of its store. A bridge that knows the slot believes itself.
+	// MayHoldOurs tells a bridge without a record of the slot that the slot may hold a credential of ours: another bridge was sent one,
+	// or this bridge reported one before it was started from an old copy of its store. A bridge with a record trusts the record.
 	MayHoldOurs bool
 }
 
-// String names the desired state without its PIN.
+// String describes the desired state without its PIN.
 func (d Desired) String() string {
 	s := fmt.Sprintf("generation %d %s %v", d.Generation, d.Intent, d.Window(0))
 	if n := d.LaterWindows.Len(); n > 0 {
@@ -96,32 +96,33 @@ func (d Desired) String() string {
 	return s
 }
 
-// GoString is String: %#v must not reach the PIN.
+// GoString equals String, so that %#v does not print the PIN.
 func (d Desired) GoString() string { return d.String() }
 
-// LogValue is the desired state without its PIN.
+// LogValue describes the desired state without its PIN.
 func (d Desired) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
-// Observed is what a bridge knows about a slot with respect to one desired generation.
+// Observed is what a bridge knows about a slot with respect to one desired generation. Bridges store it in JSON by the names of its
+// fields.
 type Observed struct {
 	Generation uint64
 	Present    bool // the credential of Generation is on the lock
-	// Window counts the window that is spoken of, from 0: the present one, else the next. Present before it, and not
-	// settled, says that a code of ours should be off, and is not yet: this one, or that of an older generation.
+	// Window is the index of the present window, else of the next. Present before that window, without Confirmed evidence, means that
+	// a credential of ours is still on the lock and should not be: of this generation or an older one.
 	Window int
-	Used   bool // the code was for one use, and was used
-	// Cleared says, where the evidence is not settled, that no credential of an older generation is on the lock.
+	Used   bool // it was a one-time code, and was used
+	// Cleared means, if the evidence is not Confirmed, that no credential of an older generation is on the lock.
 	Cleared  bool
 	Evidence Evidence
-	Result   Result // why, when the evidence is not settled; empty otherwise
+	Result   Result // the reason, if the evidence is not Confirmed; else empty
 	Rule     string // the lock's rule that an InvalidFormat broke
 	At       time.Time
 }
 
-// gone reports whether nothing of ours is on the lock.
+// isGone reports whether the slot is confirmed to hold no credential of ours.
 func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
 
-// same ignores when: two observations that say the same are one report.
+// equalIgnoringTime reports whether two observations differ at most in time: then only the first is reported.
 func (o Observed) equalIgnoringTime(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
 		o.Window == p.Window && o.Used == p.Used && o.Cleared == p.Cleared

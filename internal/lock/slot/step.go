@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Step moves a lock by one event and says what to do about it. It never changes its argument. At
-// most one Start is returned, only while no operation is in flight and no earlier write can still
-// take effect.
+// Step applies one event to the record of a lock and returns the next record and the actions that follow. It never changes its
+// argument. It returns at most one StartOp, and only while no operation is in flight and no earlier write can still take effect.
 func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
 
 func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
@@ -48,7 +47,7 @@ type machine struct {
 	alwaysReport uint32 // slot to report even if nothing changed
 }
 
-// at returns the slot with this number, made if there is none.
+// slotRecord returns the record of a slot, and creates it if there is none.
 func (m *machine) slotRecord(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
@@ -74,7 +73,7 @@ func (m *machine) setDesired() {
 	s.Desired = d
 	s.Refusal, s.RefusedRule, s.LastResult, s.Attempts, s.RetryAt, s.ClearedOnce, s.TimesOvertaken, s.ReadSinceChange = "", "", "", 0, time.Time{}, false, 0, false
 	s.ManualChanges = 0
-	if s.Content.Kind == Foreign { // it may have been removed meanwhile: look again
+	if s.Content.Kind == Foreign { // it may have been removed since: read the slot again
 		s.Content = Content{}
 	}
 }
@@ -85,10 +84,10 @@ func (m *machine) requestRead() {
 	}
 }
 
-// altered takes a report of the lock that the slot was changed at the lock itself. A lock that shows the PIN is read. On others
-// the content of the slot is in doubt, so the code is set again: soon the first time, then with growing waits, because the
-// change may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is read
-// as well, and its code is no longer doubted after maskedAlters reports.
+// changedAtLock handles the lock's report that the slot was changed at the lock itself. If the lock shows PINs, the slot is read.
+// Otherwise its content is uncertain, and the code is set again: soon the first time, then with growing backoff, because the change
+// may be repeated, or the lock may report the bridge's own writes. A lock that shows only whether a slot is used is also read, and
+// its content is no longer doubted after maxMaskedChanges reports.
 func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -102,7 +101,7 @@ func (m *machine) changedAtLock() {
 		}
 	}
 	if op := m.lock.Op; op.Slot == s.Number && op.Kind == OpSet && m.rules.enforces(changeInFlightDoubt) {
-		s.ChangedInFlight = true // before the write landed or after: its answer does not say
+		s.ChangedInFlight = true // the answer does not tell whether the write took effect before the change or after it
 	}
 	if s.Content.Kind != Ours || !m.rules.enforces(changeDoubt) {
 		return
@@ -111,11 +110,11 @@ func (m *machine) changedAtLock() {
 	m.doubtContent(s)
 }
 
-// maskedAlters is how many reports of changes put the code of a masked slot in doubt: after that the lock probably reports the
-// bridge's own writes, which must not repeat for ever.
+// maxMaskedChanges is how many reports of changes make the content of a masked slot uncertain. After that the lock probably reports
+// the bridge's own writes, which must not repeat forever.
 const maxMaskedChanges = 8
 
-// doubtAltered forgets what a slot holds after somebody changed it.
+// doubtContent makes the content of a slot uncertain after it was changed at the lock.
 func (m *machine) doubtContent(s *Slot) {
 	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
 	if s.ManualChanges > 0 {
@@ -124,8 +123,8 @@ func (m *machine) doubtContent(s *Slot) {
 	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
 
-// entered notes the use of a code. What a lock tells of a slot that holds nothing of ours, as far as we know, was
-// somebody else's or is long over.
+// recordUse records that a code was used. A use of a slot that is not believed to hold a code of ours was the use of a foreign code,
+// or is long past.
 func (m *machine) recordUse() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -138,8 +137,8 @@ func (m *machine) recordUse() {
 	}
 }
 
-// end ends a code for one use that was used, here or on another lock. A wish that brings a used code ends it in its own
-// step: in a later one the code would be on its way to the lock already.
+// endOneTimeCode marks a one-time code as used, here or on another lock. If a desired state arrives whose code is used already, this
+// happens in the same step: a step later the code would be on its way to the lock.
 func (m *machine) endOneTimeCode(code string) {
 	for i := range m.lock.Slots {
 		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {
@@ -148,8 +147,8 @@ func (m *machine) endOneTimeCode(code string) {
 	}
 }
 
-// Recall ends codes for one use that were used on other locks, before Booted: the run before may have ended between the
-// writes of two locks. It never changes its argument.
+// EndUsedCodes marks one-time codes as used that were used on other locks. The bridge calls it before Restarted, because the former run
+// may have ended between the writes of two locks. It never changes its argument.
 func EndUsedCodes(l Lock, used []string) Lock {
 	m := machine{lock: l}
 	m.lock.Slots = slices.Clone(l.Slots)
@@ -159,14 +158,14 @@ func EndUsedCodes(l Lock, used []string) Lock {
 	return m.lock
 }
 
-// booted forgets nothing but trusts no clock of the run before: whatever was in the air may still
-// land for a whole lifetime from now.
+// restart keeps what is known, but trusts no time of the former run: an operation that was in flight may take effect until a full
+// lifetime from now.
 func (m *machine) restart() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
 		s.RetryAt = atMost(s.RetryAt, m.ev.At.Add(m.rules.maxRetrySet))
 		s.NextReadAt = atMost(s.NextReadAt, m.ev.At.Add(m.rules.readEvery))
-		s.ChangedInFlight = false // its write is in doubt as a whole
+		s.ChangedInFlight = false // the whole write is uncertain anyway
 	}
 	op := m.lock.Op
 	m.lock.Op = Op{}
@@ -175,10 +174,11 @@ func (m *machine) restart() {
 		m.slotRecord(op.Slot).Content = Content{Kind: Uncertain}
 	}
 	if (write || !m.lock.Fence.IsZero()) && m.rules.enforces(restartFence) {
-		m.raiseFence(m.ev.At.Add(m.lock.Caps.Lifetime()))
+		m.setFence(m.ev.At.Add(m.lock.Caps.Lifetime()))
 	}
 }
 
+// atMost returns t, or limit if t is later.
 func atMost(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
@@ -186,13 +186,14 @@ func atMost(t, limit time.Time) time.Time {
 	return t
 }
 
-func (m *machine) raiseFence(until time.Time) {
+// setFence lets no operation start before a time.
+func (m *machine) setFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until
 	}
 }
 
-// expire gives up on an operation that the driver never answered.
+// expireOp treats an operation as timed out that the driver did not answer in its lifetime.
 func (m *machine) expireOp() {
 	op := m.lock.Op
 	if op.Kind == "" || m.ev.At.Before(op.ExpiresAt) || !m.rules.enforces(opExpires) {
@@ -220,7 +221,7 @@ func (m *machine) applyAnswer() {
 			s.Content = Content{Kind: Uncertain}
 		}
 		if m.rules.enforces(timeoutFence) {
-			m.raiseFence(op.ExpiresAt)
+			m.setFence(op.ExpiresAt)
 		}
 		m.scheduleRetry(s, op)
 	default:
@@ -228,7 +229,7 @@ func (m *machine) applyAnswer() {
 	}
 }
 
-// landed takes the lock's word that the operation took effect.
+// succeeded records the lock's answer that the operation took effect.
 func (m *machine) succeeded(s *Slot, op Op) {
 	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
@@ -244,13 +245,13 @@ func (m *machine) succeeded(s *Slot, op Op) {
 	}
 }
 
-// refused takes the lock's word that the operation did not and will not take effect.
+// rejected records the lock's answer that the operation did not take effect and never will.
 func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
 	doubtful := op.Replace && s.Content.Kind != Ours
 	switch {
 	case op.Kind == OpSet && (code == Duplicate || code == Occupied) && doubtful && !s.ClearedOnce:
-		// The lock may have met our own earlier attempt: empty the slot, then set.
+		// The lock may compare with an earlier attempt of ours: clear the slot, then set it.
 		s.ClearedOnce, s.Content = true, Content{Kind: Uncertain}
 		return
 	case op.Kind == OpSet && code == Occupied && !op.Replace:
@@ -263,7 +264,7 @@ func (m *machine) rejected(s *Slot, op Op) {
 	m.scheduleRetry(s, op)
 }
 
-// retry puts a slot off. A revocation is never given up, whatever the lock says.
+// scheduleRetry schedules the next attempt for a slot after a transient answer, with backoff.
 func (m *machine) scheduleRetry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
@@ -277,7 +278,7 @@ func (m *machine) scheduleRetry(s *Slot, op Op) {
 	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 
-// read compares what the lock shows with what it should hold.
+// applyReading compares what the lock shows with what the bridge believes.
 func (m *machine) applyReading(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)
@@ -287,7 +288,7 @@ func (m *machine) applyReading(s *Slot) {
 	was := s.Content
 	defer func() {
 		if s.Content.Kind != was.Kind {
-			s.OldestGeneration = 0 // the lock holds something else than was put there
+			s.OldestGeneration = 0 // the lock holds something else than the bridge wrote
 		}
 	}()
 	switch {
@@ -311,7 +312,7 @@ func (m *machine) applyReading(s *Slot) {
 	case was.Kind == Ours:
 		s.Content = Content{Kind: Uncertain}
 		m.reportDrift(s)
-	case was.Kind == Empty && was.Evidence == Accepted: // the lock said cleared and did not clear
+	case was.Kind == Empty && was.Evidence == Accepted: // the lock acknowledged the removal and did not remove
 		s.Content = Content{Kind: Uncertain}
 	case was.Kind == Empty:
 		s.Content = Content{Kind: Foreign, Evidence: Verified}
@@ -328,7 +329,7 @@ func (m *machine) readFailed(s *Slot) {
 		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
 	default:
 		wait := m.rules.readRetry
-		if m.ev.Result == Busy { // the lock was not asked, so asking again soon costs nothing
+		if m.ev.Result == Busy { // nothing was sent to the lock, so an early retry costs no battery
 			wait = min(wait, m.rules.retryFirst)
 		}
 		s.NextReadAt = m.ev.At.Add(max(wait, m.ev.RetryAfter))

@@ -9,22 +9,22 @@ import (
 // Window is a time [From, To) in which a code opens. A zero To has no end.
 type Window struct{ From, To time.Time }
 
-// String names the window in UTC.
+// String formats the window in UTC.
 func (w Window) String() string {
 	return fmt.Sprintf("[%s, %s)", w.From.UTC().Format(time.RFC3339), w.To.UTC().Format(time.RFC3339))
 }
 
-// Windows are some windows, each ending before the next begins. They are packed, so that what holds them can be
-// compared with ==: two instants of microseconds each, big endian.
+// Windows is a list of windows, each of which ends before the next begins. It is packed into a string, so that structs with it are
+// comparable: two instants in microseconds for each window, big endian.
 type Windows string
 
 const (
 	packedSize = 16
-	// MostLater bounds Desired.Later: nine days of the busiest weekly hours.
+	// MaxLaterWindows bounds Desired.LaterWindows: nine days of the busiest weekly hours.
 	MaxLaterWindows = 256
 )
 
-// Pack packs windows that have both a beginning and an end.
+// PackWindows packs windows that have both a beginning and an end.
 func PackWindows(all ...Window) Windows {
 	b := make([]byte, 0, packedSize*len(all))
 	for _, w := range all {
@@ -34,10 +34,10 @@ func PackWindows(all ...Window) Windows {
 	return Windows(b)
 }
 
-// Len is how many windows there are.
+// Len returns the number of windows.
 func (p Windows) Len() int { return len(p) / packedSize }
 
-// At is the i-th window, from 0.
+// At returns the window with an index, from 0.
 func (p Windows) At(i int) Window {
 	b := []byte(p[i*packedSize : (i+1)*packedSize])
 	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
@@ -53,7 +53,7 @@ func (p Windows) All() []Window {
 	return out
 }
 
-// Window is the n-th window of a desired state, from 0: its own, then those of Later.
+// Window returns a window of a desired state by its index: 0 is [NotBefore, NotAfter), then follow those of LaterWindows.
 func (d Desired) Window(n int) Window {
 	if n == 0 {
 		return Window{d.NotBefore, d.NotAfter}
@@ -61,10 +61,10 @@ func (d Desired) Window(n int) Window {
 	return d.LaterWindows.At(n - 1)
 }
 
-// windows is how many windows a desired state has.
+// windowCount returns the number of windows of a desired state.
 func (d Desired) windowCount() int { return 1 + d.LaterWindows.Len() }
 
-// at is the first window that has not ended at now, each taken to end early by margin. over: all have, and n is the last.
+// windowFrom returns the first window that has not ended at now, if each ends earlier by margin. over: all have ended, and n is the last.
 func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Window, over bool) {
 	for n = range d.windowCount() {
 		w = d.Window(n)
@@ -75,13 +75,13 @@ func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Windo
 	return n, w, true
 }
 
-// Present is the window of a desired state at now: the present one, else the next, else the last.
+// WindowAt returns the window of a desired state at now: the present one, else the next, else the last.
 func (d Desired) WindowAt(now time.Time) Window {
 	_, w, _ := d.windowFrom(now, 0)
 	return w
 }
 
-// spent says whether the code was for one use, and was used.
+// isUsedUp reports whether the desired credential is a one-time code that was used.
 func (s *Slot) isUsedUp(r rules) bool {
 	return s.Desired.OneTimeID != "" && s.UsedOneTimeID == s.Desired.OneTimeID && r.enforces(oneTimeEnds)
 }

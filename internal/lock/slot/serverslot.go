@@ -2,35 +2,34 @@ package slot
 
 import "time"
 
-// Server is the server's durable record of one slot of one lock.
+// ServerSlot is the server's durable record of one slot of one lock.
 type ServerSlot struct {
 	Desired  Desired
-	Observed Observed // of the current or an older generation; never of a newer one
-	Grant    string   // who the slot belongs to; "" when it is free
-	// Claimant is the bridge (its enrolment) that a credential for this slot was last handed to and
-	// that has not reported it removed since.
+	Observed Observed // of the desired or an older generation, never of a newer one
+	Grant    string   // the grant that has the slot; empty: the slot is free
+	// SentTo is the enrolment of the bridge that was last sent a credential for this slot. It is empty when the slot is known to hold
+	// none.
 	SentTo string
-	// Inherited: an earlier claimant's credential may still be on the lock.
+	// SentToOther: another bridge was sent a credential before, which may still be on the lock.
 	SentToOther bool
-	// Former: the lock may still hold the credential of an older generation. It ends with evidence that the lock holds the
-	// present one, or nothing.
+	// OlderMayRemain: the lock may still hold the credential of an older generation. It ends with evidence that the lock holds the
+	// desired one, or none.
 	OlderMayRemain bool
-	// Foreign: the lock holds a credential here that is not ours.
+	// Foreign: the slot holds a credential that is not ours.
 	Foreign bool
-	// ReadBack: the lock can be read, so only a read-back proves removal.
+	// ReadBack: the lock can be read, so only a reading proves a removal.
 	ReadBack bool
 }
 
-// Report is an observation as it arrives from a bridge session.
+// Report is an observation that arrived in a bridge's session.
 type Report struct {
 	Epoch    uint64
 	Observed Observed
 }
 
-// Assign gives a slot to a grant, or changes what the grant wants there. It sets the next
-// generation and returns false, changing nothing, when the slot belongs to another grant, holds
-// something foreign, or is not known to be free. Intent Absent keeps the grant until Observe sees the
-// slot empty.
+// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It changes nothing and returns
+// false if another grant has the slot, or the slot holds a foreign credential. With the intent Absent the grant keeps the slot until
+// ApplyReport finds it empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
@@ -55,13 +54,12 @@ func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, 
 	return s, true
 }
 
-// handed reports whether a bridge was given a credential for the slot that may be on the lock.
+// mayBeOnLock reports whether a bridge was sent a credential that may be on the lock.
 func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther }
 
-// Send marks the desired state as handed to a bridge, named by its enrolment: a bridge that lost
-// its store has to enrol anew. It returns the record to store before the message leaves, and the
-// desired state to put into the message. That says so when the bridge has told of the code before:
-// if it does not know the slot now, it was started from an old copy of its store.
+// MarkSent marks the desired state as sent to a bridge, which its enrolment names: a bridge that lost its store has to enrol again. It
+// returns the record to store before the message is sent, and the desired state for the message. MayHoldOurs of it is also set if the
+// bridge has reported the credential before: if it has no record of the slot now, it was started from an old copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
@@ -70,18 +68,17 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 	if s.SentTo != "" && s.SentTo != bridge && rule.enforces(predecessorsDisclosed) {
 		s.SentToOther, s.SentTo = true, ""
 	}
-	told := s.SentTo == bridge && s.Observed.Generation > 0 && !s.Observed.isGone() && rule.enforces(reportsDisclosed)
+	reported := s.SentTo == bridge && s.Observed.Generation > 0 && !s.Observed.isGone() && rule.enforces(reportsDisclosed)
 	if s.Desired.Intent == Present {
 		s.SentTo = bridge
 	}
 	d := s.Desired
-	d.MayHoldOurs = s.SentToOther || told
+	d.MayHoldOurs = s.SentToOther || reported
 	return s, d
 }
 
-// Observe applies a report. It counts only when it comes from the current session (epoch) and
-// speaks of the desired generation; anything else changes nothing. A removal that is proven frees
-// the slot. The second result says whether anything changed.
+// ApplyReport applies a report of the bridge's current session, which epoch names, about the desired generation. Any other report
+// changes nothing. A proven removal frees the slot. It returns false if nothing changed.
 func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
@@ -111,7 +108,7 @@ func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSl
 	return s, true
 }
 
-// replaced reports whether the last report proves that no older credential is on the lock.
+// provesOlderGone reports whether the last report proves that no older credential is on the lock.
 func provesOlderGone(s ServerSlot, rule rules) bool {
 	if !rule.enforces(olderUntilProven) {
 		return true
@@ -132,7 +129,7 @@ func convergedWith(s ServerSlot, rule rules) bool {
 	return s.Observed.Present == (s.Desired.Intent == Present)
 }
 
-// removed asks for the best proof the lock can give.
+// isRemoved reports whether a removal is proven: by a reading if the lock can be read, else by the lock's acknowledgement.
 func isRemoved(s ServerSlot, rule rules) bool {
 	if s.Observed.Generation != s.Desired.Generation || s.Observed.Present {
 		return false
@@ -143,12 +140,12 @@ func isRemoved(s ServerSlot, rule rules) bool {
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
 }
 
-// Free reports whether another grant may take the slot.
+// IsFree reports whether the slot can be given to another grant.
 func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
 
-// Status is the word for the slot at now: Queued, Sent, Accepted, Verified, Unconfirmed, Failed,
-// Removing or Removed. Accepted and Verified are never said of a window that has ended, nor of one in which nothing was
-// seen yet: before a window what is there yet is being removed, and in the next the bridge has what it needs.
+// EvidenceAt returns the evidence for the slot at now: Planned, Queued, Sent, Accepted, Verified, Unconfirmed, Failed, Removing or Removed.
+// Accepted and Verified need a report about the present window. After the end of a window, and before the next, a credential that
+// is still on the lock is Removing. In a window without a report, the bridge has the credential, so it is Sent.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
 func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
@@ -179,7 +176,7 @@ func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
 	return Sent
 }
 
-// Row is the server's side of LockDigest.
+// DigestRow returns the server's input of [LockDigest].
 func (s ServerSlot) DigestRow(number uint32) DigestRow {
 	return DigestRow{Slot: number, Generation: s.Desired.Generation, Observed: s.Observed}
 }
