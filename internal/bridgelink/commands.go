@@ -93,7 +93,7 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 		if err != nil || r.SmartkeyReason == "" {
 			return err
 		}
-		return phone.Acted(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
+		return phone.RecordCommandResult(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
 	})
 	if c == nil {
 		return why

@@ -65,7 +65,7 @@ func (s *session) sendKeys() bool {
 		return true
 	}
 	ctx, c := s.stream.Context(), s.node.cfg.DB.Read()
-	p, err := phone.Since(ctx, c, s.open.PropertyID, s.keys.version, s.keys.listNumber)
+	p, err := phone.PublishedSince(ctx, c, s.open.PropertyID, s.keys.version, s.keys.listNumber)
 	var rules []phone.Rule
 	if err == nil && p.Version > 0 {
 		rules, err = phone.Rules(ctx, c, s.open.PropertyID, s.open.BridgeID)
@@ -120,7 +120,7 @@ func (s *session) outnumberList() bool {
 		"keySet", state.reported.Version, "list", state.reported.List, "publishedKeySet", state.published.Version, "publishedList", state.published.List)
 	if list {
 		err := s.node.cfg.DB.Write(s.node.Context(s.stream.Context()), func(tx *db.Tx) error {
-			return phone.Overtake(tx, s.node.cfg.Keys, s.open.PropertyID, state.reported.List)
+			return phone.SkipListNumbers(tx, s.node.cfg.Keys, s.open.PropertyID, state.reported.List)
 		})
 		if err != nil {
 			s.log.Warn("publishing a status list newer than a bridge's failed; retrying", "error", err)

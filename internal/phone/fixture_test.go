@@ -17,52 +17,52 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-const house = "prp_one"
+const propertyID = "prp_one"
 
-// desk is one property with a stay, and a clock to turn.
-type desk struct {
+// fixture is one property with its issuer, and a clock that tests set.
+type fixture struct {
 	t     *testing.T
 	db    *db.DB
 	keys  *keyring.Ring
 	clock *clock.Fixed
 }
 
-func each(t *testing.T, f func(t *testing.T, d *desk)) {
+func each(t *testing.T, f func(t *testing.T, d *fixture)) {
 	t.Helper()
 	c := clock.At(start)
 	dbtest.Each(t, func(t *testing.T, base *db.DB) {
 		c.Set(start)
-		d := &desk{t: t, db: base, clock: c}
+		d := &fixture{t: t, db: base, clock: c}
 		kek, err := keyring.NewKEK()
 		d.must(err)
 		d.keys, err = keyring.Open(t.Context(), keyring.Source{Keys: keyring.KEKs{kek}}, db.KeyStore{DB: base})
 		d.must(err)
-		d.must(d.keys.EnsureKey(t.Context(), house))
-		d.change(func(tx *db.Tx) error { return phone.Ensure(tx, d.keys, house) })
+		d.must(d.keys.EnsureKey(t.Context(), propertyID))
+		d.change(func(tx *db.Tx) error { return phone.EnsureIssuer(tx, d.keys, propertyID) })
 		f(t, d)
 	}, dbtest.Clock(c))
 }
 
-func (d *desk) must(err error) {
+func (d *fixture) must(err error) {
 	d.t.Helper()
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *desk) change(fn func(tx *db.Tx) error) {
+func (d *fixture) change(fn func(tx *db.Tx) error) {
 	d.t.Helper()
 	d.must(d.db.Write(d.t.Context(), fn))
 }
 
-func (d *desk) pass(by time.Duration) { d.clock.Set(d.clock.Now().Add(by)) }
+func (d *fixture) pass(by time.Duration) { d.clock.Set(d.clock.Now().Add(by)) }
 
-// reconcile does what the sweep does.
-func (d *desk) reconcile() (told bool) {
+// reconcile does what the periodic job does, and reports whether it notified the bridges.
+func (d *fixture) reconcile() (notified bool) {
 	d.t.Helper()
 	d.change(func(tx *db.Tx) (err error) {
-		told, err = phone.Reconcile(tx, d.keys, house)
+		notified, err = phone.Reconcile(tx, d.keys, propertyID)
 		return err
 	})
-	return told
+	return notified
 }

@@ -41,9 +41,9 @@ type issuer struct {
 	set  smartkey.KeySet
 }
 
-// Ensure creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when
+// EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when
 // they enrol.
-func Ensure(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
+func EnsureIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
 	_, err := loadOrCreate(tx, keys, propertyID)
 	return err
 }
@@ -147,7 +147,7 @@ func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 }
 
-// current returns the key that signs now, with its private half.
+// currentKey returns the current key and its private half.
 func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	key, err := i.set.Current()
 	if err != nil {
@@ -197,9 +197,9 @@ type Published struct {
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.
 const maxKeySets = 8
 
-// Since returns what is newer than a key set and a status list. With version 0 it returns only the newest key set. A property
+// PublishedSince returns what is newer than a key set and a status list. With version 0 it returns only the newest key set. A property
 // without an issuer has published nothing.
-func Since(ctx context.Context, c *ent.Client, propertyID string, version, number uint64) (Published, error) {
+func PublishedSince(ctx context.Context, c *ent.Client, propertyID string, version, number uint64) (Published, error) {
 	row, err := c.Issuer.Query().Where(entissuer.ID(propertyID)).Only(ctx)
 	if ent.IsNotFound(err) {
 		return Published{}, nil

@@ -11,32 +11,32 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// verifier is a bridge as far as it follows keys and lists.
+// verifier follows key sets and lists as a bridge does.
 type verifier struct {
-	d    *desk
+	d    *fixture
 	keys smartkey.KeySet
 	list smartkey.List
 }
 
-func (d *desk) verifier() *verifier {
+func (d *fixture) verifier() *verifier {
 	d.t.Helper()
-	p, err := phone.Since(d.t.Context(), d.db.Read(), house, 0, 0)
+	p, err := phone.PublishedSince(d.t.Context(), d.db.Read(), propertyID, 0, 0)
 	d.must(err)
 	if len(p.KeySets) != 1 {
-		d.t.Fatalf("a verifier without a key set is told %d", len(p.KeySets))
+		d.t.Fatalf("a verifier without a key set gets %d", len(p.KeySets))
 	}
 	v := &verifier{d: d}
-	v.keys, err = smartkey.PinKeySet(p.KeySets[0], house)
+	v.keys, err = smartkey.PinKeySet(p.KeySets[0], propertyID)
 	d.must(err)
 	v.list, err = v.keys.OpenList(p.List)
 	d.must(err)
 	return v
 }
 
-// follow takes all that was published since.
+// follow takes everything that was published since.
 func (v *verifier) follow() {
 	v.d.t.Helper()
-	p, err := phone.Since(v.d.t.Context(), v.d.db.Read(), house, v.keys.Version(), v.list.Number())
+	p, err := phone.PublishedSince(v.d.t.Context(), v.d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
 	v.d.must(err)
 	for _, raw := range p.KeySets {
 		v.keys, err = v.keys.Advance(raw)
@@ -54,17 +54,17 @@ func (v *verifier) currentKey() string {
 	return k.Key.KeyID().String()
 }
 
-func TestAStolenKeyIsReplacedAtOnce(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestRotateAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		v := d.verifier()
 		first := v.currentKey()
-		for range 12 { // more than is told at once
+		for range 12 { // more than one answer contains
 			d.change(func(tx *db.Tx) error {
-				_, err := phone.Rotate(tx, d.keys, house, true)
+				_, err := phone.Rotate(tx, d.keys, propertyID, true)
 				return err
 			})
 		}
-		p, err := phone.Since(t.Context(), d.db.Read(), house, v.keys.Version(), v.list.Number())
+		p, err := phone.PublishedSince(t.Context(), d.db.Read(), propertyID, v.keys.Version(), v.list.Number())
 		d.must(err)
 		if len(p.KeySets) != 8 || p.Version != 13 {
 			t.Errorf("%d key sets at once, up to %d", len(p.KeySets), p.Version)
@@ -80,22 +80,22 @@ func TestAStolenKeyIsReplacedAtOnce(t *testing.T) {
 	})
 }
 
-func TestListsStayYoung(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+func TestUnchangedListsAreRenewed(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		v := d.verifier()
 		if v.list.Number() == 0 || v.list.Size() < 1024 {
 			t.Fatalf("the first list: number %d, %d indexes", v.list.Number(), v.list.Size())
 		}
 		if d.reconcile() {
-			t.Error("a list is made anew although nothing changed")
+			t.Error("a new list although nothing changed")
 		}
 		before := v.list.Number()
 		for range 5 {
 			d.pass(61 * time.Minute)
-			due, _, err := phone.Inspect(d.db.View(t.Context()), house)
+			due, _, err := phone.Inspect(d.db.View(t.Context()), propertyID)
 			d.must(err)
 			if !due || !d.reconcile() {
-				t.Error("an old list is not made anew")
+				t.Error("no new list although the list is old")
 			}
 		}
 		v.follow()
@@ -105,34 +105,34 @@ func TestListsStayYoung(t *testing.T) {
 	})
 }
 
-// TestListsOvertakeWhatABridgeHolds has the database restored to list 1 while a bridge holds list 600: no list up to 600 would
-// be taken, and none says by its number what a bridge holds.
-func TestListsOvertakeWhatABridgeHolds(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
+// TestListNumbersSkipThoseOfABridge: the database was restored and is at list 1, while a bridge holds list 600. The bridge would
+// refuse every list up to 600.
+func TestListNumbersSkipThoseOfABridge(t *testing.T) {
+	each(t, func(t *testing.T, d *fixture) {
 		v := d.verifier()
 		own := int64(v.list.Number())
 		holds := func(id string, number, listed, revoked int64) {
 			d.change(func(tx *db.Tx) error {
-				return tx.KeyStatus.Create().SetID(id).SetPropertyID(house).SetNumber(number).SetPhoneID("phn_1").SetGrantID("grt_1").SetKeyGeneration(1).
+				return tx.KeyStatus.Create().SetID(id).SetPropertyID(propertyID).SetNumber(number).SetPhoneID("phn_1").SetGrantID("grt_1").SetKeyGeneration(1).
 					SetLockIds([]string{"lck_1"}).SetSince(start).SetEndsAt(start.Add(time.Hour)).SetListNumber(listed).SetRevokedList(revoked).Exec(tx.Context())
 			})
 		}
 		holds("kst_good", 1, own, 0)
 		holds("kst_gone", 2, own, own)
 		holds("kst_new", 3, 0, 0)
-		hears := func(held int64) {
-			d.change(func(tx *db.Tx) error { return phone.Overtake(tx, d.keys, house, held) })
+		report := func(held int64) {
+			d.change(func(tx *db.Tx) error { return phone.SkipListNumbers(tx, d.keys, propertyID, held) })
 			v.follow()
 		}
-		for _, held := range []int64{own - 1, 1 << 53} { // the last is beyond belief
-			if hears(held); int64(v.list.Number()) != own {
+		for _, held := range []int64{own - 1, 1 << 53} { // the last one is implausible
+			if report(held); int64(v.list.Number()) != own {
 				t.Fatalf("a bridge holds %d: list %d", held, v.list.Number())
 			}
 		}
-		if hears(own); int64(v.list.Number()) != own+1 {
+		if report(own); int64(v.list.Number()) != own+1 {
 			t.Errorf("a bridge holds another list %d: list %d", own, v.list.Number())
 		}
-		if hears(600); v.list.Number() != 601 {
+		if report(600); v.list.Number() != 601 {
 			t.Errorf("list %d", v.list.Number())
 		}
 		var got [][2]int64

@@ -30,7 +30,7 @@ var (
 	errChallenge = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge has expired or was answered before; ask for a new one")
 )
 
-// Link is a link as it is shown once, at its creation.
+// Link is a new link. Only this answer contains its secret.
 type Link struct {
 	Secret  string
 	Expires time.Time
@@ -82,7 +82,7 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 		return nil, errLink
 	}
 	if err != nil {
-		return nil, fmt.Errorf("look for a link: %w", err)
+		return nil, fmt.Errorf("load a link: %w", err)
 	}
 	if l.UsedAt != nil || !tx.Now().Before(l.ExpiresAt) {
 		return nil, errLink
@@ -91,23 +91,23 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 }
 
 // Look describes a link.
-type Look struct {
+type LinkInfo struct {
 	PropertyID, PropertyName string
 	Challenge                []byte
 	Expires                  time.Time
 }
 
-// LookAt describes a link without using it.
-func LookAt(view *db.Tx, keys *keyring.Ring, secret string) (Look, error) {
+// DescribeLink describes a link without using it.
+func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, error) {
 	l, err := findLink(view, keys, secret)
 	if err != nil {
-		return Look{}, err
+		return LinkInfo{}, err
 	}
 	p, err := view.Property.Get(view.Context(), l.PropertyID)
 	if err != nil {
-		return Look{}, fmt.Errorf("load the property of a link: %w", err)
+		return LinkInfo{}, fmt.Errorf("load the property of a link: %w", err)
 	}
-	return Look{p.ID, p.Name, newChallenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
+	return LinkInfo{p.ID, p.Name, newChallenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
 }
 
 // A challenge contains the time of its creation in microseconds, random bytes, and a MAC over both and the subject it was
@@ -131,11 +131,11 @@ func challengeMACOf(keys *keyring.Ring, subject string, body []byte) []byte {
 }
 
 // verifyChallenge checks a challenge of a subject and returns when it was created, in microseconds.
-func verifyChallenge(keys *keyring.Ring, subject string, newChallenge []byte, now time.Time) (int64, error) {
-	if len(newChallenge) != challengeBody+challengeMAC || !hmac.Equal(newChallenge[challengeBody:], challengeMACOf(keys, subject, newChallenge[:challengeBody])) {
+func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now time.Time) (int64, error) {
+	if len(challenge) != challengeBody+challengeMAC || !hmac.Equal(challenge[challengeBody:], challengeMACOf(keys, subject, challenge[:challengeBody])) {
 		return 0, errChallenge
 	}
-	at := int64(binary.BigEndian.Uint64(newChallenge))
+	at := int64(binary.BigEndian.Uint64(challenge))
 	if age := now.Sub(time.UnixMicro(at)); age < 0 || age >= challengeLife {
 		return 0, errChallenge
 	}

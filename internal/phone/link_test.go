@@ -14,25 +14,25 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// link makes a reservation and a link for it.
-func (d *desk) link() string {
+// link creates a link for the reservation.
+func (d *fixture) link() string {
 	d.t.Helper()
 	var l phone.Link
 	d.change(func(tx *db.Tx) (err error) {
-		l, err = phone.CreateLink(tx, d.keys, house, "rsv_1", time.Hour)
+		l, err = phone.CreateLink(tx, d.keys, propertyID, "rsv_1", time.Hour)
 		return err
 	})
 	return l.Secret
 }
 
-func (d *desk) statement(p *smartkey.Phone, newChallenge []byte, why smartkey.Purpose) []byte {
+func (d *fixture) statement(p *smartkey.Phone, challenge []byte, why smartkey.Purpose) []byte {
 	d.t.Helper()
-	raw, err := p.SignPossession(smartkey.PossessionSpec{Property: house, Purpose: why, Challenge: newChallenge}, d.clock.Now())
+	raw, err := p.SignPossession(smartkey.PossessionSpec{Property: propertyID, Purpose: why, Challenge: challenge}, d.clock.Now())
 	d.must(err)
 	return raw
 }
 
-func (d *desk) enrol(link string, raw []byte) (row *ent.Phone, err error) {
+func (d *fixture) enrol(link string, raw []byte) (row *ent.Phone, err error) {
 	err = d.db.Write(d.t.Context(), func(tx *db.Tx) (err error) {
 		row, _, err = phone.Enrol(tx, d.keys, link, raw, "")
 		return err
@@ -40,24 +40,24 @@ func (d *desk) enrol(link string, raw []byte) (row *ent.Phone, err error) {
 	return row, err
 }
 
-func (d *desk) phone() *smartkey.Phone {
+func (d *fixture) phone() *smartkey.Phone {
 	d.t.Helper()
 	p, err := smartkey.NewPhone(rand.Reader)
 	d.must(err)
 	return p
 }
 
-// stored makes a reservation without access.
+// stored creates a reservation without access.
 func stored(tx *db.Tx) error {
-	return tx.Reservation.Create().SetID("rsv_1").SetPropertyID(house).SetIntegrationID("int_1").SetPmsID("S").SetPmsNumber("1").
+	return tx.Reservation.Create().SetID("rsv_1").SetPropertyID(propertyID).SetIntegrationID("int_1").SetPmsID("S").SetPmsNumber("1").
 		SetBooker([]byte("sealed")).SetState("confirmed").SetFromAt(start).SetToAt(start.Add(48 * time.Hour)).
 		SetUpdatedAt(start).SetCreatedAt(start).Exec(tx.Context())
 }
 
-func withStay(t *testing.T, f func(t *testing.T, d *desk)) {
-	each(t, func(t *testing.T, d *desk) {
+func withStay(t *testing.T, f func(t *testing.T, d *fixture)) {
+	each(t, func(t *testing.T, d *fixture) {
 		d.change(func(tx *db.Tx) error {
-			_, err := tx.Property.Create().SetID(house).SetName("House").SetTimeZone("Europe/Lisbon").SetCreatedAt(start).Save(tx.Context())
+			_, err := tx.Property.Create().SetID(propertyID).SetName("House").SetTimeZone("Europe/Lisbon").SetCreatedAt(start).Save(tx.Context())
 			return err
 		})
 		d.change(stored)
@@ -65,10 +65,10 @@ func withStay(t *testing.T, f func(t *testing.T, d *desk)) {
 	})
 }
 
-func TestALinkServesOnePhone(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+func TestLinkEnrolsOnePhone(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		link := d.link()
-		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, link)
+		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, link)
 		d.must(err)
 		var wait sync.WaitGroup
 		won := make(chan error, 8)
@@ -81,25 +81,25 @@ func TestALinkServesOnePhone(t *testing.T) {
 		}
 		wait.Wait()
 		close(won)
-		joined := 0
+		enrolled := 0
 		for err := range won {
 			if err == nil {
-				joined++
+				enrolled++
 			} else if !fault.Has(err, fault.LinkInvalid) {
-				t.Errorf("a phone that came late: %v", err)
+				t.Errorf("a second phone: %v", err)
 			}
 		}
-		if joined != 1 {
-			t.Errorf("%d phones joined over one link", joined)
+		if enrolled != 1 {
+			t.Errorf("%d phones enrolled with one link", enrolled)
 		}
 	})
 }
 
-func TestWhatEnrolsNobody(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+func TestEnrolmentRefusals(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		link, other := d.link(), d.link()
 		look := func(l string) []byte {
-			v, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+			v, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
 			d.must(err)
 			return v.Challenge
 		}
@@ -128,21 +128,21 @@ func TestWhatEnrolsNobody(t *testing.T) {
 		fresh := look(link)
 		d.pass(56 * time.Minute)
 		if _, err := d.enrol(link, d.statement(p, fresh, smartkey.Enrol)); !fault.Has(err, fault.LinkInvalid) {
-			t.Errorf("a link that is over: %v", err)
+			t.Errorf("an expired link: %v", err)
 		}
 	})
 }
 
-func TestAChallengeServesOnce(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+func TestChallengeCanBeAnsweredOnce(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		link := d.link()
-		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, link)
+		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, link)
 		d.must(err)
 		p := d.phone()
 		row, err := d.enrol(link, d.statement(p, look.Challenge, smartkey.Enrol))
 		d.must(err)
-		renew := func(p *smartkey.Phone, newChallenge []byte) error {
-			raw := d.statement(p, newChallenge, smartkey.Renew)
+		renew := func(p *smartkey.Phone, challenge []byte) error {
+			raw := d.statement(p, challenge, smartkey.Renew)
 			return d.db.Write(t.Context(), func(tx *db.Tx) error {
 				_, err := phone.Renew(tx, d.keys, row.ID, raw)
 				return err
@@ -150,14 +150,14 @@ func TestAChallengeServesOnce(t *testing.T) {
 		}
 		ask := func() []byte {
 			d.pass(time.Second)
-			_, c, err := phone.Question(d.db.View(t.Context()), d.keys, row.ID)
+			_, c, err := phone.NewRenewalChallenge(d.db.View(t.Context()), d.keys, row.ID)
 			d.must(err)
 			return c
 		}
 		if err := renew(d.phone(), ask()); !fault.Has(err, fault.SmartKeyRefused) {
 			t.Errorf("with another key: %v", err)
 		}
-		// The stay has no access: that is told, and nothing is used up.
+		// The stay has no access: the phone gets the reason, and the challenge stays unused.
 		if err := renew(p, ask()); !fault.Has(err, fault.NotCheckedIn) {
 			t.Errorf("without access: %v", err)
 		}
@@ -181,29 +181,29 @@ func TestAChallengeServesOnce(t *testing.T) {
 			}
 		}
 		used := ask()
-		d.change(func(tx *db.Tx) error { // as a renewal that went well leaves it
+		d.change(func(tx *db.Tx) error { // as after a successful renewal
 			return tx.Phone.UpdateOneID(row.ID).SetChallengeAt(d.clock.Now().UnixMicro()).Exec(tx.Context())
 		})
 		if err := renew(p, used); !fault.Has(err, fault.SmartKeyRefused) {
 			t.Errorf("a challenge that was answered: %v", err)
 		}
 		d.change(func(tx *db.Tx) error {
-			_, err := phone.Revoke(tx, d.keys, house, row.ID)
+			_, err := phone.Revoke(tx, d.keys, propertyID, row.ID)
 			return err
 		})
 		if err := renew(p, ask()); !fault.Has(err, fault.SmartKeyRefused) {
-			t.Errorf("a phone that was shut out: %v", err)
+			t.Errorf("a revoked phone: %v", err)
 		}
 	})
 }
 
-func TestLinksOfAStayAreBounded(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+func TestLinksOfAStayAreLimited(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		var err error
 		n := 0
 		for ; err == nil && n < 100; n++ {
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := phone.CreateLink(tx, d.keys, house, "rsv_1", 0)
+				_, err := phone.CreateLink(tx, d.keys, propertyID, "rsv_1", 0)
 				return err
 			})
 		}
@@ -213,7 +213,7 @@ func TestLinksOfAStayAreBounded(t *testing.T) {
 		d.pass(48*time.Hour + time.Minute)
 		d.change(func(tx *db.Tx) error { return phone.Sweep(tx, 100) })
 		if left := d.db.Read().PhoneLink.Query().CountX(t.Context()); left != 0 {
-			t.Errorf("%d links are kept for ever", left)
+			t.Errorf("%d expired links remain", left)
 		}
 	})
 }

@@ -162,17 +162,17 @@ func (i *issuer) publish(forced bool) (bool, error) {
 	return true, nil
 }
 
-// maxOvertake limits how far one report of a bridge can advance the numbers of lists: ten years of one list every five
+// maxSkippedLists limits how far one report of a bridge can advance the numbers of lists: ten years of one list every five
 // minutes.
-const maxOvertake = 1 << 20
+const maxSkippedLists = 1 << 20
 
-// Overtake publishes a status list with a greater number than one that a bridge holds and this database never issued. This
+// SkipListNumbers publishes a status list with a greater number than one that a bridge holds and this database never issued. This
 // happens after a restore from an older copy: the bridge would refuse every list up to that number. A list number issued
-// since the restore may have another content on bridges, so tokens that wait for a list wait for the new one. Overtake
+// since the restore may have another content on bridges, so tokens that wait for a list wait for the new one. SkipListNumbers
 // ignores a number that newer lists have passed, and one that is implausibly great.
-func Overtake(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
+func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := load(tx, keys, propertyID)
-	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxOvertake {
+	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
 		return err
 	}
 	ctx := tx.Context()
@@ -203,23 +203,23 @@ func (i *issuer) content() (smartkey.ListSpec, []byte, error) {
 	revoked, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(i.row.ID), entkeystatus.RevokedAtNotNil(), entkeystatus.EndsAtGT(now.Add(-statusRetention))).
 		Order(entkeystatus.ByNumber()).All(ctx)
 	if err != nil {
-		return spec, nil, fmt.Errorf("list what is revoked: %w", err)
+		return spec, nil, fmt.Errorf("load the revoked tokens: %w", err)
 	}
 	h := sha256.New()
-	recordUse := func(b []byte, n uint64) { h.Write(binary.BigEndian.AppendUint64(b, n)) }
+	hash := func(b []byte, n uint64) { h.Write(binary.BigEndian.AppendUint64(b, n)) }
 	for _, s := range revoked {
 		spec.Revoked = append(spec.Revoked, uint32(s.Number))
-		recordUse([]byte("index"), uint64(s.Number))
+		hash([]byte("index"), uint64(s.Number))
 	}
 	if spec.Floors, err = i.floors(); err != nil {
 		return spec, nil, err
 	}
 	for _, f := range spec.Floors {
-		recordUse(f.Door[:], f.Generation)
+		hash(f.Door[:], f.Generation)
 	}
 	// The size grows in steps, so that a new index seldom needs a new list.
 	spec.Size = int(min((i.row.NextNumber+minSpareIndexes)/spareIndexes*spareIndexes+spareIndexes, smartkey.MaxStatusIndexes))
-	recordUse([]byte("size"), uint64(spec.Size))
+	hash([]byte("size"), uint64(spec.Size))
 	return spec, h.Sum(nil), nil
 }
 
@@ -258,13 +258,13 @@ func (i *issuer) renewInterval() (time.Duration, error) {
 		return listInterval, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look for the strictest door: %w", err)
+		return 0, fmt.Errorf("load the rule of the strictest door: %w", err)
 	}
 	return min(listInterval, time.Duration(rule.ListAgeSeconds)*time.Second/listsPerMaxAge), nil
 }
 
-// Due lists the properties whose issuer may need [Reconcile], by id after a cursor.
-func Due(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
+// IssuersAfter lists the properties whose issuer may need [Reconcile], by id after a cursor.
+func IssuersAfter(ctx context.Context, c *ent.Client, after string, most int) ([]string, error) {
 	return c.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(ctx)
 }
 

@@ -84,15 +84,15 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	if err := tx.PhoneLink.UpdateOne(l).SetUsedAt(tx.Now()).Exec(ctx); err != nil {
 		return nil, nil, fmt.Errorf("mark a link as used: %w", err)
 	}
-	k, err := mint(tx, keys, p, key)
+	k, err := mintToken(tx, keys, p, key)
 	if fault.Has(err, fault.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, fault.NoLock) || fault.Has(err, fault.WindowInFuture) {
 		return p, nil, nil
 	}
 	return p, k, err
 }
 
-// Question returns the challenge that an enrolled phone must sign for its next token.
-func Question(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, asked []byte, err error) {
+// NewRenewalChallenge returns the challenge that an enrolled phone must sign for its next token.
+func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
 	p, err := Get(view.Context(), view.Client, phoneID)
 	if err != nil {
 		return "", nil, err
@@ -129,11 +129,11 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	if p, err = tx.Phone.UpdateOne(p).SetChallengeAt(at).Save(tx.Context()); err != nil {
 		return nil, fmt.Errorf("store the time of a challenge: %w", err)
 	}
-	return mint(tx, keys, p, key)
+	return mintToken(tx, keys, p, key)
 }
 
-// noAccess says why a stay without access has none: it is over, or may still be checked in.
-func noAccess(tx *db.Tx, p *ent.Phone) error {
+// noAccessReason says why a stay without access has none: it is over, or may still be checked in.
+func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
 	switch {
 	case ent.IsNotFound(err):
@@ -151,12 +151,12 @@ func noAccess(tx *db.Tx, p *ent.Phone) error {
 	return errNoStay
 }
 
-// mint issues a token for the doors that the phone's stay may open now.
-func mint(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
+// mintToken issues a token for the doors that the phone's stay may open now.
+func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
 	if ent.IsNotFound(err) {
-		return nil, noAccess(tx, p)
+		return nil, noAccessReason(tx, p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("load the grant of a phone: %w", err)
@@ -245,7 +245,7 @@ func (i *issuer) statusIndex(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
 		entkeystatus.KeyGeneration(g.KeyGeneration), entkeystatus.RevokedAtIsNil()).Order(entkeystatus.ByID()).All(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for the index of a phone: %w", err)
+		return nil, fmt.Errorf("load the index of a phone: %w", err)
 	}
 	for _, s := range held {
 		if slices.Equal(s.LockIds, lockIDs) {
@@ -272,17 +272,17 @@ func (i *issuer) nextFreeIndex() (int64, error) {
 		next = n + 1
 		taken, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(i.row.ID), entkeystatus.Number(n)).Exist(i.tx.Context())
 		if err != nil {
-			return 0, fmt.Errorf("look for a free index: %w", err)
+			return 0, fmt.Errorf("find a free index: %w", err)
 		}
 		if taken {
 			continue
 		}
 		if i.row, err = i.tx.Issuer.UpdateOne(i.row).SetNextNumber(max(next, i.row.NextNumber)).Save(i.tx.Context()); err != nil {
-			return 0, fmt.Errorf("count indexes: %w", err)
+			return 0, fmt.Errorf("store the next index: %w", err)
 		}
 		return n, nil
 	}
-	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; tokens of a day ago free theirs").Retry(time.Hour)
+	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; indexes of expired tokens become free within a day").Retry(time.Hour)
 }
 
 // recordToken records which token uses an index and until when. It publishes a longer list if the list of the bridges would

@@ -84,8 +84,8 @@ func (b Bearer) LockAt(ctx context.Context, c *ent.Client, door smartkey.Door) (
 	return nil, errDoor
 }
 
-// Store records the use of a token before it is sent to the bridge, which verifies the presentation.
-func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
+// StoreCommand records the use of a token before it is sent to the bridge, which verifies the presentation.
+func (b Bearer) StoreCommand(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err
 	}
@@ -102,7 +102,7 @@ func (b Bearer) Store(tx *db.Tx, lk *ent.Lock, proof smartkey.Proof, presentatio
 	return o, err
 }
 
-// ErrRevoked is the error of Store for a token whose stay has ended or changed since the token was issued.
+// ErrRevoked is the error of StoreCommand for a token whose stay has ended or changed since the token was issued.
 var ErrRevoked = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: the stay has ended or changed since this token was issued; renew the SmartKey once and try again")
 
 // refuseRevoked refuses a token whose stay has ended or changed, as soon as that change is committed. The bridge refuses the

@@ -107,17 +107,17 @@ func (i *issuer) changeSigner(change func() error) error {
 	return nil
 }
 
-// Follower is a bridge that must confirm a new key before the rotation continues.
-type Follower struct {
+// BridgeKeys is a bridge that must confirm a new key before the rotation continues.
+type BridgeKeys struct {
 	Seen    *time.Time // last contact; nil: never
 	Version *int64     // confirmed version of the key set; nil: not reported; -1: the bridge does not support SmartKeys
 }
 
-// Followed reports whether a key that was announced with a version may sign: every bridge of the property has confirmed it.
+// KeyConfirmed reports whether a key that was announced with a version may sign: every bridge of the property has confirmed it.
 // Bridges do not count if they do not support SmartKeys, have never connected (they receive the newest keys when they enrol
 // or connect), or have been offline for too long. A bridge with a greater version than any issued here, as after a restore of
 // an older database, has other keys and has not confirmed this one.
-func Followed(bridges []Follower, version int64, announced, now time.Time) bool {
+func KeyConfirmed(bridges []BridgeKeys, version int64, announced, now time.Time) bool {
 	if now.Sub(announced) >= maxOffline {
 		return true
 	}
@@ -131,14 +131,14 @@ func Followed(bridges []Follower, version int64, announced, now time.Time) bool 
 	return true
 }
 
-func (i *issuer) followers() ([]Follower, error) {
+func (i *issuer) bridgeKeys() ([]BridgeKeys, error) {
 	rows, err := i.tx.Bridge.Query().Where(entbridge.PropertyID(i.row.ID), entbridge.RevokedAtIsNil()).All(i.tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the bridges that follow an issuer: %w", err)
 	}
-	out := make([]Follower, len(rows))
+	out := make([]BridgeKeys, len(rows))
 	for n, b := range rows {
-		out[n] = Follower{b.LastSeenAt, b.KeySetVersion}
+		out[n] = BridgeKeys{b.LastSeenAt, b.KeySetVersion}
 	}
 	return out, nil
 }
@@ -171,8 +171,8 @@ func (i *issuer) nextStep() (step, error) {
 		}
 		return drop, nil
 	}
-	bridges, err := i.followers()
-	if err != nil || !Followed(bridges, i.row.KeySetVersion, i.row.KeySetAt, now) {
+	bridges, err := i.bridgeKeys()
+	if err != nil || !KeyConfirmed(bridges, i.row.KeySetVersion, i.row.KeySetAt, now) {
 		return wait, err
 	}
 	return use, nil

@@ -22,8 +22,8 @@ import (
 // actorOf returns a phone's name in the records of doors.
 func actorOf(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
 
-// Claim adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
-func Claim(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
+// AttributeToPhones adds the phone and the access grant to a bridge's reports about SmartKeys, as far as the server knows them.
+func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
 	for i, h := range batch {
 		if h.Phone == "" {
 			continue
@@ -73,8 +73,8 @@ func byKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	return p, nil
 }
 
-// Happened records which doors SmartKeys opened, from a bridge's reports that [Claim] completed.
-func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) error {
+// RecordOpenings records which doors SmartKeys opened, from a bridge's reports that [AttributeToPhones] completed.
+func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) error {
 	for _, h := range batch {
 		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActorPrefix)
 		if !ours || h.Kind != "opened" {
@@ -94,8 +94,8 @@ func Happened(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) er
 	return nil
 }
 
-// Acted records the result of an unlock command with a SmartKey.
-func Acted(tx *db.Tx, propertyID, actID, reason string) error {
+// RecordCommandResult records the result of an unlock command with a SmartKey.
+func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
 	if reason != string(smartkey.OK) {
 		return nil
 	}

@@ -16,24 +16,24 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// TestWhatBridgesTellOfPhonesIsNoted has a bridge tell, late, of openings with a phone's key: the phone is known by it, and the
-// door noted as opened on what it holds now.
-func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+// TestReportedOpeningsAreRecorded: a bridge reports, late, openings with a phone's key. The key identifies the phone, and its
+// present tokens record the opened door.
+func TestReportedOpeningsAreRecorded(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
 		d.bridge("brg_here")
 		holds := func(id string, number int64, ends time.Time, locks ...string) {
 			d.change(func(tx *db.Tx) error {
-				return tx.KeyStatus.Create().SetID(id).SetPropertyID(house).SetNumber(number).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
+				return tx.KeyStatus.Create().SetID(id).SetPropertyID(propertyID).SetNumber(number).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
 					SetLockIds(locks).SetSince(start).SetEndsAt(ends).Exec(tx.Context())
 			})
 		}
 		d.change(func(tx *db.Tx) error {
-			return tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+			return tx.Lock.Create().SetID("lck_1").SetPropertyID(propertyID).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
 				SetCapabilities(slot.Capabilities{}).SetStatus(lock.Status{}).SetCreatedAt(start).Exec(tx.Context())
 		})
 		holds("kst_now", 1, start.Add(time.Hour), "lck_1")
@@ -42,10 +42,10 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 		tell := func(h lock.LockEvent) lock.LockEvent {
 			batch := []lock.LockEvent{h}
 			d.change(func(tx *db.Tx) error {
-				if err := phone.Claim(tx, house, batch); err != nil {
+				if err := phone.AttributeToPhones(tx, propertyID, batch); err != nil {
 					return err
 				}
-				return phone.Happened(tx, house, "brg_here", batch)
+				return phone.RecordOpenings(tx, propertyID, "brg_here", batch)
 			})
 			return batch[0]
 		}
@@ -78,12 +78,12 @@ func TestWhatBridgesTellOfPhonesIsNoted(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldLateIsOfTheSmartKeyOfThen has a phone that lost its access and got another one, with a gap, and a bridge that was
-// away meanwhile: an opening of before says nothing of what the phone holds now.
-func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+// TestLateReportsCountForTheGrantOfTheirTime: a phone lost its access and got another grant later, while a bridge was offline. An
+// opening under the former grant proves nothing about the present token.
+func TestLateReportsCountForTheGrantOfTheirTime(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
@@ -92,18 +92,18 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 		d.clock.Set(again.Add(time.Hour))
 		d.change(func(tx *db.Tx) error {
 			for id, began := range map[string]time.Time{"grt_1": start, "grt_2": again} {
-				err := tx.Grant.Create().SetID(id).SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).SetNotAfter(start.Add(96 * time.Hour)).
+				err := tx.Grant.Create().SetID(id).SetPropertyID(propertyID).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).SetNotAfter(start.Add(96 * time.Hour)).
 					SetCreatedAt(began).Exec(tx.Context())
 				if err != nil {
 					return err
 				}
 			}
-			err := tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+			err := tx.Lock.Create().SetID("lck_1").SetPropertyID(propertyID).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
 				SetCapabilities(slot.Capabilities{}).SetStatus(lock.Status{}).SetCreatedAt(start).Exec(tx.Context())
 			if err != nil {
 				return err
 			}
-			return tx.KeyStatus.Create().SetID("kst_now").SetPropertyID(house).SetNumber(1).SetPhoneID(row.ID).SetGrantID("grt_2").SetKeyGeneration(1).
+			return tx.KeyStatus.Create().SetID("kst_now").SetPropertyID(propertyID).SetNumber(1).SetPhoneID(row.ID).SetGrantID("grt_2").SetKeyGeneration(1).
 				SetLockIds([]string{"lck_1"}).SetSince(again).SetEndsAt(again.Add(24 * time.Hour)).Exec(tx.Context())
 		})
 		for _, tc := range []struct {
@@ -117,10 +117,10 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 		} {
 			batch := []lock.LockEvent{{Address: "front", Kind: "opened", Phone: row.KeyID, OccurredAt: tc.at}}
 			d.change(func(tx *db.Tx) error {
-				if err := phone.Claim(tx, house, batch); err != nil {
+				if err := phone.AttributeToPhones(tx, propertyID, batch); err != nil {
 					return err
 				}
-				return phone.Happened(tx, house, "brg_here", batch)
+				return phone.RecordOpenings(tx, propertyID, "brg_here", batch)
 			})
 			held := d.db.Read().KeyStatus.GetX(t.Context(), "kst_now")
 			if batch[0].GrantID != tc.grant || len(held.OpenedIds) != tc.noted {
@@ -130,12 +130,12 @@ func TestWhatIsToldLateIsOfTheSmartKeyOfThen(t *testing.T) {
 	})
 }
 
-// The use of a SmartKey is stored with the access of the phone's stay: what comes of it is told of that stay, whenever it is
-// reported.
-func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
-	withStay(t, func(t *testing.T, d *desk) {
+// TestCommandsHaveTheGrantOfTheStay: the command is stored with the grant of the phone's stay, so that its result appears in the
+// story of that stay, whenever it is reported.
+func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
+	withStay(t, func(t *testing.T, d *fixture) {
 		l := d.link()
-		look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+		look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
 		d.must(err)
 		row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 		d.must(err)
@@ -144,19 +144,19 @@ func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
 			if err := tx.Bridge.UpdateOneID("brg_here").SetOnline(true).Exec(tx.Context()); err != nil {
 				return err
 			}
-			err := tx.Grant.Create().SetID("grt_1").SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
+			err := tx.Grant.Create().SetID("grt_1").SetPropertyID(propertyID).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
 				SetNotAfter(start.Add(time.Hour)).SetCreatedAt(start).Exec(tx.Context())
 			if err != nil {
 				return err
 			}
-			return tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+			return tx.Lock.Create().SetID("lck_1").SetPropertyID(propertyID).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
 				SetCapabilities(slot.Capabilities{RemoteUnlock: true}).SetStatus(lock.Status{Online: true}).SetCreatedAt(start).Exec(tx.Context())
 		})
 		for phoneID, want := range map[string]string{row.ID: "grt_1", "phn_gone": "", "": ""} {
-			b := phone.Bearer{Token: smartkey.Token{Property: house}, PhoneID: phoneID}
+			b := phone.Bearer{Token: smartkey.Token{Property: propertyID}, PhoneID: phoneID}
 			var order lock.UnlockCommand
 			d.change(func(tx *db.Tx) (err error) {
-				order, err = b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				order, err = b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if got := d.db.Read().Act.GetX(t.Context(), order.ActID).GrantID; got != want {
@@ -166,8 +166,8 @@ func TestTheUseOfASmartKeyIsOfItsAccess(t *testing.T) {
 	})
 }
 
-// A change of the stay counts from its commit, although the bridges have no new status list yet.
-func TestTheServiceRelaysNoTokenThatAChangeHasOutdated(t *testing.T) {
+// TestOutdatedTokensAreNotRelayed: a change of the stay counts from its commit, although the bridges have no new status list yet.
+func TestOutdatedTokensAreNotRelayed(t *testing.T) {
 	const index = 7
 	for what, change := range map[string]func(tx *db.Tx, phoneID string) error{
 		"": func(*db.Tx, string) error { return nil },
@@ -184,9 +184,9 @@ func TestTheServiceRelaysNoTokenThatAChangeHasOutdated(t *testing.T) {
 			return tx.KeyStatus.Update().Where(keystatus.Number(index)).SetRevokedAt(tx.Now()).Exec(tx.Context())
 		},
 	} {
-		withStay(t, func(t *testing.T, d *desk) {
+		withStay(t, func(t *testing.T, d *fixture) {
 			l := d.link()
-			look, err := phone.LookAt(d.db.View(t.Context()), d.keys, l)
+			look, err := phone.DescribeLink(d.db.View(t.Context()), d.keys, l)
 			d.must(err)
 			row, err := d.enrol(l, d.statement(d.phone(), look.Challenge, smartkey.Enrol))
 			d.must(err)
@@ -194,17 +194,17 @@ func TestTheServiceRelaysNoTokenThatAChangeHasOutdated(t *testing.T) {
 			d.change(func(tx *db.Tx) error {
 				return errors.Join(
 					tx.Bridge.UpdateOneID("brg_here").SetOnline(true).Exec(tx.Context()),
-					tx.Grant.Create().SetID("grt_1").SetPropertyID(house).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
+					tx.Grant.Create().SetID("grt_1").SetPropertyID(propertyID).SetReservationID(row.ReservationID).SetPlacedAt(start).SetNotBefore(start).
 						SetNotAfter(start.Add(time.Hour)).SetKeyGeneration(1).SetCreatedAt(start).Exec(tx.Context()),
-					tx.Lock.Create().SetID("lck_1").SetPropertyID(house).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
+					tx.Lock.Create().SetID("lck_1").SetPropertyID(propertyID).SetBridgeID("brg_here").SetAddress("front").SetName("front").SetKind("lock").
 						SetCapabilities(slot.Capabilities{RemoteUnlock: true}).SetStatus(lock.Status{Online: true}).SetCreatedAt(start).Exec(tx.Context()),
-					tx.KeyStatus.Create().SetID("kst_1").SetPropertyID(house).SetNumber(index).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
+					tx.KeyStatus.Create().SetID("kst_1").SetPropertyID(propertyID).SetNumber(index).SetPhoneID(row.ID).SetGrantID("grt_1").SetKeyGeneration(1).
 						SetLockIds(nil).SetSince(start).SetEndsAt(start.Add(time.Hour)).Exec(tx.Context()))
 			})
 			d.change(func(tx *db.Tx) error { return change(tx, row.ID) })
-			b := phone.Bearer{Token: smartkey.Token{Property: house, StatusIndex: index}, PhoneID: row.ID}
+			b := phone.Bearer{Token: smartkey.Token{Property: propertyID, StatusIndex: index}, PhoneID: row.ID}
 			err = d.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := b.Store(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
+				_, err := b.StoreCommand(tx, d.db.Read().Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
 			if what == "" {

@@ -100,7 +100,7 @@ func (s *Server) reconcileKeys(ctx context.Context, propertyID string) error {
 // sweepKeys does what time alone brings to SmartKeys: status lists grow old, issuer keys are replaced, indexes become free.
 func (s *Server) sweepKeys(ctx context.Context) error {
 	for after := ""; ; {
-		ids, err := phone.Due(ctx, s.db.Read(), after, keysPage)
+		ids, err := phone.IssuersAfter(ctx, s.db.Read(), after, keysPage)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ type step struct {
 	raw  []byte
 }
 
-// rotation is a property's keys over time: a, then b beside it, then b alone.
+// rotation is a property's keys over time: a, then a and b, then b alone.
 type rotation struct {
 	*world
 	a, b, stranger *ecdsa.PrivateKey

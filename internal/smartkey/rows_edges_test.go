@@ -113,7 +113,7 @@ func edgeRows() []row {
 	}
 }
 
-// orderRows have two things wrong; the reason tells which is looked at first.
+// orderRows have two things wrong; the reason shows which check comes first.
 func orderRows() []row {
 	over := func(in Input) Input { in.Clock.Now = noon.Add(25 * time.Hour); return in }
 	return []row{
@@ -294,7 +294,7 @@ func boundRows() []row {
 	return rows
 }
 
-// padded is a document with a signature of 65 bytes: a zero before s leaves both numbers as they are.
+// padded is a document with a signature of 65 bytes: a zero before s does not change either number.
 func padded(raw []byte) []byte {
 	body, signature := raw[:len(raw)-signatureSize-1], raw[len(raw)-signatureSize:]
 	return slices.Concat(body, []byte{signatureSize + 1}, signature[:signatureSize/2], []byte{0}, signature[signatureSize/2:])

@@ -233,7 +233,7 @@ func (w *world) clock(now time.Time, err time.Duration, q Quality) Input {
 	return in
 }
 
-// header signs the phone's token anew under another protected header.
+// header signs the phone's token again under another protected header.
 func (w *world) header(change func(*header)) []byte {
 	doc := must(readSign1(w.phone.token, typeToken, MaxTokenSize))(w.tb)
 	change(&doc.header)

@@ -277,7 +277,7 @@ func (v vectors) keys(t *testing.T, name string) KeySet {
 }
 
 // input sets a bridge up as a vector says. Other implementations have nonces of
-// another make: they take the proof's nonce as one of theirs, of the age given.
+// another make: they treat the proof's nonce as a nonce of their own, of the given age.
 func (v vectors) input(t *testing.T, u useVector) Input {
 	t.Helper()
 	in := Input{

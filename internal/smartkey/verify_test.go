@@ -13,10 +13,10 @@ func TestAcceptedOnce(t *testing.T) {
 		t.Fatalf("refused: %s: %s", first.Reason, first.Detail)
 	}
 	if first.Token.Subject != w.grant.Subject || first.Proof.Door != w.room || first.ListNumber != 1 {
-		t.Errorf("the verdict tells of another use: %+v", first)
+		t.Errorf("the verdict is about another use: %+v", first)
 	}
 	if want := time.Hour + NonceLife; first.Until != want {
-		t.Errorf("serves until %v, want %v", first.Until, want)
+		t.Errorf("valid until %v, want %v", first.Until, want)
 	}
 	if want := time.Hour + time.Second; first.ListAge != want {
 		t.Errorf("list age %v, want %v: the clock's error counts", first.ListAge, want)
@@ -29,9 +29,9 @@ func TestAcceptedOnce(t *testing.T) {
 
 // TestRows runs every row, and wants one for every reason.
 func TestRows(t *testing.T) {
-	told := map[Reason]bool{}
+	seen := map[Reason]bool{}
 	for i, tt := range allRows() {
-		told[tt.want] = true
+		seen[tt.want] = true
 		t.Run(tt.name, func(t *testing.T) {
 			w := newWorld(t, uint64(i))
 			in := tt.in(w)
@@ -44,7 +44,7 @@ func TestRows(t *testing.T) {
 		OK, Malformed, UnsupportedAlgorithm, UnknownIssuer, BadSignature, Cloned, WrongToken, WrongBridge, UnknownNonce, Replayed, Busy,
 		WrongDoor, WrongOperation, ClockUntrusted, NotYetValid, Expired, Superseded, Revoked, StaleList,
 	} {
-		if !told[r] {
+		if !seen[r] {
 			t.Errorf("no row ends in %s", r)
 		}
 	}

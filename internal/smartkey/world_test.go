@@ -123,12 +123,12 @@ func (w *world) useAt(door Door, op Operation) Input {
 	}
 }
 
-// prove makes a proof for the phone's token with a changed wish.
+// prove makes a proof for the phone's token with changes.
 func (w *world) prove(change func(*ProofSpec)) []byte {
 	w.tb.Helper()
-	wish := ProofSpec{Bridge: testBridge, Nonce: must(w.nonces.Issue(w.random, time.Hour))(w.tb), Door: w.room, Operation: Unlock}
-	change(&wish)
-	return must(SignProof(w.phone.key, w.phone.token, wish, noon))(w.tb)
+	spec := ProofSpec{Bridge: testBridge, Nonce: must(w.nonces.Issue(w.random, time.Hour))(w.tb), Door: w.room, Operation: Unlock}
+	change(&spec)
+	return must(SignProof(w.phone.key, w.phone.token, spec, noon))(w.tb)
 }
 
 // forge signs claims that no honest issuer would.

@@ -33,10 +33,10 @@ func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv
 		if e, err = lock.Enroll(tx, s.Keys, s.Authority, application); err != nil {
 			return err
 		}
-		if err := phone.Ensure(tx, s.Keys, e.Bridge.PropertyID); err != nil {
+		if err := phone.EnsureIssuer(tx, s.Keys, e.Bridge.PropertyID); err != nil {
 			return err
 		}
-		keys, err = phone.Since(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
+		keys, err = phone.PublishedSince(tx.Context(), tx.Client, e.Bridge.PropertyID, 0, 0)
 		return err
 	})
 	if err != nil {

@@ -41,7 +41,7 @@ type SmartKeys struct {
 
 // GetEnrolment describes a link. It changes nothing, because mail scanners open links.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
-	l, err := phone.LookAt(s.DB.View(ctx), s.Keys, r.GetLink())
+	l, err := phone.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv
 
 // Challenge returns a challenge for a renewal. The only fact it reveals is the property of a phone.
 func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
-	property, asked, err := phone.Question(s.DB.View(ctx), s.Keys, r.GetPhoneId())
+	property, asked, err := phone.NewRenewalChallenge(s.DB.View(ctx), s.Keys, r.GetPhoneId())
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err = s.DB.Write(s.Wake(waiting), func(tx *db.Tx) (err error) {
-		command, err = bearer.Store(tx, lk, proof, r.GetPresentation(), until)
+		command, err = bearer.StoreCommand(tx, lk, proof, r.GetPresentation(), until)
 		return err
 	})
 	if errors.Is(err, phone.ErrRevoked) {
@@ -197,7 +197,7 @@ func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	p, err := phone.Since(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
+	p, err := phone.PublishedSince(ctx, s.DB.Read(), bearer.Property, r.GetKeySetVersion(), r.GetListNumber())
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 
 // Only a bridge that verifies SmartKeys and holds an older key set or status list is behind.
 func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
-	each(t, func(t *testing.T, d *desk) {
-		issuer, err := d.db.Read().Issuer.Get(t.Context(), house)
+	each(t, func(t *testing.T, d *fixture) {
+		issuer, err := d.db.Read().Issuer.Get(t.Context(), propertyID)
 		d.must(err)
 		ids := map[string]string{}
 		d.change(func(tx *db.Tx) error {
@@ -21,7 +21,7 @@ func TestBridgesThatHoldOlderKeysAreFound(t *testing.T) {
 				"current": {Version: issuer.KeySetVersion, List: issuer.ListNumber}, "older set": {Version: issuer.KeySetVersion - 1, List: issuer.ListNumber},
 				"older list": {Version: issuer.KeySetVersion, List: issuer.ListNumber - 1}, "no SmartKeys": {Version: lock.NoSmartKeys},
 			} {
-				br, err := tx.Bridge.Create().SetID("brg_" + strings.ReplaceAll(name, " ", "_")).SetPropertyID(house).SetName(name).SetCreatedAt(tx.Now()).
+				br, err := tx.Bridge.Create().SetID("brg_" + strings.ReplaceAll(name, " ", "_")).SetPropertyID(propertyID).SetName(name).SetCreatedAt(tx.Now()).
 					SetKeySetVersion(held.Version).SetKeyListNumber(held.List).Save(tx.Context())
 				if err != nil {
 					return err
