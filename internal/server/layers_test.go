@@ -34,8 +34,8 @@ var line = []string{
 }
 
 var (
-	edge   = []string{"api", "bridgelink", "pms", "web", "worker"}
-	domain = line[slices.Index(line, "checkin") : slices.Index(line, "smartkey")+1]
+	edge       = []string{"api", "bridgelink", "pms", "web", "worker"}
+	domain     = line[slices.Index(line, "checkin") : slices.Index(line, "smartkey")+1]
 	foundation = line[slices.Index(line, "jobs"):]
 	// pure packages make the decisions that the server, the bridge and the model checker share. They import no other package of the module.
 	pure = []string{"access/pin", "lock/slot", "smartkey"}
