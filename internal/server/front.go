@@ -50,7 +50,7 @@ func hsts(next http.Handler) http.Handler {
 	})
 }
 
-// documentation describes the areas of those who call over HTTP: /docs and /openapi.yaml, and what is below these.
+// documentation serves the description of each area of the API: /docs, /openapi.yaml and the paths below these.
 func documentation() (*rest.Docs, error) {
 	var failed error
 	file := func(name string) []byte {
@@ -58,12 +58,10 @@ func documentation() (*rest.Docs, error) {
 		failed = errors.Join(failed, err)
 		return raw
 	}
-	all, err := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")),
+	all := rest.NewDocs(file("reasons.yaml"), rest.Partner(file("partner.yaml")), rest.Property(file("property.yaml")),
 		rest.Admin(file("admin.yaml")), rest.Guest(file("guest.yaml")))
-	if err = errors.Join(failed, err); err != nil {
-		return nil, err
-	}
-	return all, errors.Join(all.AddGuides(docs.Guides), all.AddProtos())
+	all.AddProtos()
+	return all, errors.Join(failed, all.AddGuides(docs.Guides))
 }
 
 // restHandler makes the REST face.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,7 +23,7 @@ var docsPage string
 var docsStyle string
 
 // Docs serves the descriptions of the API, as OpenAPI documents and as pages: those for partners at /openapi.yaml and
-// /docs, others below these paths. All are rendered once, at the start.
+// /docs, others below these paths. Each is rendered at its first request: most servers are never asked for one.
 type Docs struct {
 	served     map[string]servedFile
 	references []Guide
@@ -30,51 +31,51 @@ type Docs struct {
 }
 
 type servedFile struct {
-	content   []byte
+	render    func() ([]byte, error) // renders once
 	html      bool
 	mediaType string // of a file that is not a page; empty: YAML
 }
 
-// NewDocs renders the pages of areas. reasons is a YAML list with the meaning of each error reason.
-func NewDocs(reasons []byte, areas ...Area) (*Docs, error) {
-	list, err := parseMeanings(reasons)
-	if err != nil {
-		return nil, fmt.Errorf("docs: %w", err)
-	}
+// NewDocs serves the pages of areas. reasons is a YAML list with the meaning of each error reason.
+func NewDocs(reasons []byte, areas ...Area) *Docs {
 	d := &Docs{served: map[string]servedFile{}}
 	for _, a := range areas {
 		d.references = append(d.references, Guide{a.title(), a.page()})
+		refined := sync.OnceValues(func() (*yaml.Node, error) { return refine(a) })
+		d.served[a.document()] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return renderDocument(refined) })}
+		d.served[a.page()] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return renderPage(refined, a, reasons, areas) }), html: true}
 	}
-	for _, a := range areas {
-		if err := d.addArea(a, list, areas); err != nil {
-			return nil, err
-		}
-	}
-	return d, nil
+	return d
 }
 
-func (d *Docs) addArea(a Area, reasons []reasonMeaning, all []Area) error {
-	refined, err := refine(a)
+func renderDocument(refined func() (*yaml.Node, error)) ([]byte, error) {
+	root, err := refined()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var text bytes.Buffer
 	enc := yaml.NewEncoder(&text)
 	enc.SetIndent(2)
-	if err := enc.Encode(refined); err != nil {
-		return fmt.Errorf("openapi: %w", err)
+	if err := enc.Encode(root); err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+func renderPage(refined func() (*yaml.Node, error), a Area, reasons []byte, all []Area) ([]byte, error) {
+	root, err := refined()
+	if err != nil {
+		return nil, err
 	}
 	var doc document
-	if err := refined.Decode(&doc); err != nil {
-		return fmt.Errorf("openapi: %w", err)
+	if err := root.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("openapi: %w", err)
 	}
-	page, err := doc.render(a, reasons, all)
+	meanings, err := parseMeanings(reasons)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("docs: %w", err)
 	}
-	d.served[a.document()] = servedFile{content: text.Bytes()}
-	d.served[a.page()] = servedFile{content: page, html: true}
-	return nil
+	return doc.render(a, meanings, all)
 }
 
 // Paths returns the patterns for http.ServeMux.
@@ -92,6 +93,11 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h.Set("Cache-Control", "no-cache")
 	c := d.served[r.URL.Path]
+	content, err := c.render()
+	if err != nil {
+		http.Error(w, "This page cannot be rendered: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
 	if c.html {
 		setPageHeaders(h)
 	} else {
@@ -101,7 +107,7 @@ func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// Writing fails only if the client is gone.
-	_, _ = w.Write(c.content)
+	_, _ = w.Write(content)
 }
 
 // document holds the parts of an OpenAPI document that the page shows.

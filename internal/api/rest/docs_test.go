@@ -1,8 +1,6 @@
 package rest_test
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,7 +14,7 @@ import (
 	"latchkey.dev/internal/api/rest"
 )
 
-func docs(t *testing.T, path string) (http.Header, string) {
+func newDocs(t *testing.T) *rest.Docs {
 	t.Helper()
 	read := func(name string) []byte {
 		raw, err := os.ReadFile("../../../gen/openapi/" + name)
@@ -25,25 +23,43 @@ func docs(t *testing.T, path string) (http.Header, string) {
 		}
 		return raw
 	}
-	d, err := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")),
+	d := rest.NewDocs(read("reasons.yaml"), rest.Partner(read("partner.yaml")), rest.Property(read("property.yaml")),
 		rest.Admin(read("admin.yaml")), rest.Guest(read("guest.yaml")))
-	if err != nil {
+	d.AddProtos()
+	if err := d.AddGuides(guides.Guides); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(d.AddGuides(guides.Guides), d.AddProtos()); err != nil {
-		t.Fatal(err)
-	}
+	return d
+}
+
+func get(d *rest.Docs, path string) *httptest.ResponseRecorder {
 	mux := http.NewServeMux()
 	for _, p := range d.Paths() {
 		mux.Handle(p, d)
 	}
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-	raw, err := io.ReadAll(w.Result().Body)
-	if err != nil || w.Code != 200 {
-		t.Fatal(w.Code, err)
+	return w
+}
+
+func docs(t *testing.T, path string) (http.Header, string) {
+	t.Helper()
+	w := get(newDocs(t), path)
+	if w.Code != 200 {
+		t.Fatalf("%s: %d %s", path, w.Code, w.Body)
 	}
-	return w.Header(), string(raw)
+	return w.Header(), w.Body.String()
+}
+
+func TestDocsRenderEachPath(t *testing.T) {
+	d := newDocs(t)
+	for _, pattern := range d.Paths() {
+		path := strings.TrimPrefix(pattern, "GET ")
+		first, second := get(d, path), get(d, path)
+		if first.Code != 200 || first.Body.Len() == 0 || first.Body.String() != second.Body.String() {
+			t.Errorf("%s: %d with %d bytes, then %d with %d bytes", path, first.Code, first.Body.Len(), second.Code, second.Body.Len())
+		}
+	}
 }
 
 func TestDocsListEveryOperation(t *testing.T) {
@@ -186,10 +202,13 @@ func TestGuestsNeedNoCredential(t *testing.T) {
 	}
 }
 
-func TestDocsRefuseInvalidOpenAPI(t *testing.T) {
+func TestDocsReportInvalidOpenAPI(t *testing.T) {
 	for _, text := range []string{"", "a: 1", "\t", "paths: {}"} {
-		if _, err := rest.NewDocs([]byte("- reason: a"), rest.Partner([]byte(text))); err == nil {
-			t.Errorf("%q is taken", text)
+		d := rest.NewDocs([]byte("- reason: a"), rest.Partner([]byte(text)))
+		for _, path := range []string{"/docs", "/openapi.yaml"} {
+			if w := get(d, path); w.Code != 500 || !strings.Contains(w.Body.String(), "cannot be rendered") {
+				t.Errorf("%s from %q: %d %s", path, text, w.Code, w.Body)
+			}
 		}
 	}
 }

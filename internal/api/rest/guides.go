@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
@@ -41,42 +42,34 @@ func (d *Docs) AddGuides(files fs.FS) error {
 		return len(guideOrder)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	markdown := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	page, err := template.New("guide").Parse(guidePage)
-	if err != nil {
-		return fmt.Errorf("guides: %w", err)
-	}
-	texts := make([]template.HTML, len(names))
-	for i, name := range names {
+	for _, name := range names {
 		raw, err := fs.ReadFile(files, name)
 		if err != nil {
 			return fmt.Errorf("guides: %w", err)
 		}
 		title, _, _ := strings.Cut(strings.TrimPrefix(string(raw), "# "), "\n")
-		d.guides = append(d.guides, Guide{title, "/docs/" + strings.TrimSuffix(name, ".md")})
-		var html bytes.Buffer
-		if err := markdown.Convert(repositoryLinks.ReplaceAll(raw, []byte("$1")), &html); err != nil {
-			return fmt.Errorf("guides: %s: %w", name, err)
-		}
-		texts[i] = template.HTML(html.String()) // an embedded file
-	}
-	for i, g := range d.guides {
-		text, err := d.renderGuide(page, g.Title, texts[i])
-		if err != nil {
-			return err
-		}
-		d.served[g.Path] = servedFile{content: text, html: true}
+		g := Guide{title, "/docs/" + strings.TrimSuffix(name, ".md")}
+		d.guides = append(d.guides, g)
+		d.served[g.Path] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return d.renderGuide(title, raw) }), html: true}
 		d.served[g.Path+".md"] = d.served[g.Path]
 	}
-	entrance, err := d.renderGuide(page, "Latchkey", "")
-	d.served["/guide"] = servedFile{content: entrance, html: true}
-	return err
+	d.served["/guide"] = servedFile{render: sync.OnceValues(func() ([]byte, error) { return d.renderGuide("Latchkey", nil) }), html: true}
+	return nil
 }
 
-func (d *Docs) renderGuide(page *template.Template, title string, text template.HTML) ([]byte, error) {
-	var out bytes.Buffer
-	err := page.Execute(&out, map[string]any{
-		"Title": title, "Text": text, "Style": template.CSS(docsStyle), // an embedded file
+// renderGuide renders a Markdown file as a page with links to all pages.
+func (d *Docs) renderGuide(title string, raw []byte) ([]byte, error) {
+	page, err := template.New("guide").Parse(guidePage)
+	if err != nil {
+		return nil, fmt.Errorf("guides: %w", err)
+	}
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	var text, out bytes.Buffer
+	if err := markdown.Convert(repositoryLinks.ReplaceAll(raw, []byte("$1")), &text); err != nil {
+		return nil, fmt.Errorf("guides: %s: %w", title, err)
+	}
+	err = page.Execute(&out, map[string]any{
+		"Title": title, "Text": template.HTML(text.String()), "Style": template.CSS(docsStyle),
 		"Guides": d.guides, "References": d.references,
 	})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -14,7 +15,11 @@ import (
 
 // AddProtos serves the proto files of the API with their imports as one FileDescriptorSet. Partners can generate
 // clients from it with buf or protoc.
-func (d *Docs) AddProtos() error {
+func (d *Docs) AddProtos() {
+	d.served["/proto/latchkey.binpb"] = servedFile{render: sync.OnceValues(descriptorSet), mediaType: "application/octet-stream"}
+}
+
+func descriptorSet() ([]byte, error) {
 	set := &descriptorpb.FileDescriptorSet{}
 	seen := map[string]bool{}
 	var add func(f protoreflect.FileDescriptor)
@@ -31,16 +36,15 @@ func (d *Docs) AddProtos() error {
 	for _, name := range protoFiles() {
 		f, err := protoregistry.GlobalFiles.FindFileByPath(name)
 		if err != nil {
-			return fmt.Errorf("protos: %w", err)
+			return nil, fmt.Errorf("protos: %w", err)
 		}
 		add(f)
 	}
 	text, err := proto.MarshalOptions{Deterministic: true}.Marshal(set)
 	if err != nil {
-		return fmt.Errorf("protos: %w", err)
+		return nil, fmt.Errorf("protos: %w", err)
 	}
-	d.served["/proto/latchkey.binpb"] = servedFile{content: text, mediaType: "application/octet-stream"}
-	return nil
+	return text, nil
 }
 
 // protoFiles returns the sorted proto files of the public API.
